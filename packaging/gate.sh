@@ -5,7 +5,7 @@
 #   BASE_COMMAND, HEAD_COMMAND   lines for `sh -c` that start the servers, with {port} in them, and
 #   ROUNDS                       how often each is measured [6]
 #   INPUT_LENGTHS, OUTPUT_LENGTHS, CONCURRENCY, RATE, REQUESTS
-#                                as the flags of `inferometer run`; they win over the plan
+#                                as the flags of `inferometer run`; they override the plan
 #   GATE                         conditions, such as output_tokens_per_s>-5%,ttft_p50<+10%
 #   MARGIN                       differences within this share do not matter, in percent [5]
 #   STRICT                       true: a condition that is undecided counts as missed [false]

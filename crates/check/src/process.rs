@@ -55,5 +55,6 @@ pub fn run<T: DeserializeOwned>(
     if !output.status.success() {
         return Err(failed("failed; its own message is above".to_owned()));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| failed(format!("says: {error}")))
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| failed(format!("its output is not valid JSON: {error}")))
 }

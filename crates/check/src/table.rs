@@ -9,7 +9,7 @@ use crate::document::{Document, Verdict};
 const HEAD: [&str; 13] = [
     "streams",
     "TTFT error us",
-    "beyond reader ms",
+    "TTFT minus reader ms",
     "gap error us",
     "by user stamps",
     "width p99",
@@ -53,14 +53,14 @@ pub fn text(document: &Document) -> String {
     }
     let mut out = String::from(
         "This client against a server that writes the send time into each token. Errors are p50 / \
-            p99 / max; TTFT beyond that of a minimal reader is mean / p99.\n\n",
+            p99 / max; TTFT minus that of a minimal reader is mean / p99.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');
     for open in &document.open_loops {
         let _ = writeln!(
             out,
-            "open loop, {} requests/s: {} sent {} us after the plan's instant, with {:.2} of a \
+            "open loop, {} requests/s: {} sent {} us after the due time, with {:.2} of a \
              processor",
             open.rate,
             open.requests,

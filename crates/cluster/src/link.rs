@@ -113,7 +113,7 @@ fn invalid(why: String) -> io::Error {
 /// Describes in words how a connection failed.
 pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
     match error.kind() {
-        io::ErrorKind::TimedOut => format!("said nothing for {} s", within.as_secs()),
+        io::ErrorKind::TimedOut => format!("sent nothing for {} s", within.as_secs()),
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe

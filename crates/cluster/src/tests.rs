@@ -154,7 +154,7 @@ fn a_run_that_fails_at_rank_0_ends_the_pass_of_the_others() {
 fn a_member_with_other_requests_or_that_fails_is_named() {
     let cases: [(&str, &str); 2] = [
         ("other hash", "rank 1 (n1) would send different requests than rank 0"),
-        ("fails", "rank 1 (n1) cannot go on: no tokenizer"),
+        ("fails", "rank 1 (n1) cannot continue: no tokenizer"),
     ];
     for (case, why) in cases {
         let at = meeting();

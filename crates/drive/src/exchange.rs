@@ -150,7 +150,9 @@ impl Exchange {
         let most_text = text_of_answer(self.record.planned_output());
         if self.reader.parsed().text_bytes() > most_text {
             let most = most_text >> 10;
-            return Some(format!("an answer of more than {most} KiB of text, which is kept"));
+            return Some(format!(
+                "an answer of more than {most} KiB of text, the limit for stored texts"
+            ));
         }
         let events = self.record.reads.len().max(self.reader.parsed().events.len());
         (events > MAX_EVENTS)

@@ -108,7 +108,7 @@ pub enum EngineError {
         expected: String,
     },
     /// The server cannot listen on an address.
-    #[error("cannot serve on {address}: {reason}; take another --listen")]
+    #[error("cannot serve on {address}: {reason}; choose another address with --listen")]
     Socket {
         /// The address.
         address: String,

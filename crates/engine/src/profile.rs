@@ -236,7 +236,7 @@ impl Profile {
         }
         for (key, share) in shares {
             if !(share > 0.0 && share <= 1.0) {
-                return Err(format!("{key} = {share}: a share lies above 0 and at most at 1"));
+                return Err(format!("{key} = {share}: must be above 0 and at most 1"));
             }
         }
         for (key, amount) in [

@@ -28,7 +28,7 @@ impl EngineConfig {
         let utilization =
             self.gpu_memory_utilization.unwrap_or(scheduler.default_gpu_memory_utilization());
         if !(utilization > 0.0 && utilization <= 1.0) {
-            let expected = "must lie above 0 and at most at 1";
+            let expected = "must be above 0 and at most 1";
             return Err(EngineError::invalid("--gpu-memory-utilization", utilization, expected));
         }
         let (tensor_parallel_size, pipeline_parallel_size) = self.resolve_parallel(scheduler)?;
@@ -69,7 +69,7 @@ impl EngineConfig {
             Some(KvCacheDtype::Fp8) => Err(EngineError::invalid(
                 "--kv-cache-dtype",
                 KvCacheDtype::Fp8,
-                "is priced for vllm from 0.8 on only",
+                "is supported only for vLLM 0.8 and later",
             )),
         }
     }
@@ -140,7 +140,7 @@ impl EngineConfig {
         if stages == 0 || stages > most {
             let (engine, layers) = (&self.profile.engine, self.model.layers);
             let expected =
-                format!("must be 1 to {most} stages: the engine is {engine}, of {layers} layers");
+                format!("must be 1 to {most} for {engine} and a model of {layers} layers");
             return Err(EngineError::invalid("--pipeline-parallel-size", stages, expected));
         }
         let cards = self.tensor_parallel_size.unwrap_or(self.profile.cards);

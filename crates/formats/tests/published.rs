@@ -123,7 +123,7 @@ fn figures_that_contradict_one_another_are_findings_with_their_evidence() {
     let shorter = &finding(tgi, "imported_outputs_shorter").unwrap().message;
     assert!(shorter.contains("16 of 16 rows") && shorter.contains("128 x 128: 102"), "{shorter}");
     let latencies = &finding(tgi, "imported_latencies_inconsistent").unwrap().message;
-    assert!(latencies.contains("512 x 512: 0.201 for 0.500"), "{latencies}");
+    assert!(latencies.contains("512 x 512: 0.201 instead of 0.500"), "{latencies}");
 }
 
 /// A page with one table with these columns and rows.
@@ -371,10 +371,10 @@ fn a_serving_script_that_cannot_be_read_is_refused_with_its_line() {
         (six_lines("", "420.17"), "there is no command of benchmark_serving.py"),
         (
             six_lines("python benchmark_serving.py", "420.17"),
-            "line 7: `Total time: 420.17 s` and `Throughput: 1.19 requests/s` are of 498 to 502 \
-             requests, and the command in line 5 sends 1000",
+            "line 7: `Total time: 420.17 s` and `Throughput: 1.19 requests/s` correspond to 498 to 502 \
+             requests, but the command in line 5 sends 1000",
         ),
-        (good.replace("500", "503"), "are of 498 to 502 requests"),
+        (good.replace("500", "503"), "correspond to 498 to 502 requests"),
     ] {
         let error = import("page.md", page.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(told), "{told}: {error}");

@@ -179,9 +179,9 @@ impl LaunchedServer {
             }
             if now.since(reported_at) >= REPORT_EVERY {
                 reported_at = now;
-                let line = self.last_line.as_deref().unwrap_or("nothing yet");
+                let line = self.last_line.as_deref().unwrap_or("none yet");
                 let waited = now.since(began).as_secs();
-                (wait.report)(&format!("  {waited} s; it says: {line}"));
+                (wait.report)(&format!("  {waited} s; last log line: {line}"));
             }
         }
     }

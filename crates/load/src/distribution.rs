@@ -95,9 +95,7 @@ impl Distribution {
             "exponential" => Ok(Self::Exponential { mean: number(rest)? }),
             "geometric" => match number(rest)? {
                 mean if mean >= 1.0 => Ok(Self::Geometric { mean }),
-                _ => {
-                    Err("has a mean below 1, which whole numbers from 1 on cannot have".to_owned())
-                }
+                _ => Err("has a mean below 1, but all numbers are at least 1".to_owned()),
             },
             "normal" => two(",").map(|(mean, deviation)| Self::Normal { mean, deviation }),
             "lognormal" => match two(",")? {

@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
     over: CoveredRequests::Sent,
-    notes: "Counts rejected, broken, timed out, cancelled, dropped and skipped requests.",
+    notes: "Counts requests with every outcome except complete.",
     value: Value::Pass(failures_pct),
     title: "Failures",
     judged: JudgedOn::OnPasses,

@@ -33,7 +33,7 @@ pub enum GoodputError {
     #[error("`{0}` has no comparison; write it like `ttft<500ms`")]
     NoComparison(String),
     /// There is no metric of this name with one value per request.
-    #[error("`{text}`: no request has a value `{name}`{}; each has {}{}",
+    #[error("`{text}`: unknown metric `{name}`{}; objectives on requests can use {}{}",
         did_you_mean(name, names()),
         names().collect::<Vec<_>>().join(", "),
         if name.contains("_p") { "; use --slo for statistics of a pass" } else { "" })]

@@ -77,9 +77,9 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
         ("one_by_one", spec.one_by_one.is_some()),
     ];
     match given.into_iter().find(|given| given.1) {
-        Some((key, _)) => {
-            Err(PlanError::new(format!("{key}: {origin}; leave it out, or leave out --against")))
-        }
+        Some((key, _)) => Err(PlanError::new(format!(
+            "{key}: the load comes from {origin}; leave out {key}, or leave out --against"
+        ))),
         None => Ok(()),
     }
 }

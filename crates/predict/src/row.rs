@@ -91,7 +91,7 @@ fn over_the_limit(
         let published = measured.output_tokens_per_s.zip(measured.requests_per_s);
         let counted = match published {
             Some((tokens, requests)) if near(tokens / requests, asked, requests) => {
-                "; the measured tokens/s count the requested ones"
+                "; the measured tokens/s count requested tokens, not generated ones"
             }
             _ => "",
         };

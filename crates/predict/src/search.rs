@@ -55,7 +55,7 @@ impl<'a> Player<'a> {
     /// Simulates the trials of a cell. `keep` receives the records of each trial.
     fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, PredictError> {
         let of_plan = self.plan.passes_of(cell);
-        let nothing = || PredictError::plan("search, sweep: the plan has neither");
+        let nothing = || PredictError::plan("the plan has no search and no sweep");
         let mut trials = Trials::of(self.plan).ok_or_else(nothing)?;
         if let Some(requests) = &mut self.requests {
             requests.warm_up(self.plan, cell);
@@ -74,7 +74,7 @@ impl<'a> Player<'a> {
             keep(&begin, records)?;
             if trials.count() == count && tried != Tried::OutOfTime {
                 return Err(PredictError::requests(format!(
-                    "trial {} of {cell} has requests that could not be simulated: it is discarded",
+                    "trial {} of {cell} has requests that could not be simulated: the trial is discarded",
                     begin.repeat
                 )));
             }

@@ -67,10 +67,13 @@ fn sections(
     for (words, cells) in &of {
         let of_all = summary.cells.iter().all(|cell| cell.prediction.uncalibrated.is_none());
         let cells = if of_all && of.len() == 1 { String::new() } else { format!(" ({cells})") };
-        let _ = writeln!(out, "\nby the errors of {words}{cells}");
+        let _ = writeln!(out, "\nfrom the errors of {words}{cells}");
     }
     for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
-        let _ = writeln!(out, "\nuncalibrated, a factor of two either way: {why} ({cells})");
+        let _ = writeln!(
+            out,
+            "\nuncalibrated, up to a factor of two in either direction: {why} ({cells})"
+        );
     }
     if summary.cells.iter().any(|cell| !cell.prediction.passes.is_empty()) {
         out.push('\n');

@@ -45,7 +45,7 @@ impl Rows {
             "events" => ExportedRows::Events,
             "cells" => ExportedRows::Cells,
             other => {
-                let why = format!("`{other}`: there are rows of requests, events and cells");
+                let why = format!("`{other}`: unknown rows; use `requests`, `events` or `cells`");
                 return Err(Error::store(why).into());
             }
         };

@@ -16,7 +16,7 @@ use crate::store::{stored, summary_of};
 /// The most charts in a notebook. The report has all charts.
 const MOST_CHARTS: usize = 4;
 
-/// A run as markup without a page around it.
+/// A run as HTML without a page around it.
 #[pyfunction]
 pub fn of_run(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
     let markup = py.detach(|| {

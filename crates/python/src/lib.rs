@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-/// Does what the arguments say, as the command `inferometer` does, and gives the exit code. `program`
-/// is the file that starts this command.
+/// Runs the command line `inferometer` with these arguments, and returns the exit code. `program` is the
+/// file that starts this command.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     py.detach(|| inferometer::command_line::main(arguments, program))

@@ -49,9 +49,9 @@ impl<T: Send> Subscriber for Sending<T> {
     }
 }
 
-/// Measures a plan. `keys` are those of a plan file, as a JSON object; they win over the file `plan`.
+/// Measures a plan. `keys` are those of a plan file, as a JSON object; they override the file `plan`.
 /// `program` is the file of the command, which serves the embedded engine in a process of its own.
-/// Gives a document: of one server with `run`, of several with `group`.
+/// Returns a JSON document: with `run` for one server, with `group` for several.
 #[pyfunction]
 #[pyo3(signature = (keys, plan, program, strict, on_event))]
 pub fn run(

@@ -183,7 +183,7 @@ pub(crate) fn table(comparison: &Comparison) -> Table {
         ("Load", Align::Left),
         ("Figure", Align::Left),
         ("Baseline", Align::Right),
-        ("Now", Align::Right),
+        ("Contender", Align::Right),
         ("Difference (%)", Align::Right),
         ("95 % interval", Align::Right),
         ("Repeats", Align::Right),

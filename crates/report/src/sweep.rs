@@ -35,7 +35,7 @@ pub(crate) fn table(answer: &SweepAnswer) -> Table {
     if answer.gpus.is_some() {
         columns.push(("Tokens/s per GPU".to_owned(), Align::Right));
     }
-    columns.push(("What it is".to_owned(), Align::Left));
+    columns.push(("Remarks".to_owned(), Align::Left));
     let mut table = Table::new(columns);
     for level in &answer.levels {
         let mut row = vec![

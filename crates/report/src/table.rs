@@ -261,8 +261,8 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
         !alone(cell) && cell.passes.iter().any(|pass| pass.kind == PassKind::Saturated)
     };
     summary.cells.iter().any(at_once).then(|| {
-        "Latencies are those of requests sent all at once, and include their waiting for one \
-            another; --passes table measures them one by one."
+        "Latencies are those of requests sent all at once, and include queueing behind each \
+            other; --passes table measures them one by one."
             .to_owned()
     })
 }

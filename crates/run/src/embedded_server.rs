@@ -101,7 +101,7 @@ impl ServerProcess {
         if let Some(stdout) = child.stdout.take() {
             BufReader::new(stdout)
                 .read_line(&mut line)
-                .map_err(|error| failed(format!("says nothing: {error}")))?;
+                .map_err(|error| failed(format!("its output cannot be read: {error}")))?;
         }
         let stdin = child.stdin.take();
         let Some(address) = line.trim().strip_prefix("listening on ") else {

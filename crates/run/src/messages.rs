@@ -102,8 +102,8 @@ pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
             in_words(most)
         )),
         None => events.say(
-            "estimate: unknown: a first request was not answered, or conversations grow by unknown \
-                answers",
+            "estimate: unknown: a first request was not answered, or the prompts are conversations: \
+                their length depends on the answers",
         ),
     }
 }

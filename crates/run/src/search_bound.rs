@@ -92,7 +92,7 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     });
     let most = search.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
     format!(
-        "a search ends at its precision: at most {} requests (or {} trials{most}){cells}{time}",
+        "a search ends when its answer is precise enough: at most {} requests (or {} trials{most}){cells}{time}",
         search.max_requests, search.max_trials
     )
 }
@@ -118,12 +118,11 @@ pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
 
 /// The advice to use virtual time, if the plan has trials on the embedded engine in real time.
 pub fn advice(plan: &Plan) -> Option<String> {
-    let doing = if plan.sweep.is_some() { ("swept", "sweeps") } else { ("searched", "searches") };
+    let what = if plan.sweep.is_some() { "sweep" } else { "search" };
     matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {
         format!(
-            "the embedded engine is {} in real time here; --predict {} it in virtual time, in \
-                seconds",
-            doing.0, doing.1
+            "this {what} runs on the embedded engine in real time; --predict runs it in virtual \
+                time, in seconds"
         )
     })
 }

@@ -99,7 +99,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
     }
     if let Some((proxy, _)) = &first.tunnel {
         return Err(RunError::target(format!(
-            "target (--target): the tunnel of the proxy {proxy} leads to one server; reach several without it, by \
+            "target (--target): a tunnel through proxy {proxy} reaches only one server; for several servers, use \
              --proxy none or NO_PROXY"
         )));
     }
@@ -137,7 +137,7 @@ fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding
         let those: Vec<String> =
             unreachable.iter().map(|(address, why)| format!("{address}: {why}")).collect();
         let message = format!(
-            "{url}: {} of its {} addresses got no requests, because they took no connection ({})",
+            "{url}: {} of its {} addresses got no requests, because they accepted no connection ({})",
             unreachable.len(),
             unreachable.len() + clients.len(),
             those.join("; ")
@@ -158,8 +158,8 @@ fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError>
     let (a, b) = (&first.target, &other.target);
     let differ = |what: &str, of_a: &str, of_b: &str, flag: &str| {
         Err(RunError::target(format!(
-            "target (--target): servers behind one load are equal, and {} has {what} {of_a}, {} has {of_b}; give \
-             {flag}, or measure them one after the other with [[target]]s",
+            "target (--target): servers that share one load must be equal, but {} has {what} {of_a} and {} has {of_b}; \
+             give {flag}, or measure them one after the other with [[target]]s",
             a.url, b.url
         )))
     };
@@ -203,7 +203,7 @@ fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
         });
         if let Some((other, _)) = same {
             return Err(RunError::target(format!(
-                "target (--target): {other} and {name} lead to one address, {}; each server has one of its own",
+                "target (--target): {other} and {name} lead to one address, {}; each server needs a different address",
                 place.address
             )));
         }

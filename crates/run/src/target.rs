@@ -266,7 +266,7 @@ fn choose_dialect(
             None => format!("{url}: answers, but its API is not recognised; {names_it}"),
             Some(instead) if instead.status == Some(404) => {
                 format!(
-                    "{url}: {} If so, {names_it} and its model with --model",
+                    "{url}: {}. If the address is correct, {names_it} and its model with --model",
                     instead.in_words()
                 )
             }

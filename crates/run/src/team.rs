@@ -249,8 +249,8 @@ pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     let message = format!(
         "{ranks} ranks measured this run together. Times of different ranks are converted to the \
             clock of rank 0, with an error of at most {}: windows, requests in flight, time \
-            courses and figures from due can be wrong by this much; the latencies of one request \
-            use a single clock{}",
+            courses and latencies from the due time can be wrong by this much; the other \
+            latencies of a request use a single clock{}",
         in_ms(worst),
         told_of(ranks, reports)
     );
@@ -275,9 +275,9 @@ fn told_of(ranks: u32, reports: &[RankReport]) -> String {
             let clock = report.clock;
             let bound = done.iter().map(|report| report.clock.bound_ns).max().unwrap_or(0);
             let offset_ms = clock.offset_ns as f64 / 1e6;
-            text += &format!(", clock {offset_ms:+.3} ms off, to {}", in_ms(bound));
+            text += &format!(", clock offset {offset_ms:+.3} ms ± {}", in_ms(bound));
             if let Some((ppm, bound)) = clock.drift_ppm {
-                text += &format!(", drift {ppm:+.1} ppm, to {bound:.1} ppm");
+                text += &format!(", drift {ppm:+.1} ppm ± {bound:.1} ppm");
             }
         }
         if let Err(why) = &last.report {
@@ -285,7 +285,7 @@ fn told_of(ranks: u32, reports: &[RankReport]) -> String {
         }
     }
     if ranks > MOST_NAMED + 1 {
-        text += "; the others are alike";
+        text += "; further ranks are not listed";
     }
     text
 }

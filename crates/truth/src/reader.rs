@@ -92,7 +92,9 @@ impl BareReader {
         self.sent[conn.slot()] = Some(net.now());
         match net.write(conn, &self.request) {
             Ok(count) if count == self.request.len() => {}
-            Ok(_) => self.failed = Some("a connection took only half a request".to_owned()),
+            Ok(_) => {
+                self.failed = Some("a connection accepted only a part of a request".to_owned());
+            }
             Err(error) => self.failed = Some(format!("cannot send: {error}")),
         }
     }

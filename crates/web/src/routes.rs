@@ -90,7 +90,7 @@ fn refusal(status: u16, why: &str) -> Response {
         404 => "Not found",
         405 => "Read only",
         500 | 503 => "This page cannot be shown now",
-        _ => "Not understood",
+        _ => "Invalid request",
     };
     let mut content = Html::new();
     content.raw("<h1>").text(title).raw("</h1>\n").paragraph(why);

@@ -37,7 +37,7 @@ pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")
     {
-        return Some(format!("the body has content-encoding {coding:?}, not asked for"));
+        return Some(format!("the body has content-encoding {coding:?}, which was not requested"));
     }
     let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
     let (requested, fits) = match framing {

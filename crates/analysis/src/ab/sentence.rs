@@ -42,10 +42,12 @@ fn found(answer: &AbAnswer) -> String {
     let smallest = percent(answer.minimal_effect);
     match answer.decision {
         AbDecision::NoDifference => {
-            let of = if answer.one_server { "between the server and itself" } else { "of the two" };
+            let equal = match answer.one_server {
+                true => "The server does not differ from itself".to_owned(),
+                false => format!("{a} and {b} do not differ"),
+            };
             format!(
-                "There is no difference {of} of {smallest} % or more: for {full_b}, {found} than for \
-                    {full_a}, by {spent}."
+                "{equal} by {smallest} % or more: for {full_b}, {found} than for {full_a}, by {spent}."
             )
         }
         AbDecision::Undecided => {
@@ -79,7 +81,7 @@ fn found(answer: &AbAnswer) -> String {
                 _ => String::new(),
             };
             let doubt = match answer.one_server {
-                true => " (both sides are one server: the difference is not one of servers)",
+                true => " (both sides are the same server, so this is noise or drift)",
                 false => "",
             };
             format!(

@@ -167,7 +167,7 @@ impl Subject {
                 let told = told.strip_prefix(&format!("{} ", all.name)).unwrap_or(&told);
                 let told = match run.reservations.iter().any(|own| own == told) {
                     true => told.to_owned(),
-                    false => format!("is of runs that differ: {told}"),
+                    false => format!("joins runs that differ: {told}"),
                 };
                 if !all.reservations.contains(&told) {
                     all.reservations.push(told);

@@ -95,7 +95,7 @@ fn is_by_earlier_turn(record: &Record) -> bool {
 fn became(outcome: Outcome) -> String {
     match outcome {
         Outcome::Complete => "completed".to_owned(),
-        Outcome::Truncated => "ended before the proper end".to_owned(),
+        Outcome::Truncated => "ended before the answer was complete".to_owned(),
         Outcome::Rejected { status } => format!("got the HTTP status {status}"),
         Outcome::ServerError => "got an error inside a stream with status 200".to_owned(),
         Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
@@ -104,7 +104,7 @@ fn became(outcome: Outcome) -> String {
             {phase})"
         ),
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
-        Outcome::Cancelled => "in flight when the run was interrupted".to_owned(),
+        Outcome::Cancelled => "started, but did not end before the run was interrupted".to_owned(),
         Outcome::Dropped => "got dropped, because too many were in flight".to_owned(),
         Outcome::Skipped => "did not start, because the run ended before".to_owned(),
     }

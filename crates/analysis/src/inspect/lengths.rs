@@ -80,7 +80,7 @@ impl OutputLengths {
         let although = if honours_ignore_eos {
             "although the requests set `ignore_eos`"
         } else {
-            "and the server cannot be told to continue after end-of-text"
+            "and the server has no option to ignore end-of-text"
         };
         let message = format!(
             "{} of {} counted outputs are shorter than requested {although}: {:.1} tokens on \
@@ -255,12 +255,14 @@ impl Counts {
         let how = match self.spread {
             0 => "The server stated the number of tokens in each event.".to_owned(),
             spread => {
-                format!("In {spread} of them the tokens were spread evenly over the events.")
+                format!(
+                    "In {spread} of these streams, the tokens were spread evenly over the events."
+                )
             }
         };
         let message = format!(
-            "Events are not tokens: {} tokens came in {} events, {:.2} per event; {} of {} \
-             streams differ by more than a boundary token. {how}",
+            "Events are not tokens: {} tokens came in {} events, {:.2} per event; in {} of {} \
+             streams, the two numbers differ by more than the end-of-text token. {how}",
             self.stream_tokens,
             self.events,
             self.stream_tokens as f64 / self.events as f64,

@@ -232,12 +232,12 @@ pub fn sentence(answer: &SearchAnswer) -> String {
             load(lowest.or(answer.high).unwrap_or_default())
         ),
         (SearchEnding::MetAtHighest, Some(estimate)) => format!(
-            "the server sustains {} with {objectives} ({ends}); this is the highest load of --to",
+            "the server sustains {} with {objectives} ({ends}); this is the limit set by --to",
             load(estimate)
         ),
         (_, Some(estimate)) if answer.is_one_sided => format!(
-            "the server sustains at least {} with {objectives} ({ends}): each load met them in a \
-                trial of sufficient length",
+            "the server sustains at least {} with {objectives} ({ends}): no tried load missed them \
+                in a trial of sufficient length",
             load(estimate)
         ),
         (_, Some(estimate)) => {

@@ -73,7 +73,7 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
         Over::Rate => format!(", and a request takes {} times as long as alone", text(ratio)),
     });
     format!(
-        "; the knee is at {} ({interval}): there {share} % of that throughput{latency}",
+        "; the knee is at {} ({interval}), where throughput is {share} % of that at saturation{latency}",
         load(answer.by, knee.load)
     )
 }
@@ -101,7 +101,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     let sure = percent(answer.confidence);
     let failed = failed(answer);
     format!(
-        "No saturation up to {}{why}: there {} requests/s ({sure}: {}){failed}.",
+        "No saturation up to {}{why}: throughput is {} requests/s ({sure}: {}) at this load{failed}.",
         load(top.by, top.load),
         text(most.value),
         ends(&most)

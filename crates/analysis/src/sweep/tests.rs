@@ -83,7 +83,7 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
         told.contains("the knee is at 19 in flight (") || told.contains("the knee is at 20"),
         "{told}"
     );
-    assert!(told.contains("95 % of that throughput, and a request takes "), "{told}");
+    assert!(told.contains("where throughput is 95 % of that at saturation, and a request takes "), "{told}");
     assert_eq!(found.levels[0].tokens_per_s_per_gpu.map(|ends| ends.value), Some(5.0));
     // Up to 20 in flight each user has the same speed, so more in flight is better. Above 20, each user gets less.
     let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);
@@ -97,7 +97,7 @@ fn it_ends_at_each_bound_and_says_which() {
         (
             SweepPlan { highest: Some(8.0), ..plan() },
             SweepEnding::NotSaturated,
-            "the highest load tried: there 8",
+            "the highest load tried: throughput is 8",
         ),
         (SweepPlan { max_requests: 200, ..plan() }, SweepEnding::RequestsSpent, "--max-requests"),
         (SweepPlan { max_trials: 3, ..plan() }, SweepEnding::TrialsSpent, "--max-trials"),

@@ -91,7 +91,7 @@ impl Bundle {
             let sum = opened.sum(file).map_err(wrong)?;
             let is_it = data.bytes == Some(sum.bytes) && data.sha256.as_ref() == Some(&sum.sha256);
             if !is_it || !file.starts_with("data/") {
-                let why = format!("{file} is not the file that its manifest says");
+                let why = format!("{file} does not match its entry in the manifest");
                 return Err(wrong(BundleError::Content(why)));
             }
         }

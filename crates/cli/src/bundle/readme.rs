@@ -28,14 +28,14 @@ pub fn readme(manifest: &Manifest) -> String {
          | `{SUMS}` | the checksums of all other files: `cd {FOLDER} && sha256sum -c {SUMS}` |\n\
          | `{MANIFEST}` | of each run: hashes of plan, requests and bodies, the server with its arguments, the \
          machine; of each data set: its checksum |\n\
-         | `runs/RUN/{PLAN}` | the plan, with nothing left open |\n\
+         | `runs/RUN/{PLAN}` | the plan, resolved, with all defaults |\n\
          | `runs/RUN/{PLAN_FILE}` | the plan as a file that `inferometer run` takes; absent for imported results |\n\
          | `runs/RUN/{SUMMARY}` | all figures, with intervals, findings and the verdict |\n\
          | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; its form \
          is in docs/store.md of inferometer, and `inferometer export RUN --format csv` writes it as a table |\n\
          | `data/` | files that the requests were made from, where the bundle holds them |\n\n\
-         It holds no key: values of headers are not kept by any run, and texts of a server are kept without \
-         them.\n"
+         The bundle contains no API key: header values are never stored, and keys are removed from the texts of \
+         servers.\n"
     );
     if !manifest.data.is_empty() {
         text.push_str("\n## Data\n");

@@ -145,7 +145,7 @@ fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
 /// The remaining time of the pass and of the run, as far as known.
 fn words(of_pass: Option<Duration>, in_all: Option<Duration>) -> String {
     let of_pass = of_pass.map(|left| format!(", {} left", spoken(left)));
-    let in_all = in_all.map(|left| format!(", about {} in total", spoken(left)));
+    let in_all = in_all.map(|left| format!(", about {} left in the run", spoken(left)));
     of_pass.into_iter().chain(in_all).collect()
 }
 

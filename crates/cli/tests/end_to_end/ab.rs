@@ -180,7 +180,7 @@ fn what_a_comparison_cannot_have_is_one_clear_error_and_nothing_is_sent() {
         (&["--concurrency", "2,4"], "a comparison in blocks has one load, but 2 were given"),
         (&["--repeat", "3"], "repeat (--repeat): cannot be used: blocks are repeated until"),
         (&["--metric", "failures"], "`failures` cannot be compared in blocks"),
-        (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is there twice"),
+        (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is given twice"),
         (&["--requests", "0"], "requests (--requests): "),
         (&["--passes", "one_by_one", "--one-by-one", "0"], "one_by_one (--one-by-one): "),
         (&["--concurrency", "32", "--requests", "32"], "are too few for 32 in flight"),

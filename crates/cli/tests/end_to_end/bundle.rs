@@ -202,7 +202,7 @@ fn a_damaged_bundle_is_told_and_nothing_of_it_is_stored() {
     altered[whole.len() / 2] ^= 1;
     for (bytes, words) in [
         (half, "was cut"),
-        (&behind, "bytes behind its end"),
+        (&behind, "there are bytes after its end"),
         (&altered, "is damaged"),
         (&whole[..2], "was cut"),
     ] {

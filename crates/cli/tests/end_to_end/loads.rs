@@ -203,7 +203,7 @@ fn a_trace_is_replayed_with_its_lengths_and_what_it_leaves_out_is_told() {
     assert_eq!((&pass["input_tokens"], &pass["output_tokens"]), (&240.into(), &28.into()));
     assert_eq!((&pass["planned"], &pass["outcomes"]["complete"]), (&6.into(), &6.into()));
     let findings = summary["findings"].to_string();
-    assert!(findings.contains("`timestamp` is not an instant (row 3)"), "{findings}");
+    assert!(findings.contains("`timestamp` is not a valid time (row 3)"), "{findings}");
 }
 
 #[test]

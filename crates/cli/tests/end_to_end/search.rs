@@ -234,14 +234,16 @@ fn a_dry_run_says_what_is_searched_and_how_much_it_may_take_and_measures_nothing
     let asked = ["--slo", "ttft_p99<1s", "--to", "4", "--from", "2"];
     for (virtual_time, words) in [
         (&["--predict"][..], &["in virtual time"][..]),
-        (&[], &["; at most about 2.8 h in total", "--predict searches it in virtual time"]),
+        (&[], &["; at most about 2.8 h in total", "--predict runs it in virtual time"]),
     ] {
         let command = [&["search", "--dry-run"], &CELL[..], &asked, virtual_time].concat();
         let output = inferometer(folder.path(), &command);
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         let plan = String::from_utf8_lossy(&output.stdout).into_owned();
         let always = ["[search]", "precision = 0.05", "max_trials = 40", "# plan_hash"];
-        let most = ["a search ends at its precision: at most 20000 requests (or 40 trials)"];
+        let most = [
+            "a search ends when its answer is precise enough: at most 20000 requests (or 40 trials)",
+        ];
         for words in always.iter().chain(&most).chain(words) {
             assert!(plan.contains(words), "{words}: {plan}");
         }

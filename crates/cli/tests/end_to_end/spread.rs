@@ -173,13 +173,13 @@ fn servers_that_are_not_equal_there_or_several_are_refused_before_anything_is_me
     let twice = format!("{}/v1", a.url);
     let by_name = a.url.replace("127.0.0.1", "localhost");
     let cases: [(&[&str], &[&str], i32, &str); 7] = [
-        (&[&a.url, &twice], &[], 2, "is there twice"),
+        (&[&a.url, &twice], &[], 2, "is given twice"),
         (&[&a.url, &nobody.url], &[], 1, &nobody.url),
         (&[&a.url, &other.url], &[], 1, "has the model chatglm3-6b"),
         (&[&a.url, &by_name], &[], 1, "lead to one address"),
         (&[&a.url], &["--balance", "round-robin"], 2, "only one is given"),
         (&[&a.url, &other.url], &["--balance", "session"], 2, "has no sessions"),
-        (&[&a.url, &other.url], &["--balance", "at-random"], 2, "is no way to spread requests"),
+        (&[&a.url, &other.url], &["--balance", "at-random"], 2, "is not a balancing method"),
     ];
     for (targets, more, code, words) in cases {
         let more = [&LENGTHS[..], &["--concurrency", "2", "--requests", "4"], more].concat();

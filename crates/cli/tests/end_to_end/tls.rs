@@ -147,8 +147,8 @@ fn an_address_of_the_other_protocol_is_told_with_the_right_one() {
     let secure = gate(&engine.url);
     let plain = engine.url.replace("http://", "https://");
     for (given, words) in [
-        (secure.replace("https://", "http://"), format!("speaks TLS there; give {secure}")),
-        (plain, format!("speaks no TLS there; give {}", engine.url)),
+        (secure.replace("https://", "http://"), format!("uses TLS at this address; give {secure}")),
+        (plain, format!("does not use TLS at this address; give {}", engine.url)),
     ] {
         let (output, summary) = measure(&given, &[]);
         assert!(summary.is_none());
@@ -164,7 +164,10 @@ fn mistakes_about_certificates_are_told_before_anything_is_sent() {
     std::fs::write(folder.path().join("empty.pem"), "").unwrap();
     for (flags, key) in [
         (&["--target", "http://127.0.0.1:9", "--insecure"][..], "insecure"),
-        (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem"], "holds none"),
+        (
+            &["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem"],
+            "it contains no certificate",
+        ),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "empty.pem"], "it is empty"),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "absent.pem"], "absent.pem"),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem", "--insecure"], "insecure"),

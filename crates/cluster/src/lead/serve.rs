@@ -52,7 +52,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
         }
         Up::Records { order, records } => (order, false, records),
         Up::Failed { why } => {
-            shared.lock().lose(number, format!("cannot go on: {why}"));
+            shared.lock().lose(number, format!("cannot continue: {why}"));
             is_last = true;
             (0, false, Vec::new())
         }

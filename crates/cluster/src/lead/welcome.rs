@@ -145,7 +145,7 @@ fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), 
     if rank.joined {
         let first = rank.host.clone();
         let why = format!(
-            "there are two of rank {}: one on {first}, another on {}; each process needs a rank of its own",
+            "there are two of rank {}: one on {first}, another on {}; each process needs a different rank",
             other.rank, other.host
         );
         return Err((why, !has_begun));
@@ -162,7 +162,7 @@ fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
     let name = other.name();
     if other.rank == 0 {
         return Err(format!(
-            "there are two of rank 0: one on {}, another on {}; each process needs a rank of its own",
+            "there are two of rank 0: one on {}, another on {}; each process needs a different rank",
             me.host, other.host
         ));
     }

@@ -264,8 +264,8 @@ fn a_server_of_another_protocol_is_told_with_what_to_give() {
         Client::reach(url, Vec::new(), Duration::from_secs(600), &ServerAccess::default())
     };
     for (said, words) in [
-        (&b"\x15\x03\x03\x00\x02\x02\x46"[..], "speaks TLS there; give https://127.0.0.1:"),
-        (b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64", "speaks HTTP/2 there; only HTTP/1.1"),
+        (&b"\x15\x03\x03\x00\x02\x02\x46"[..], "uses TLS at this address; give https://127.0.0.1:"),
+        (b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64", "uses HTTP/2 at this address; only HTTP/1.1"),
     ] {
         let error = probe(&reach(&parrot(said)).unwrap()).unwrap_err();
         assert!(matches!(error, ClientError::OtherProtocol { .. }), "{error:?}");
@@ -274,5 +274,5 @@ fn a_server_of_another_protocol_is_told_with_what_to_give() {
     // A server without TLS whose address begins with `https://`.
     let plain = parrot(b"HTTP/1.1 400 Bad Request\r\n\r\nInvalid HTTP request received.");
     let told = reach(&Url { secure: true, ..plain.clone() }).err().unwrap().to_string();
-    assert!(told.contains(&format!("speaks no TLS there; give {plain}")), "{told}");
+    assert!(told.contains(&format!("does not use TLS at this address; give {plain}")), "{told}");
 }

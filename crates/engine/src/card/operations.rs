@@ -40,7 +40,7 @@ impl Operations {
         let share = self.kv_bandwidth_share;
         if !(share > 0.0 && share <= 1.0) {
             return Err(format!(
-                "operations.kv_bandwidth_share = {share}: a share lies above 0 and at most at 1"
+                "operations.kv_bandwidth_share = {share}: must be above 0 and at most 1"
             ));
         }
         if !(self.prompt_attention_tflops > 0.0 && self.prompt_attention_tflops.is_finite()) {
@@ -49,8 +49,8 @@ impl Operations {
         let sane = |value: f64| value >= 0.0 && value.is_finite();
         let rises = self.reductions.is_sorted_by(|a, b| a.0 < b.0);
         if !rises || !self.reductions.iter().all(|&(n, a, b)| n >= 2.0 && sane(a) && sane(b)) {
-            return Err("operations.reductions: a row is of two cards or more, and times; cards \
-                        rise from row to row"
+            return Err("operations.reductions: each row needs 2 or more cards and times of 0 \
+                        or more; cards must increase from row to row"
                 .to_owned());
         }
         self.bf16.check("operations.bf16")?;
@@ -107,7 +107,9 @@ impl Curve {
             rows >= 1.0 && rows.is_finite() && seconds > 0.0 && seconds.is_finite()
         };
         if !points.iter().all(is_positive) || !points.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(format!("{key}: rows must rise from 1 on, and speeds lie above 0"));
+            return Err(format!(
+                "{key}: rows must start at 1 or more and increase; speeds must be above 0"
+            ));
         }
         Ok(())
     }

@@ -111,8 +111,8 @@ impl Spread {
             }
             (true, _) => format!("{count} models of {weights} weights, each left out of the fit"),
             (false, _) => format!(
-                "{count} left-out tables of all weights: one table of {weights} weights was measured, \
-                 and never another model of them"
+                "{count} left-out tables of all weights, because only one model with {weights} weights \
+                 was measured"
             ),
         }
     }

@@ -37,13 +37,14 @@ impl MeasuredOn {
 
     /// The difference between the measured engine or card and the profile's, in words; `None` if there is none.
     pub fn difference(&self, config: &ResolvedConfig) -> Option<String> {
-        let unlike =
-            self.is_unlike(config).map(|why| format!("{why}; errors say little of the prediction"));
+        let unlike = self
+            .is_unlike(config)
+            .map(|why| format!("{why}; these errors do not show the accuracy of predictions"));
         unlike.or_else(|| {
             self.is_other_version(config).then(|| {
                 format!(
-                    "{} was measured, and the profile's rows are of {} {}: intervals are wider by what \
-                     another version was seen to change",
+                    "{} was measured, and the profile's rows are of {} {}: intervals are wider by the \
+                     measured difference between versions",
                     self.engine_in_words(),
                     config.profile.engine,
                     config.profile.engine_version

@@ -208,7 +208,7 @@ fn not_covered(
         let inside = (low.div_ceil(factor)..=high.saturating_mul(factor)).contains(&value);
         let known = match factor {
             1 => String::new(),
-            factor => format!(", and up to {factor} times beyond counts as known"),
+            factor => format!(", and up to {factor} times outside is accepted"),
         };
         (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}{known}"))
     })

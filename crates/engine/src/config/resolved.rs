@@ -74,7 +74,7 @@ impl ResolvedConfig {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
             return Some(format!(
-                "no row of {stages} pipeline stages was fitted; a step goes through all in turn"
+                "no row of {stages} pipeline stages was fitted; a step passes through all stages in sequence"
             ));
         }
         self.model.experts.map(|experts| {

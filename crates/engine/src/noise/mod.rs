@@ -82,7 +82,7 @@ impl Noise {
         for part in text.split(',').map(str::trim) {
             let problem = |expected: &str| EngineError::invalid("--noise", part, expected);
             let (name, value) = part.split_once('=').ok_or_else(|| problem(PARTS))?;
-            let again = || problem("this part is there twice");
+            let again = || problem("this part is given twice");
             match name {
                 "step" => {
                     let sd = number(value, 0.0, 2.0).ok_or_else(|| {

@@ -28,8 +28,7 @@ impl Scheduler for Vllm02 {
         let max_num_seqs = config.max_num_seqs.unwrap_or(256);
         let tokens = config.max_num_batched_tokens.unwrap_or(max_model_len.max(2048));
         if max_num_seqs > 0 && tokens < max_model_len {
-            let expected =
-                format!("must be at least the {max_model_len} of --max-model-len, or it limits it");
+            let expected = format!("must be at least --max-model-len, which is {max_model_len}");
             return Err(EngineError::invalid("--max-num-batched-tokens", tokens, expected));
         }
         vllm_limits::check_step(tokens, max_num_seqs)?;

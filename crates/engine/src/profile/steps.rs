@@ -51,8 +51,8 @@ impl StepConstants {
     pub(super) fn check(&self) -> Result<(), String> {
         let (sequences, tokens) = (self.max_num_seqs, self.max_num_batched_tokens);
         if sequences == Some(0) || tokens.is_some_and(|tokens| tokens < sequences.unwrap_or(1)) {
-            return Err("steps.max_num_batched_tokens: a step holds a token of each of \
-                        max_num_seqs sequences, one or more"
+            return Err("steps.max_num_batched_tokens: must be at least max_num_seqs, and \
+                        both at least 1"
                 .to_owned());
         }
         for (key, time) in [

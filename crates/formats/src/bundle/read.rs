@@ -215,7 +215,7 @@ fn each_part(
             return Err(BundleError::Foreign(format!("{name} is not named in {SUMS}")));
         };
         if !seen.insert(name.clone()) {
-            return Err(BundleError::Foreign(format!("{name} stands in it twice")));
+            return Err(BundleError::Foreign(format!("{name} occurs twice")));
         }
         let mut counted = HashingReader::new(&mut entry);
         visit(&name, size, &mut counted)?;
@@ -246,7 +246,7 @@ fn at_its_end(mut unzipped: GzDecoder<impl BufRead>) -> Result<(), BundleError> 
     let mut bundle = unzipped.into_inner();
     let behind = bundle.fill_buf().map_err(|error| unreadable(&error))?;
     match rest.len() as u64 > most || rest.iter().any(|byte| *byte != 0) || !behind.is_empty() {
-        true => Err(BundleError::Foreign("bytes behind its end".to_owned())),
+        true => Err(BundleError::Foreign("there are bytes after its end".to_owned())),
         false => Ok(()),
     }
 }
@@ -288,10 +288,10 @@ fn read_sums(from: &mut impl Read, size: u64) -> Result<BTreeMap<String, String>
     let mut sums = BTreeMap::new();
     for line in text.lines() {
         let (sha256, name) =
-            line.split_once("  ").ok_or_else(|| wrong("has a line of no checksum"))?;
+            line.split_once("  ").ok_or_else(|| wrong("has a line that is not a checksum"))?;
         let is_sum = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_sum || name::problem(name).is_some() || name == SUMS {
-            return Err(wrong("has a line of no checksum"));
+            return Err(wrong("has a line that is not a checksum"));
         }
         if sums.insert(name.to_owned(), sha256.to_lowercase()).is_some() {
             return Err(wrong("names a part twice"));

@@ -45,11 +45,11 @@ pub enum ClientError {
         advice: String,
     },
     /// The server speaks another protocol than its address says, or than this client supports.
-    #[error("{url}: the server speaks {speaks} there; {advice}")]
+    #[error("{url}: the server {speaks} at this address; {advice}")]
     OtherProtocol {
         /// The address as given.
         url: String,
-        /// The protocol that the server speaks (`TLS`), or does not speak (`no TLS`).
+        /// What the server does: `uses TLS` or `does not use TLS`.
         speaks: &'static str,
         /// What to do.
         advice: String,
@@ -65,7 +65,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The response is not HTTP, or not the JSON that was expected.
-    #[error("{url}{path}: the answer of an unknown server: {what}")]
+    #[error("{url}{path}: not a valid answer: {what}")]
     Garbled {
         /// The address as given.
         url: String,
@@ -102,12 +102,12 @@ pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
     match distrust(&source) {
         Some(Distrust::NotTls) => ClientError::OtherProtocol {
             url: url.to_string(),
-            speaks: "no TLS",
+            speaks: "does not use TLS",
             advice: format!("give {} as the target", Url { secure: false, ..url.clone() }),
         },
         Some(Distrust::NoHttp1) => ClientError::OtherProtocol {
             url: url.to_string(),
-            speaks: "no HTTP/1.1",
+            speaks: "does not use HTTP/1.1",
             advice: HTTP1_IS_NEEDED.to_owned(),
         },
         Some(distrust) => {
@@ -117,7 +117,7 @@ pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
         None => {
             let what = match source.kind() {
                 io::ErrorKind::UnexpectedEof => {
-                    "the server ended the connection in the handshake; does it speak TLS there?"
+                    "the server ended the connection in the handshake; does it use TLS at this address?"
                         .to_owned()
                 }
                 _ => reason(&source),

@@ -324,7 +324,7 @@ impl Client {
         let secure = Url { secure: true, ..self.url.clone() };
         ClientError::OtherProtocol {
             url: self.url.to_string(),
-            speaks: "TLS",
+            speaks: "uses TLS",
             advice: format!("give {secure} as the target"),
         }
     }
@@ -336,7 +336,7 @@ impl Client {
             Some(Other::Tls) if !self.url.secure => self.tls_not_named(),
             Some(Other::Http2) => ClientError::OtherProtocol {
                 url: self.url.to_string(),
-                speaks: "HTTP/2",
+                speaks: "uses HTTP/2",
                 advice: HTTP1_IS_NEEDED.to_owned(),
             },
             _ => self.garbled(path, error),

@@ -31,11 +31,11 @@ const fn first(advice: &[&'static str]) -> Option<&'static str> {
 codes! {
     // Servers, connections and the client's processes.
     SEVERAL_RANKS = "several_ranks", Note,
-        "Several processes measured the run together: figures that need their common clock are off \
-            by at most its error.";
+        "Several processes measured the run together: figures that combine their clocks have at most \
+            the stated clock error.";
     SERVER_FAILS = "server_fails", Warning,
         "One of several servers behind one load failed more of its requests than the others."
-        => "figures by server show the others alone; leave the server out, or look at its log";
+        => "see the figures by server, which show each server alone; remove this server, or read its log";
     SERVERS_UNEQUAL = "servers_unequal", Note,
         "Servers behind one load differ in latency by more than chance.";
     RANKS_DIFFER = "ranks_differ", Note,
@@ -56,8 +56,7 @@ codes! {
     MODEL_NOT_LISTED = "model_not_listed", Warning,
         "The server does not list the requested model.";
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,
-        "The server cannot be told to continue after end-of-text, so outputs may be shorter than \
-            asked."
+        "The server has no option to ignore end-of-text, so outputs may be shorter than requested."
         => "compare tokens/s and output lengths, not only requests/s";
     LENGTHS_ARE_SIMULATED = "lengths_are_simulated", Note,
         "The embedded engine draws the lengths of its answers at random.";
@@ -130,7 +129,7 @@ codes! {
     FEW_REQUESTS = "few_requests", Note,
         "Latencies in the table are means over too few requests for a confidence interval.";
     FEW_AT_ONCE = "few_at_once", Note,
-        "So few requests at once may not have saturated the server."
+        "Too few requests were sent at once: they may not have saturated the server."
         => "give --requests 399, as in the published tables";
     WIDE_INTERVAL = "wide_interval", Warning,
         "A latency in the table has a wide confidence interval."
@@ -215,7 +214,7 @@ codes! {
         => "Use a rate below the completed requests/s; `inferometer sweep --by rate` finds it, and \
             --stop-when-saturated ends such a pass early.";
     PASS_STOPPED = "pass_stopped", Warning,
-        "A pass was ended early, as the plan demands: its figures cover only a part of it.";
+        "A pass was ended early by a rule of the plan: its figures cover only a part of it.";
     SENT_BELOW_THE_RATE = "sent_below_the_rate", Warning,
         "The client fell behind its own schedule."
         => "Use a lower rate, or give the client more CPU time.";
@@ -347,7 +346,7 @@ codes! {
     IMPORTED_NO_SERVER = "imported_no_server", Warning,
         "The tool measures an engine without a server.";
     IMPORTED_NO_REQUESTS = "imported_no_requests", Note,
-        "The file has no data of single requests: the figures are those that it states.";
+        "The file has no data of single requests: the figures are copied from the file.";
     IMPORTED_NO_START_TIMES = "imported_no_start_times", Note,
         "The file does not state when requests were sent.";
     IMPORTED_LOAD_UNKNOWN = "imported_load_unknown", Note,

@@ -21,7 +21,7 @@ pub(super) fn authorities(
     }
     if further.is_empty() {
         return Err(refused(
-            if pem.is_empty() { "it is empty" } else { "it holds none" }.to_owned(),
+            if pem.is_empty() { "it is empty" } else { "it contains no certificate" }.to_owned(),
         ));
     }
     Ok((roots, further))

@@ -293,7 +293,7 @@ fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFi
                 mistakes.add("metric", problem);
             }
             Ok(figure) if found.contains(&figure) => {
-                mistakes.add("metric", format!("`{name}` is there twice"));
+                mistakes.add("metric", format!("`{name}` is given twice"));
             }
             Ok(figure) => found.push(figure),
             Err(problem) => mistakes.add("metric", problem),

@@ -131,7 +131,7 @@ fn lengths(
             );
         }
         if lengths[..position].contains(&length) {
-            mistakes.add(key, format!("{length} is there twice"));
+            mistakes.add(key, format!("{length} is given twice"));
         }
     }
     lengths.to_vec()

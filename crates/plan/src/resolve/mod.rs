@@ -92,7 +92,7 @@ impl Spec {
     fn sampling(&self, mistakes: &mut Mistakes) -> Sampling {
         let temperature = self.temperature.unwrap_or(1.0);
         if !(temperature.is_finite() && temperature >= 0.0) {
-            mistakes.add("temperature", format!("{temperature} is not a number from 0 on"));
+            mistakes.add("temperature", format!("{temperature} is not a number of at least 0"));
         }
         Sampling {
             temperature,

@@ -105,7 +105,7 @@ pub(super) fn passes(
     }
     for (position, pass) in passes.iter().enumerate() {
         if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
-            mistakes.add("passes", format!("{pass}: is there twice; --repeat measures it again"));
+            mistakes.add("passes", format!("{pass}: is given twice; --repeat measures it again"));
         }
     }
     unused_options(spec, &passes, mistakes);

@@ -152,7 +152,7 @@ fn criteria_of(
             continue;
         };
         if tiers.iter().any(|tier| tier.name == name) {
-            problems.push(format!("`{name}` is there twice"));
+            problems.push(format!("`{name}` is given twice"));
         }
         match slo::parse(objectives) {
             Ok(objectives) => {
@@ -247,7 +247,7 @@ pub(super) fn refuse_loads(
         ("stop_at_error_rate", spec.stop_at_error_rate.is_some()),
     ] {
         if given {
-            let problem = format!("is what {name} chooses itself; leave it out ({instead})");
+            let problem = format!("cannot be set: {name} chooses it; leave it out ({instead})");
             mistakes.add(key, problem);
         }
     }
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(search.max_time, Some(std::time::Duration::from_secs(300)));
         for (tiers, words) in [
             (r#"["ttft_p95<300ms"]"#, "is not NAME=OBJECTIVES"),
-            (r#"["a=ttft_p95<1s", "a=ttft_p95<2s"]"#, "`a` is there twice"),
+            (r#"["a=ttft_p95<1s", "a=ttft_p95<2s"]"#, "`a` is given twice"),
             (r#"["a=speed<3"]"#, "tier (--tier): `a`:"),
             (r#"["a=ttft_max<3s"]"#, "the maximum grows"),
         ] {
@@ -384,8 +384,8 @@ mod tests {
         for words in [
             "over (--over): `speed` is not one of rate, concurrency",
             "slo (--slo): `ttft_max<1s`: the maximum grows",
-            "requests (--requests): is what a search chooses itself",
-            "repeat (--repeat): is what a search chooses itself",
+            "requests (--requests): cannot be set: a search chooses it",
+            "repeat (--repeat): cannot be set: a search chooses it",
             "confidence (--confidence): is below 50%",
             "precision (--precision): `0` is not a share between",
             "stride (--stride): `1` is not a factor above 1",

@@ -21,7 +21,7 @@ impl Spec {
                 }
                 Ok(url) if urls.contains(&url) => mistakes.add(
                     "target",
-                    format!("{url} is there twice; each server has an address of its own"),
+                    format!("{url} is given twice; each server needs a different address"),
                 ),
                 Ok(url) => urls.push(url),
             }
@@ -55,7 +55,7 @@ impl Spec {
                 let all = known.join(", ");
                 mistakes.add(
                     "balance",
-                    format!("`{name}` is no way to spread requests; there are {all}"),
+                    format!("`{name}` is not a balancing method; use one of {all}"),
                 );
                 Balance::default()
             })
@@ -169,7 +169,7 @@ mod tests {
     fn what_does_not_fit_several_servers_is_told_with_its_key() {
         let two = json!(["http://a:1", "http://b:1"]);
         for (keys, expected) in [
-            (json!({ "target": ["http://a:1", "http://a:1/v1"] }), "http://a:1 is there twice"),
+            (json!({ "target": ["http://a:1", "http://a:1/v1"] }), "http://a:1 is given twice"),
             (
                 json!({ "target": ["http://a:1", "nowhere"] }),
                 "`nowhere` is not the address of a server",

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_a_sweep_does_not_take_is_told_with_its_key() {
         for (keys, told) in [
-            (r#"{"sweep": {}, "rate": ["4"]}"#, "rate (--rate): is what a sweep chooses itself"),
+            (r#"{"sweep": {}, "rate": ["4"]}"#, "rate (--rate): cannot be set: a sweep chooses it"),
             (
                 r#"{"sweep": {}, "burstiness": 2}"#,
                 "burstiness (--burstiness): applies to arrival rates",

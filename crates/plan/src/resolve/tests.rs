@@ -176,7 +176,7 @@ fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
     for (key, words) in [
         ("rate (--rate)", "is not a load"),
         ("stages (--stages)", "is not a load"),
-        ("passes (--passes)", "is there twice"),
+        ("passes (--passes)", "is given twice"),
         ("replay_speed (--replay-speed)", "--replay"),
         ("burstiness (--burstiness)", "1 is Poisson"),
         ("over_limit (--over-limit)", "queue, drop"),

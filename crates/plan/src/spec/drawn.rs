@@ -82,7 +82,7 @@ impl DrawnKeys {
         positive("prompts_per_group", self.prompts_per_group, 1);
         let zipf = self.prefix_zipf.unwrap_or(0.0);
         if !(zipf.is_finite() && zipf >= 0.0) {
-            mistakes.add("prefix_zipf", format!("{zipf} is not a number from 0 on"));
+            mistakes.add("prefix_zipf", format!("{zipf} is not a number of at least 0"));
         }
         let warm_share = self.warm_share.unwrap_or(1.0);
         if !(0.0..=1.0).contains(&warm_share) {

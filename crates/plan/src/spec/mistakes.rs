@@ -64,7 +64,7 @@ fn in_plain_words(why: &str) -> Option<String> {
     let (found, expected) = rest.rsplit_once(", expected ")?;
     let expected = match expected {
         "u32" if is_range => "a whole number from 0 to 4294967295",
-        "u64" if is_range => "a whole number from 0 on",
+        "u64" if is_range => "a whole number of at least 0",
         "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
         "f32" | "f64" => "a number",
         "a string" => "a text",

@@ -84,7 +84,7 @@ fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
     for address in several {
         match address_of("metrics_url", address, mistakes) {
             Some(url) if found.contains(&url) => {
-                mistakes.add("metrics_url", format!("{url} is there twice"));
+                mistakes.add("metrics_url", format!("{url} is given twice"));
             }
             url => found.extend(url),
         }
@@ -146,7 +146,7 @@ mod tests {
             ["http://prefill:1/metrics", "http://decode:2/m"]
         );
         assert!(told.is_empty(), "{told:?}");
-        assert!(of(["http://a:1", "http://a:1/metrics"]).1[0].contains("is there twice"));
+        assert!(of(["http://a:1", "http://a:1/metrics"]).1[0].contains("is given twice"));
         assert!(of(["http://a:1", "/metrics"]).1[0].contains("is not the address of a server"));
     }
 

@@ -39,7 +39,7 @@ impl RowsKeys {
             match pair.split_once('=').map(|(field, name)| (field.trim(), name.trim())) {
                 Some((field, name)) if FIELDS.contains(&field) && !name.is_empty() => {
                     if columns.insert(field.to_owned(), name.to_owned()).is_some() {
-                        mistakes.add("columns", format!("`{field}` is there twice"));
+                        mistakes.add("columns", format!("`{field}` is given twice"));
                     }
                 }
                 Some((field, _)) => mistakes.add(

@@ -97,7 +97,7 @@ pub fn count(value: &Value) -> Result<u32, &'static str> {
         Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
             Ok(number as u32)
         }
-        _ => Err("is not a whole number from 0 on"),
+        _ => Err("is not a whole number of at least 0"),
     }
 }
 

@@ -111,7 +111,7 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
     }
     for (at, variant) in found.iter().enumerate() {
         if found[..at].iter().any(|other: &Variant| other.name == variant.name) {
-            mistakes.push(format!("target: `{}` is there twice; give each a `name`", variant.name));
+            mistakes.push(format!("target: `{}` is given twice; give each a `name`", variant.name));
         }
     }
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
@@ -354,7 +354,7 @@ mod tests {
             (json!({"sweep": {"a": vec![0; 1_025]}, "sweep_mode": "zip"}), "1025 servers"),
             (json!({"sweep": vec![json!({}); 1_025]}), "1025 servers"),
             (json!({"sweep_mode": "zip"}), "sweep_mode needs sweep"),
-            (json!({"sweep": [{"a": 1}, {"a": 1}]}), "is there twice"),
+            (json!({"sweep": [{"a": 1}, {"a": 1}]}), "is given twice"),
         ] {
             let told = variants(&with_server(server), &[]).unwrap_err().join("\n");
             assert!(told.contains(words), "{words}: {told}");

@@ -57,7 +57,7 @@ def run(
 ) -> Union[Run, Group]:
     """Measures a server, or the embedded engine where no ``target`` is given.
 
-    The keywords are the keys of a plan file and win over those of ``plan``, which is a file or a
+    The keywords are the keys of a plan file and override those of ``plan``, which is a file or a
     mapping. A plan with several servers, or with rounds, gives a :class:`Group`.
 
     ``progress`` is a function that is called with each event (a ``dict`` whose key ``event`` is

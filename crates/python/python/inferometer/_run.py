@@ -79,7 +79,7 @@ class Run:
         return _inferometer.Rows(self.store, self.id, "cells")
 
     def plan(self) -> dict[str, Any]:
-        """The plan that was measured, with nothing left open."""
+        """The plan that was measured, resolved, with all defaults."""
         return json.loads(_inferometer.run_document(self.store, self.id))["stored"]["plan"]
 
     def report(self, out: Optional[PathLike] = None) -> Path:

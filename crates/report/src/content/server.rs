@@ -49,9 +49,9 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
     );
     let mut cost = Table::new([
         ("Pass", Align::Left),
-        ("Asked", Align::Right),
+        ("Reads", Align::Right),
         ("Failed", Align::Right),
-        ("Answer took (ms)", Align::Right),
+        ("Response time (ms)", Align::Right),
         ("Client's processor time (ms)", Align::Right),
     ]);
     for (place, pass, says) in passes {

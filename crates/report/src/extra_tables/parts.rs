@@ -82,7 +82,7 @@ pub(super) fn metrics(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),
         ("Server", Align::Left),
-        ("Answers / questions", Align::Right),
+        ("Successful / all reads", Align::Right),
         ("Running, mean", Align::Right),
         ("Running, max", Align::Right),
         ("Waiting, mean", Align::Right),

@@ -17,12 +17,12 @@ pub(crate) fn keeping(summary: &Summary) -> Table {
         ("Answers", Align::Right),
         ("Characters, mean", Align::Right),
         ("p50", Align::Right),
-        ("Share of what was asked for", Align::Right),
+        ("Share of requested length", Align::Right),
         ("Tokens, mean", Align::Right),
         ("Tokens per character", Align::Right),
-        ("Kept", Align::Right),
+        ("Length kept", Align::Right),
         ("Refusals", Align::Right),
-        ("Run-aways", Align::Right),
+        ("Runaway answers", Align::Right),
     ]);
     for (_, _, figures) in passes(summary) {
         let keeping = &figures.keeping;

@@ -114,7 +114,7 @@ fn the_tables_per_input_size_are_the_records_and_read_back() {
 fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
     let summary = run(&[first()]);
     let text = table::markdown(std::slice::from_ref(&summary));
-    for part in ["143 / 500", "357 rejected", "22.77 %", "Refusals", "Run-aways"] {
+    for part in ["143 / 500", "357 rejected", "22.77 %", "Refusals", "Runaway answers"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(csv::cells(&summary).starts_with(

@@ -69,7 +69,7 @@ impl Chain {
 }
 
 fn off_axis() -> Malformed {
-    Malformed::new("an instant lies off the axis")
+    Malformed::new("an instant is out of range")
 }
 
 pub(super) fn instant(ticks: u64) -> Result<Nanos, Malformed> {

@@ -197,7 +197,7 @@ fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
 fn in_flight(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),
-        ("chunks came", note.chunks.to_string()),
+        ("chunks received", note.chunks.to_string()),
     ];
     all.extend(note.chunks_per_s.map(|rate| ("chunks/s now", format!("{rate:.0}"))));
     if let Some(observed) = &note.last_sample {

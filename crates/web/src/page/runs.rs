@@ -198,7 +198,7 @@ fn pager(target: &RequestTarget, page: usize, pages: usize) -> Html {
     let to = |page: usize| target.with(&[("page", Some(&page.to_string()))]);
     out.raw("<nav class=\"pager\" aria-label=\"Pages\">");
     if page > 1 {
-        out.link(&to(1), "First").raw(" ").link(&to(page - 1), "Before").raw(" ");
+        out.link(&to(1), "First").raw(" ").link(&to(page - 1), "Previous").raw(" ");
     }
     out.raw("<span aria-current=\"page\">").text(&format!("Page {page} of {pages}"));
     out.raw("</span>");

@@ -91,7 +91,7 @@ pub enum HttpError {
         limit: usize,
     },
     /// The status is 101, a change of protocol, which was not requested.
-    #[error("HTTP status 101 (a change of protocol) without having been asked for")]
+    #[error("HTTP status 101 (a change of protocol), which was not requested")]
     Upgrade,
     /// The header fields give no usable body length.
     #[error("HTTP body length: {what}")]

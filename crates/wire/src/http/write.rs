@@ -71,13 +71,13 @@ pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(token) {
-        return error("its name may hold only letters, digits and !#$%&'*+-.^_`|~");
+        return error("its name may contain only letters, digits and !#$%&'*+-.^_`|~");
     }
     if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return error("the body's length is written by this program");
+        return error("the body's length is set by this program");
     }
     if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
-        return error("its value holds a control character");
+        return error("its value contains a control character");
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ pub enum RowReason {
     #[error("no output length (give --output-length for rows that have none)")]
     NoOutputLength,
     /// An output length that is not a positive integer.
-    #[error("an output length that is not a whole number from 1 on")]
+    #[error("an output length that is not a whole number of at least 1")]
     NotALength,
     /// No arrival time, although rows are replayed.
     #[error("no timestamp, which --replay-rows needs")]

@@ -133,7 +133,7 @@ fn within<T: Send + 'static>(
     spawn(move || drop(sender.send(download()))).map_err(|error| error.to_string())?;
     match receiver.recv_timeout(deadline) {
         Ok(outcome) => outcome,
-        Err(_) => Err(format!("it was not there after {} s", deadline.as_secs())),
+        Err(_) => Err(format!("the download did not finish within {} s", deadline.as_secs())),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         let (_never, waits) = channel::<()>();
         let told =
             within(Duration::from_millis(1), move || waits.recv().map_err(|e| e.to_string()));
-        assert_eq!(told, Err("it was not there after 0 s".to_owned()));
+        assert_eq!(told, Err("the download did not finish within 0 s".to_owned()));
         assert_eq!(within(DEADLINE, || Ok(7)), Ok(7));
     }
 

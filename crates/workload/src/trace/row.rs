@@ -73,16 +73,16 @@ pub enum RowReason {
     #[error("no `{0}`")]
     Missing(&'static str),
     /// A field that is not an arrival time.
-    #[error("`{0}` is not an instant")]
+    #[error("`{0}` is not a valid time")]
     NotAnInstant(&'static str),
     /// A field that is not a number of tokens.
     #[error("`{0}` is not a number of tokens")]
     NotTokens(&'static str),
     /// A prompt without tokens.
-    #[error("a prompt of no tokens")]
+    #[error("a prompt without tokens")]
     NoInput,
     /// An answer without tokens. Failed requests have none.
-    #[error("an answer of no tokens")]
+    #[error("an answer without tokens")]
     NoOutput,
     /// Hashes that are not integers, or whose number does not match the blocks of the prompt.
     #[error("`hash_ids` are not one number for each {BLOCK_TOKENS} tokens")]
@@ -91,7 +91,7 @@ pub enum RowReason {
     #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
     TooManyTokens,
     /// More tokens than `--trace-max-tokens` allows.
-    #[error("more tokens together than --trace-max-tokens")]
+    #[error("more input and output tokens together than --trace-max-tokens allows")]
     TooLong,
 }
 

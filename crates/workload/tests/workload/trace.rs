@@ -92,11 +92,11 @@ fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
         (
             "azure-2023.csv",
             "1 x a different number of fields than the first row (row 5); 1 x `TIMESTAMP` is not \
-             an instant (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
+             a valid time (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
         ),
         (
             "burstgpt.csv",
-            "1 x `Request tokens` is not a number of tokens (row 6); 1 x an answer of no tokens \
+            "1 x `Request tokens` is not a number of tokens (row 6); 1 x an answer without tokens \
              (row 5)",
         ),
     ] {
@@ -114,7 +114,7 @@ fn what_is_no_trace_is_told_with_what_was_found() {
     for (text, told) in [
         ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
         ("{\"prompt\": 1}\n", "its first line has the keys prompt; mooncake has timestamp"),
-        ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt of no tokens (row 2)"),
+        ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt without tokens (row 2)"),
         ("timestamp,input_tokens,output_tokens\n", "it has no row"),
     ] {
         let error = read(text).unwrap_err().to_string();

@@ -62,7 +62,7 @@ struct ClientArgs {
     /// Requests per second, instead of a closed loop
     #[arg(long)]
     rate: Option<f64>,
-    /// Play it once more and hold every event against the truth
+    /// Repeat the load and compare each event with the server's send times
     #[arg(long)]
     errors: bool,
 }

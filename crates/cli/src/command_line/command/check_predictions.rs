@@ -87,7 +87,7 @@ fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
             let _ = writeln!(
                 text,
                 "{name}: median absolute error {median:.1} % of {count}; {inside} of {sure} calibrated \
-                 ones inside the interval of nine of ten"
+                 predictions inside their 90 % interval"
             );
         }
     }
@@ -214,7 +214,7 @@ mod tests {
         ];
         let skipped = [("d".to_owned(), "engine, card or model unknown".to_owned())];
         let text = text(&held, &skipped);
-        assert!(text.contains("1 of 2 calibrated ones inside"), "{text}");
+        assert!(text.contains("1 of 2 calibrated predictions inside"), "{text}");
         assert!(text.contains("3 runs predicted, 1 not") && text.contains("d: engine"), "{text}");
         let document = document(&held, &skipped);
         assert_eq!(document["figures"]["requests_per_s"]["inside"], 1);

@@ -69,8 +69,8 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
         return print(&format!("{:#}\n", json!({ "schema": "inferometer.runs/1", "runs": runs })));
     }
     if rows.is_empty() {
-        let fits = if filter == RunFilter::default() { "is there" } else { "fits" };
-        tell(&format!("no run {fits}"));
+        let is_all = filter == RunFilter::default();
+        tell(if is_all { "the store has no runs" } else { "no run matches" });
     }
     if rows.is_empty() {
         return Ok(());

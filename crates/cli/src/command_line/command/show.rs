@@ -173,7 +173,7 @@ impl Shown<'_> {
             fact("began", &row.started_at);
             fact("ended", row.finished_at.as_deref().unwrap_or("-"));
         }
-        fact("of", &what(row));
+        fact("model", &what(row));
         fact("target", &target(run));
         fact("facts", &facts(run));
         fact("environment", &environment(run));
@@ -205,7 +205,7 @@ impl Shown<'_> {
         if let Some(reports) = &self.reports {
             fact("reports", &reports.display().to_string());
         }
-        fact("again", self.again.as_deref().unwrap_or(""));
+        fact("repeat with", self.again.as_deref().unwrap_or(""));
         out.push('\n');
         match &run.summary {
             Some(summary) => out += &terminal::text(std::slice::from_ref(summary), screen()),

@@ -161,7 +161,7 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
         ),
         (
             "inferometer_loop_stalled_seconds_total",
-            "The time of all of them.",
+            "Total time of these iterations and delays.",
             seconds(process.stalled_us),
         ),
         (

@@ -58,7 +58,7 @@ fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
             let left = view
                 .left
                 .as_ref()
-                .map_or_else(String::new, |left| format!(", about {left} in total"));
+                .map_or_else(String::new, |left| format!(", about {left} left in the run"));
             format!("{} · pass {number} of {passes}{left}", view.label)
         }
     };

@@ -105,7 +105,9 @@ pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
         Outputs::Each(each) => each.len(),
     };
     if found.send_s.is_empty() || [found.input_lens.len(), outputs] != [found.send_s.len(); 2] {
-        return Err(malformed("send_s, input_lens and output_lens must be as long".to_owned()));
+        return Err(malformed(
+            "send_s, input_lens and output_lens must have the same length, at least 1".to_owned(),
+        ));
     }
     if !found.send_s.iter().all(|at| *at >= 0.0 && at.is_finite()) {
         return Err(malformed("send_s: every time must be 0 or more".to_owned()));
@@ -167,8 +169,9 @@ impl CsvRow {
             None => EngineConfig::new(spec.clone(), default_profile(&spec)?),
         };
         if let Some(name) = &self.weights {
+            let unknown = "unknown weights; use fp16, fp32, fp8, gptq, awq or squeezellm";
             let weights = Weights::parse(name)
-                .ok_or_else(|| EngineError::invalid("weights", name, "is no kind of weights"))?;
+                .ok_or_else(|| EngineError::invalid("weights", name, unknown))?;
             config.weights = Some(weights);
         }
         let stored_as = config.weights.unwrap_or(config.model.weights);
@@ -266,8 +269,8 @@ impl CsvRow {
         let length = u64::from(self.input_length) + u64::from(self.output_length);
         if length > u64::from(max_model_len) {
             let expected = format!(
-                "tokens of prompt and output are more than the engine takes, {max_model_len}: \
-                 give --max-model-len as it was"
+                "prompt and output together exceed the engine's limit of {max_model_len} tokens; \
+                 set --max-model-len to the measured server's value"
             );
             return Err(EngineError::invalid("input_length, output_length", length, expected));
         }

@@ -44,7 +44,7 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
         ("kv_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM since 0.10).", used),
         ("prefix_cache_queries_total", "counter", "Prompt tokens looked for.", queries),
         ("prefix_cache_hits_total", "counter", "Prompt tokens found in memory.", hits),
-        ("num_preemptions_total", "counter", "Evictions.", stats.preemptions as f64),
+        ("num_preemptions_total", "counter", "Preemptions.", stats.preemptions as f64),
         ("prompt_tokens_total", "counter", "Prompt tokens.", stats.prompt_tokens as f64),
         ("generation_tokens_total", "counter", "Output tokens.", stats.generation_tokens as f64),
     ] {

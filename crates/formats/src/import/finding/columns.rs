@@ -64,8 +64,10 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
             let found = per_token / per_output;
             let implied = found * input / (1.0 - found);
             let text = match found < 1.0 {
-                true => format!("{found:.3} for {expected:.3}, as of outputs of {implied:.0}"),
-                false => format!("{found:.3} for {expected:.3}"),
+                true => format!(
+                    "{found:.3} instead of {expected:.3}, which corresponds to outputs of {implied:.0} tokens"
+                ),
+                false => format!("{found:.3} instead of {expected:.3}"),
             };
             evidence.push((row.cell, text));
         }

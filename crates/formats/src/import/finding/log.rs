@@ -21,8 +21,8 @@ pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
             code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
                 "the log's block sizes and generate sizes are characters: prompts of blocks of {} \
-                 were {chars:.0} characters and {tokens:.0} tokens each. Rows stand here by the \
-                 mean tokens of prompt and output",
+                 were {chars:.0} characters and {tokens:.0} tokens each. Here, rows are labelled \
+                 with the mean tokens of prompt and output",
                 block.block_characters
             ),
         )

@@ -133,7 +133,7 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)
             format!(", and {real:.2} of its {stated} tokens/s")
         });
         let text = format!(
-            "{} ms for {} ms at {}, as of {came} tokens{tokens}",
+            "{} ms, compared with {} ms at {}: this corresponds to {came} generated tokens{tokens}",
             rounded(latency),
             rounded(per_output_token(before)?),
             before.cell

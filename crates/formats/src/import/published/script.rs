@@ -130,7 +130,7 @@ fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
         let value = rest.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
         let value = value.filter(|value| value.is_finite()).ok_or_else(|| {
             let expected = format!("`{}: ` and a number of {}", field.name, field.unit);
-            format!("line {}: `{line}` where {expected} should stand", number + 1)
+            format!("line {}: `{line}`, expected {expected}", number + 1)
         })?;
         stated.numbers.insert(format!("{} ({})", field.name, field.unit), value);
     }
@@ -156,7 +156,7 @@ fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<()
         return Ok(());
     }
     Err(format!(
-        "line {}: `{}` and `{}` are of {:.0} to {:.0} requests, and the command in line {command} \
+        "line {}: `{}` and `{}` correspond to {:.0} to {:.0} requests, but the command in line {command} \
          sends {prompts}: it belongs to another run",
         at + 1,
         lines[at],

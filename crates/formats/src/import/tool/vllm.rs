@@ -119,7 +119,7 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
         // Zeros without an error text mean that nothing arrived.
         let nothing = output == 0 && ttft.as_f64() == Some(0.0);
-        let error = error.or_else(|| nothing.then_some("nothing came"));
+        let error = error.or_else(|| nothing.then_some("no output arrived"));
         Ok(ToolRequest {
             // Without start times, the times of each request count from its own start.
             start_s: starts

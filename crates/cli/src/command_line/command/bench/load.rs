@@ -49,7 +49,7 @@ pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
 }
 
 fn ramp(reader: &mut Reader<'_>) -> Option<Ramp> {
-    let is_rate = "a whole number of requests per second from 1 on";
+    let is_rate = "a whole number of at least 1, in requests per second";
     let mut level = |flag| reader.number(flag, is_rate, |rate: &u32| *rate > 0);
     let (from, to) = (level("--ramp-up-start-rps"), level("--ramp-up-end-rps"));
     let Some(strategy) = reader.text("--ramp-up-strategy") else {

@@ -293,7 +293,7 @@ fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadySt
     let is_share = "a number above 0 and at most 1";
     let threshold = reader
         .number("--steady-state-threshold", is_share, |share: &f64| *share > 0.0 && *share <= 1.0);
-    let is_time = "a number of seconds from 0 on";
+    let is_time = "a number of at least 0, in seconds";
     let shortest_s = reader.number("--steady-state-min-window", is_time, |seconds: &f64| {
         *seconds >= 0.0 && seconds.is_finite()
     });

@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
 
     /// Parses the value of a flag as a whole number of at least 1.
     pub fn count(&mut self, flag: &str) -> Option<u32> {
-        self.number(flag, "a whole number from 1 on", |count| *count > 0)
+        self.number(flag, "a whole number of at least 1", |count| *count > 0)
     }
 
     /// The values of a flag, each split at `sign` into key and value. Values without `sign` are recorded as mistakes.

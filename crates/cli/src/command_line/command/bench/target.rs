@@ -161,13 +161,14 @@ pub fn sampling(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
         Some(_) => reader.mistake("--extra-body", "is not a JSON object"),
     }
     let temperature: Option<f64> =
-        reader.number("--temperature", "a number from 0 on", |number| *number >= 0.0);
+        reader.number("--temperature", "a number of at least 0", |number| *number >= 0.0);
     match temperature.map(Value::from).or_else(|| body.remove("temperature")) {
         Some(temperature) => drop(keys.insert("temperature".to_owned(), temperature)),
         None if reader.has("--temperature") => {}
         None => reader.note(
             "--temperature",
-            "is not given: requests ask for 1; vllm bench serve leaves it to the server",
+            "is not given: requests contain temperature 1; vllm bench serve sends none, so the server \
+                decides",
         ),
     }
     if !body.is_empty() {

@@ -338,7 +338,7 @@ fn the_steady_state_needs_a_limit_in_flight_that_is_always_reached() {
     for wrong in ["--steady-state-threshold 0", "--steady-state-threshold 1.1"] {
         assert!(refused(wrong).contains("above 0 and at most 1"));
     }
-    assert!(refused("--steady-state-min-window -1").contains("from 0 on"));
+    assert!(refused("--steady-state-min-window -1").contains("of at least 0"));
 }
 
 #[test]

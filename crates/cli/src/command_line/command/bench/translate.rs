@@ -50,9 +50,10 @@ pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated,
         load::keys(&arrivals, requests, &mut keys);
     }
     server::sampling(&mut reader, &mut keys);
-    let seed: Option<u64> = reader.number("--seed", "a whole number from 0 on", |_| true);
+    let seed: Option<u64> = reader.number("--seed", "a whole number of at least 0", |_| true);
     keys.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
-    let warmups: Option<u32> = reader.number("--num-warmups", "a whole number from 0 on", |_| true);
+    let warmups: Option<u32> =
+        reader.number("--num-warmups", "a whole number of at least 0", |_| true);
     keys.insert("warmup".to_owned(), warmups.unwrap_or(0).to_string().into());
     if reader.has("--reset-prefix-cache") {
         keys.insert("reset_prefix_cache".to_owned(), true.into());

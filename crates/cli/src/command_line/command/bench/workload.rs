@@ -25,7 +25,7 @@ impl DataSet {
             "prefix_repetition" => return Self::PrefixRepetition,
             "timed_trace" => return Self::TimedTrace,
             "burstgpt" => {
-                "vllm bench serve sends its rows of GPT-4 alone, in an order of its own; use \
+                "vllm bench serve sends only the GPT-4 rows, in another order; use \
                  `inferometer run --workload trace --trace-format burstgpt --rate R`"
             }
             "sonnet" => {
@@ -200,7 +200,7 @@ const NO_COLUMN: &str = "output_tokens=(none)";
 fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     put(keys, "workload", "jsonl");
     unused(reader, "--input-len");
-    let is_length = "a whole number from 1 on, or -1 for the rows' own `output_tokens`";
+    let is_length = "a whole number of at least 1, or -1 for the rows' own `output_tokens`";
     let is_taken = |length: &i64| *length == -1 || (1..=i64::from(u32::MAX)).contains(length);
     let own = reader.number("--custom-output-len", is_length, is_taken);
     let general = reader.number("--output-len", is_length, is_taken);
@@ -221,7 +221,7 @@ fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
         reader.note(
             "--backend",
             "openai-chat: the server puts the chat template around a prompt, once; vllm bench \
-             serve does it before, too",
+             serve also applies it before sending",
         );
     }
 }

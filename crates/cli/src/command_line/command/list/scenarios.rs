@@ -12,7 +12,7 @@ pub fn scenarios(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for scenario in named("scenarios", scenario::scenarios(), |it| &it.name, names)? {
         let _ = writeln!(text, "{}: {}", scenario.name, scenario.title);
-        let _ = writeln!(text, "    asks    {}", scenario.asks);
+        let _ = writeln!(text, "    needs   {}", scenario.asks);
         for (key, value) in &scenario.plan {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let _ = writeln!(text, "    {key} = {value}");

@@ -16,7 +16,7 @@ fn a_row_that_would_be_taken_for_another_is_refused_with_the_column_and_what_it_
         ("arrival,rate", "8,100,20,9,at_once,2", "leave `rate` empty"),
         ("arrival", "8,100,20,9,constant", "needs a `rate`"),
         ("rate", "4000000000,100,20,9,2", "must be 1000000 or less"),
-        ("rate", "8,4294967295,20,9,2", "give --max-model-len as it was"),
+        ("rate", "8,4294967295,20,9,2", "set --max-model-len to the measured server's value"),
     ] {
         let error = read(header, row).expect_err(row).to_string();
         assert!(error.contains(why), "{error}");
