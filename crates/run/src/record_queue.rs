@@ -162,7 +162,7 @@ mod tests {
     fn records_of_requests_that_never_begin_wait_for_room_and_not_for_a_writer_that_is_gone() {
         let (mut to, from) = record_queue(0);
         to.limit = 4 * size_of::<Message>();
-        let writer = std::thread::spawn(move || {
+        let writer = inferometer_net::thread::spawn(move || {
             let mut seen = 0;
             loop {
                 match from.try_recv() {
@@ -171,7 +171,8 @@ mod tests {
                     Err(TryRecvError::Disconnected) => return seen,
                 }
             }
-        });
+        })
+        .expect("a thread");
         for index in 0..100 {
             to.wait_for_room();
             to.record(Record::planned(0, index, Nanos(0)), None);

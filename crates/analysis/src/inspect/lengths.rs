@@ -80,7 +80,7 @@ impl OutputLengths {
         let although = if honours_ignore_eos {
             "although the requests set `ignore_eos`"
         } else {
-            "and the server has no option to ignore end-of-text"
+            "and the server cannot ignore end-of-text"
         };
         let message = format!(
             "{} of {} counted outputs are shorter than requested {although}: {:.1} tokens on \

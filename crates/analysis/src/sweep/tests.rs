@@ -83,7 +83,10 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
         told.contains("the knee is at 19 in flight (") || told.contains("the knee is at 20"),
         "{told}"
     );
-    assert!(told.contains("where throughput is 95 % of that at saturation, and a request takes "), "{told}");
+    assert!(
+        told.contains("where throughput is 95 % of that at saturation, and a request takes "),
+        "{told}"
+    );
     assert_eq!(found.levels[0].tokens_per_s_per_gpu.map(|ends| ends.value), Some(5.0));
     // Up to 20 in flight each user has the same speed, so more in flight is better. Above 20, each user gets less.
     let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);

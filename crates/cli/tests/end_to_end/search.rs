@@ -207,7 +207,10 @@ fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
     let folder = folder();
     for (arguments, words) in [
         (&[][..], "a search needs objectives"),
-        (&["--slo", "ttft_p99<1s", "--rate", "3"], "rate (--rate): is what a search chooses"),
+        (
+            &["--slo", "ttft_p99<1s", "--rate", "3"],
+            "rate (--rate): cannot be set: a search chooses it",
+        ),
         (&["--slo", "requests_per_s>3"], "a search needs upper limits"),
         (&["--slo", "ttft_p99<1s", "--attainment", "90%"], "share of requests that meet --goodput"),
         (&["--slo", "ttft_p99<1s", "--from", "3", "--to", "2"], "is not above --from"),

@@ -115,9 +115,9 @@ fn several_servers_stand_in_one_picture() {
 fn what_a_sweep_chooses_itself_is_refused_and_a_dry_run_says_how_far_it_goes() {
     let folder = folder();
     for (arguments, words) in [
-        (&["--rate", "3"][..], "rate (--rate): is what a sweep chooses"),
+        (&["--rate", "3"][..], "rate (--rate): cannot be set: a sweep chooses it"),
         (&["--max-rate", "3"], "add --by rate"),
-        (&["--stop-when-saturated"], "is what a sweep chooses"),
+        (&["--stop-when-saturated"], "cannot be set: a sweep chooses it"),
         (&["--max-num-seqs", "3"], "add --predict"),
         (&["--resume", "a", "--predict"], "leave out --predict"),
         (&["--junit", "out.xml"], "junit (--junit): a sweep has no objectives"),

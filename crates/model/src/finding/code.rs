@@ -56,7 +56,7 @@ codes! {
     MODEL_NOT_LISTED = "model_not_listed", Warning,
         "The server does not list the requested model.";
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,
-        "The server has no option to ignore end-of-text, so outputs may be shorter than requested."
+        "The server cannot ignore end-of-text, so outputs may be shorter than requested."
         => "compare tokens/s and output lengths, not only requests/s";
     LENGTHS_ARE_SIMULATED = "lengths_are_simulated", Note,
         "The embedded engine draws the lengths of its answers at random.";
