@@ -8,7 +8,7 @@ use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
 use inferometer_http::Server;
 use inferometer_model::time::Nanos;
-use inferometer_net::virtual_net::{VirtualNet, hosts, play};
+use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::ResponseParser;
 
@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
     let (mut listening, calling) = (hosts.remove(1), hosts.remove(0));
     let to = listening.listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let mut client = Client { to, conn: None, sends: bytes, parser: ResponseParser::new() };
-    play(&mut [(&mut client, calling), (&mut server, listening)]);
+    run(&mut [(&mut client, calling), (&mut server, listening)]);
 }
 
 /// Sends the bytes, and reads what comes.

@@ -61,13 +61,13 @@ impl Cell {
     }
 
     /// The pass from which the throughput of the cell comes. With several repeats, its first repeat.
-    pub fn loading(&self) -> Option<&PassSummary> {
+    pub fn throughput_pass(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
     /// The pass from which the latencies of the cell come: the one_by_one pass, or else the pass of the throughput.
     /// With several repeats, its first repeat.
-    pub fn alone(&self) -> Option<&PassSummary> {
+    pub fn latency_pass(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
 

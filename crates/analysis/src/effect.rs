@@ -10,7 +10,7 @@ use inferometer_stats::{Spread, spread};
 
 /// A run of a sweep over server arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Tried<'a> {
+pub struct SweptRun<'a> {
     /// The swept arguments with their values in this run.
     pub settings: &'a BTreeMap<String, String>,
     /// The round of the run, from 1.
@@ -25,27 +25,27 @@ pub struct Figure {
     /// The name of the figure in results.
     pub name: &'static str,
     /// The name of the figure in reports, with its unit.
-    pub words: &'static str,
+    pub label: &'static str,
     /// Reads the figure from a cell.
     pub of: fn(&Cell) -> Option<f64>,
 }
 
 /// The four figures of the published tables.
 pub const FIGURES: [Figure; 4] = [
-    Figure { name: "requests_per_s", words: "requests/s", of: |cell| cell.requests_per_s },
+    Figure { name: "requests_per_s", label: "requests/s", of: |cell| cell.requests_per_s },
     Figure {
         name: "output_tokens_per_s",
-        words: "output tokens/s",
+        label: "output tokens/s",
         of: |cell| cell.output_tokens_per_s,
     },
     Figure {
         name: "latency_per_token_ms",
-        words: "latency per token (ms)",
+        label: "latency per token (ms)",
         of: |cell| cell.latency_per_token_ms,
     },
     Figure {
         name: "latency_per_output_token_ms",
-        words: "latency per output token (ms)",
+        label: "latency per output token (ms)",
         of: |cell| cell.latency_per_output_token_ms,
     },
 ];
@@ -78,7 +78,7 @@ pub struct Effect {
 }
 
 /// Computes the effect of each argument that has several values, on each figure of each cell.
-pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
+pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
     let mut found = Vec::new();
     for argument in arguments(runs) {
         let values = values(runs, argument);
@@ -88,18 +88,19 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
         }
         for (input_length, output_length) in cells(runs) {
             for figure in FIGURES {
-                let at = |run: &Tried<'_>| {
+                let at = |run: &SweptRun<'_>| {
                     let is_it = |cell: &&Cell| {
                         (cell.input_length, cell.output_length) == (input_length, output_length)
                     };
                     run.cells.iter().find(is_it).and_then(figure.of)
                 };
                 // Only runs with a partner count. A partner differs in this argument and in no other.
-                let paired: Vec<&Tried<'_>> =
+                let paired: Vec<&SweptRun<'_>> =
                     runs.iter().filter(|run| has_partner(runs, run, argument, baseline)).collect();
                 for value in &values {
-                    let of_value = |run: &&&Tried<'_>| run.settings.get(argument) == Some(*value);
-                    let of_value: Vec<&Tried<'_>> =
+                    let of_value =
+                        |run: &&&SweptRun<'_>| run.settings.get(argument) == Some(*value);
+                    let of_value: Vec<&SweptRun<'_>> =
                         paired.iter().filter(of_value).copied().collect();
                     if of_value.is_empty() {
                         continue;
@@ -131,14 +132,14 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
 }
 
 /// Whether another run of the same round differs in this argument only, and one of the two has the baseline.
-fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &str) -> bool {
-    let value = |run: &Tried<'_>| run.settings.get(argument).cloned();
-    let rest = |run: &Tried<'_>| {
+fn has_partner(runs: &[SweptRun<'_>], run: &SweptRun<'_>, argument: &str, baseline: &str) -> bool {
+    let value = |run: &SweptRun<'_>| run.settings.get(argument).cloned();
+    let rest = |run: &SweptRun<'_>| {
         let mut rest = run.settings.clone();
         rest.remove(argument);
         rest
     };
-    let is_baseline = |run: &Tried<'_>| value(run).as_deref() == Some(baseline);
+    let is_baseline = |run: &SweptRun<'_>| value(run).as_deref() == Some(baseline);
     value(run).is_some()
         && runs.iter().any(|other| {
             other.round == run.round
@@ -150,20 +151,20 @@ fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &s
 
 /// The logarithms of the ratios of pairs of the same round that differ in this argument only.
 fn log_ratios(
-    runs: &[Tried<'_>],
+    runs: &[SweptRun<'_>],
     argument: &str,
     value: &str,
     baseline: &str,
-    at: &impl Fn(&Tried<'_>) -> Option<f64>,
+    at: &impl Fn(&SweptRun<'_>) -> Option<f64>,
 ) -> Vec<f64> {
-    let without = |run: &Tried<'_>| {
+    let without = |run: &SweptRun<'_>| {
         let mut others = run.settings.clone();
         (others.remove(argument), others)
     };
     runs.iter()
         .filter_map(|run| {
             let (own, others) = without(run);
-            let is_partner = |other: &&Tried<'_>| {
+            let is_partner = |other: &&SweptRun<'_>| {
                 let (its, rest) = without(other);
                 other.round == run.round && its.as_deref() == Some(baseline) && rest == others
             };
@@ -175,7 +176,7 @@ fn log_ratios(
 }
 
 /// The names of all arguments, sorted.
-fn arguments<'a>(runs: &[Tried<'a>]) -> Vec<&'a String> {
+fn arguments<'a>(runs: &[SweptRun<'a>]) -> Vec<&'a String> {
     let mut all: Vec<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
     all.sort();
     all.dedup();
@@ -183,7 +184,7 @@ fn arguments<'a>(runs: &[Tried<'a>]) -> Vec<&'a String> {
 }
 
 /// The different values of an argument, in the order in which they were tried.
-fn values<'a>(runs: &[Tried<'a>], argument: &str) -> Vec<&'a String> {
+fn values<'a>(runs: &[SweptRun<'a>], argument: &str) -> Vec<&'a String> {
     let mut all: Vec<&String> = Vec::new();
     for value in runs.iter().filter_map(|run| run.settings.get(argument)) {
         if !all.contains(&value) {
@@ -194,7 +195,7 @@ fn values<'a>(runs: &[Tried<'a>], argument: &str) -> Vec<&'a String> {
 }
 
 /// The lengths of all cells, in the order in which they first occur.
-fn cells(runs: &[Tried<'_>]) -> Vec<(u32, u32)> {
+fn cells(runs: &[SweptRun<'_>]) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for cell in runs.iter().flat_map(|run| run.cells) {
         let lengths = (cell.input_length, cell.output_length);
@@ -234,8 +235,8 @@ mod tests {
         let plan = [("1", "x", 1.0), ("1", "y", 2.0), ("2", "x", 3.0), ("2", "y", 24.0)];
         let tried: Vec<_> =
             plan.iter().map(|&(a, b, figure)| (settings(a, b), cell(figure))).collect();
-        let runs: Vec<Tried<'_>> =
-            tried.iter().map(|(settings, cells)| Tried { settings, round: 1, cells }).collect();
+        let runs: Vec<SweptRun<'_>> =
+            tried.iter().map(|(settings, cells)| SweptRun { settings, round: 1, cells }).collect();
         let found = effects(&runs);
         let of = |argument: &str, value: &str| {
             found
@@ -265,12 +266,12 @@ mod tests {
         let (one, two) = (settings("1", "x"), settings("2", "y"));
         let (low, high) = (cell(1.0), cell(2.0));
         let runs = [
-            Tried { settings: &one, round: 1, cells: &low },
-            Tried { settings: &two, round: 1, cells: &high },
+            SweptRun { settings: &one, round: 1, cells: &low },
+            SweptRun { settings: &two, round: 1, cells: &high },
         ];
         assert_eq!(effects(&runs), []);
         let other = settings("2", "x");
-        let runs = [runs[0], Tried { settings: &other, round: 2, cells: &high }];
+        let runs = [runs[0], SweptRun { settings: &other, round: 2, cells: &high }];
         assert_eq!(effects(&runs), []);
     }
 }

@@ -7,7 +7,7 @@ use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
-use crate::observed::{HardwareUse, ServerSays, SourceSays};
+use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
@@ -15,7 +15,7 @@ use crate::serving_run::ServingRunFold;
 use inferometer_load::{PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
-    EVENTS_KEPT, Plateau, Span, Timeline, TokenCurve, Window, concurrency, duration, goodput,
+    EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration, goodput,
     steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
@@ -44,20 +44,20 @@ pub struct PassFold {
     stopped: Option<&'static str>,
     tokens_from: Option<TokensFrom>,
     longer_than_asked: u64,
-    window: Window,
+    data: PassData,
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
     classes: ClassFold,
     parts: PartsFold,
     servers: Vec<String>,
-    dialect: Dialect,
+    published: PublishedFold,
     observed: Observed,
     instrument: InstrumentFold,
 }
 
 /// Additional figures, in the definitions of a published record, for the workload of that record.
 #[derive(Clone, Debug)]
-enum Dialect {
+enum PublishedFold {
     None,
     Blocks(Box<BlockFold>),
     ServingRun(Box<ServingRunFold>),
@@ -86,17 +86,17 @@ impl PassFold {
             stopped: None,
             tokens_from: None,
             longer_than_asked: 0,
-            window: Window {
+            data: PassData {
                 plateau,
                 tokens: TokenCurve::keeping(EVENTS_KEPT),
-                ..Window::default()
+                ..PassData::default()
             },
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
             classes: ClassFold::default(),
             parts: PartsFold::default(),
             servers: Vec::new(),
-            dialect: Dialect::None,
+            published: PublishedFold::None,
             observed: Observed::default(),
             instrument: InstrumentFold::default(),
         }
@@ -127,7 +127,7 @@ impl PassFold {
     #[must_use]
     pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
         self.objectives = objectives.to_vec();
-        self.window.met = (!objectives.is_empty()).then_some(0);
+        self.data.met = (!objectives.is_empty()).then_some(0);
         self
     }
 
@@ -141,14 +141,14 @@ impl PassFold {
     /// Also computes the figures of the published text-block log, for a pass over text blocks.
     #[must_use]
     pub fn over_blocks(mut self, pass: BlockPass) -> Self {
-        self.dialect = Dialect::Blocks(Box::new(BlockFold::new(pass)));
+        self.published = PublishedFold::Blocks(Box::new(BlockFold::new(pass)));
         self
     }
 
     /// Also computes the six figures of the published serving script.
     #[must_use]
     pub fn as_serving_run(mut self) -> Self {
-        self.dialect = Dialect::ServingRun(Box::default());
+        self.published = PublishedFold::ServingRun(Box::default());
         self
     }
 
@@ -165,20 +165,20 @@ impl PassFold {
         let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
         self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
-        self.window.planned += 1;
-        self.window.streamed |= record.streamed;
+        self.data.planned += 1;
+        self.data.streamed |= record.streamed;
         self.instrument.add(&timeline);
         let at = self.course.add(&timeline);
         self.classes.add(&timeline, at);
         self.parts.add(&timeline, at);
-        match &mut self.dialect {
-            Dialect::None => {}
-            Dialect::Blocks(fold) => fold.add(&timeline),
-            Dialect::ServingRun(fold) => fold.add(&timeline),
+        match &mut self.published {
+            PublishedFold::None => {}
+            PublishedFold::Blocks(fold) => fold.add(&timeline),
+            PublishedFold::ServingRun(fold) => fold.add(&timeline),
         }
         let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            self.window.in_flight.add(Span { send_start, ended });
+            self.data.in_flight.add(Span { send_start, ended });
         }
         self.latencies.add(&timeline, at);
         if let Some(fold) = &mut self.failures_as_inf {
@@ -194,35 +194,35 @@ impl PassFold {
         let timeline = Timeline::new(record);
         self.outcomes.add_times(record.outcome, u64::from(count));
         self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
-        self.window.planned += u64::from(count);
-        self.window.streamed |= record.streamed;
+        self.data.planned += u64::from(count);
+        self.data.streamed |= record.streamed;
         for _ in 0..count {
             self.classes.add(&timeline, None);
             self.parts.add(&timeline, None);
             if let Some(fold) = &mut self.failures_as_inf {
                 fold.add(&timeline);
             }
-            match &mut self.dialect {
-                Dialect::None => {}
-                Dialect::Blocks(fold) => fold.add(&timeline),
-                Dialect::ServingRun(fold) => fold.add(&timeline),
+            match &mut self.published {
+                PublishedFold::None => {}
+                PublishedFold::Blocks(fold) => fold.add(&timeline),
+                PublishedFold::ServingRun(fold) => fold.add(&timeline),
             }
         }
     }
 
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
         let input_tokens = timeline.record.input_tokens();
-        self.window.completed += 1;
-        self.window.tokens.add(&timeline.events);
-        if let Some(met) = &mut self.window.met {
+        self.data.completed += 1;
+        self.data.tokens.add(&timeline.events);
+        if let Some(met) = &mut self.data.met {
             let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
             *met += u64::from(all);
         }
         // If the tokens of a prompt or of an output were not counted, a finding says so: see `crate::inspect`.
-        self.window.output_tokens += u64::from(timeline.output_tokens);
+        self.data.output_tokens += u64::from(timeline.output_tokens);
         self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
-        self.window.uncounted += u64::from(timeline.tokens_from.is_none());
-        self.window.input_tokens += input_tokens.map_or(0, u64::from);
+        self.data.uncounted += u64::from(timeline.tokens_from.is_none());
+        self.data.input_tokens += input_tokens.map_or(0, u64::from);
         self.tokens_from =
             self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
     }
@@ -233,26 +233,26 @@ impl PassFold {
         let layout = self.course.layout(&self.holds);
         let intervals = Intervals::of_layout(&layout);
         let layout = layout.as_ref().ok();
-        let duration_s = duration::duration_s(&self.window);
+        let duration_s = duration::duration_s(&self.data);
         let rate_ci =
             |of: fn(u32) -> f64| throughput_interval(layout?, &self.holds, duration_s?, of);
         let (requests_per_s_ci, output_tokens_per_s_ci) = (rate_ci(|_| 1.0), rate_ci(f64::from));
         let objectives: Vec<&str> =
             self.objectives.iter().map(|objective| objective.text.as_str()).collect();
-        let (blocks, serving_run) = match self.dialect {
-            Dialect::None => (None, None),
-            Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
-            Dialect::ServingRun(fold) => (None, Some(fold.finish())),
+        let (blocks, serving_run) = match self.published {
+            PublishedFold::None => (None, None),
+            PublishedFold::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
+            PublishedFold::ServingRun(fold) => (None, Some(fold.finish())),
         };
         // If times between tokens are unknown, it is also unknown which requests met an objective on them.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
-        let met = self.window.met.filter(|_| is_judged);
-        let (server, hardware) = observed(&self.window, &self.observed);
-        let first_send = self.window.in_flight.first_send();
+        let met = self.data.met.filter(|_| is_judged);
+        let (server, hardware) = observed(&self.data, &self.observed);
+        let first_send = self.data.in_flight.first_send();
         let latencies = self.latencies.finish(layout);
         let (servers, ranks) = self.parts.finish(&self.servers, &latencies, layout);
-        let sources = sources(&self.window, &self.observed);
+        let sources = sources(&self.data, &self.observed);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
         PassSummary {
@@ -267,22 +267,22 @@ impl PassFold {
             stopped: self.stopped.map(str::to_owned),
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
-            requests_per_s: throughput::requests_per_s(&self.window),
+            requests_per_s: throughput::requests_per_s(&self.data),
             requests_per_s_ci,
-            input_tokens: self.window.input_tokens,
-            output_tokens: self.window.output_tokens,
+            input_tokens: self.data.input_tokens,
+            output_tokens: self.data.output_tokens,
             longer_than_asked: self.longer_than_asked,
-            output_tokens_per_s: throughput::output_tokens_per_s(&self.window),
+            output_tokens_per_s: throughput::output_tokens_per_s(&self.data),
             output_tokens_per_s_ci,
             tokens_from: self.tokens_from,
-            peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),
-            mean_concurrency: concurrency::mean(&self.window),
-            steady_state: steady_state::steady_state(&self.window),
+            peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.data)),
+            mean_concurrency: concurrency::mean(&self.data),
+            steady_state: steady_state::steady_state(&self.data),
             goodput: met.map(|met| Goodput {
                 objectives: objectives.join(","),
                 met,
-                requests_per_s: goodput::requests_per_s(&self.window),
-                attainment: goodput::attainment(&self.window),
+                requests_per_s: goodput::requests_per_s(&self.data),
+                attainment: goodput::attainment(&self.data),
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             latencies,
@@ -301,8 +301,8 @@ impl PassFold {
 }
 
 /// The metrics of the server and of the cards, from the first send to the last end of a pass.
-fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option<HardwareUse>) {
-    let in_flight = &window.in_flight;
+fn observed(data: &PassData, observed: &Observed) -> (Option<ServerMetrics>, Option<HardwareUse>) {
+    let in_flight = &data.in_flight;
     let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
         return (None, None);
     };
@@ -310,20 +310,23 @@ fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option
         return (None, None);
     }
     (
-        ServerSays::of(observed, (first, end), &in_flight.steps()),
-        HardwareUse::of(observed, (first, end), window.output_tokens, window.completed),
+        ServerMetrics::of(observed, (first, end), &in_flight.steps()),
+        HardwareUse::of(observed, (first, end), data.output_tokens, data.completed),
     )
 }
 
 /// The metrics of each server, if they were read from several servers separately.
-fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
-    let in_flight = &window.in_flight;
+fn sources(data: &PassData, observed: &Observed) -> Vec<SourceMetrics> {
+    let in_flight = &data.in_flight;
     let Some(span) = in_flight.first_send().zip(in_flight.last_end()) else { return Vec::new() };
-    let says = |(at, name): (usize, &String)| {
-        let says = ServerSays::of(&observed.of_source(at), span, &[])?;
-        Some(SourceSays { name: name.clone(), says: ServerSays { timeline: Vec::new(), ..says } })
+    let metrics = |(at, name): (usize, &String)| {
+        let metrics = ServerMetrics::of(&observed.of_source(at), span, &[])?;
+        Some(SourceMetrics {
+            name: name.clone(),
+            metrics: ServerMetrics { timeline: Vec::new(), ..metrics },
+        })
     };
-    observed.sources.iter().enumerate().filter_map(says).collect()
+    observed.sources.iter().enumerate().filter_map(metrics).collect()
 }
 
 /// How unreliable a source of token counts is; a larger value is less reliable.

@@ -30,12 +30,12 @@ pub struct Imported {
     pub tables: Vec<TableForm>,
     /// The statements of the source about each pass, in the order of the summary's passes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub passes: Vec<Stated>,
+    pub passes: Vec<ImportedPass>,
 }
 
 /// The statements of a source about one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stated {
+pub struct ImportedPass {
     /// Figures that the source states without a distribution, such as `ttft_p99`, and defines as we do. They are in the
     /// unit of the metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -44,8 +44,8 @@ pub struct Stated {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub numbers: BTreeMap<String, f64>,
     /// All texts of the source, under the names that the source uses.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub words: BTreeMap<String, String>,
+    #[serde(rename = "words", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub texts: BTreeMap<String, String>,
 }
 
 impl Imported {

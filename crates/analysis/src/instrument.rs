@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::{Definition, Slack, Timeline, Widths, registry};
+use inferometer_metrics::{Definition, ErrorMargin, Timeline, Widths, registry};
 use inferometer_model::process::Process;
 use inferometer_model::record::Read;
 use inferometer_model::time::Nanos;
@@ -75,7 +75,7 @@ pub(crate) struct InstrumentFold {
     /// The arrival widths of the current record. The memory is reused.
     widths: Widths,
     /// The bounds of the current request. The memory is reused.
-    bounds: Vec<Slack>,
+    bounds: Vec<ErrorMargin>,
 }
 
 impl Default for InstrumentFold {

@@ -20,7 +20,7 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
         for cell in cells {
             let loaded = cell.passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
             for pass in &cell.passes {
-                if speaks_of(objective.metric, pass, loaded) {
+                if applies_to(objective.metric, pass, loaded) {
                     results.push(judge_pass(objective, cell, pass));
                 }
             }
@@ -108,7 +108,7 @@ pub(crate) fn measure(
 
 /// Whether a metric applies to a pass. A metric of throughput does not apply to a one_by_one pass if
 /// another pass loads the server.
-pub(crate) fn speaks_of(metric: JudgedMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
+pub(crate) fn applies_to(metric: JudgedMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
     !(cell_is_loaded && metric.is_throughput() && pass.kind == PassKind::OneByOne)
 }
 

@@ -5,7 +5,7 @@ mod cards;
 mod server;
 
 pub use cards::{CardUse, Energy, FRESH_READINGS, HardwareUse};
-pub use server::{Instant, Level, ServerLatency, ServerSays, SourceSays};
+pub use server::{Instant, Level, ServerLatency, ServerMetrics, SourceMetrics};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, SteadyState, failures, throughput};
-use inferometer_model::cell::which;
+use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
@@ -14,7 +14,7 @@ use crate::distributions::Distributions;
 use crate::failures_as_inf::FailuresAsInf;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
-use crate::observed::{HardwareUse, ServerSays, SourceSays};
+use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
 use crate::serving_run::ServingRun;
 
@@ -105,10 +105,10 @@ pub struct PassSummary {
     pub serving_run: Option<ServingRun>,
     /// The server's own metrics; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<ServerSays>,
+    pub server: Option<ServerMetrics>,
     /// The metrics of each server, if they were read from several servers.
     #[serde(default, rename = "server_metrics", skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<SourceSays>,
+    pub sources: Vec<SourceMetrics>,
     /// The use of the cards of the server's machine; absent if no card was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareUse>,
@@ -161,7 +161,11 @@ impl PassSummary {
 
     /// The name of the pass in reports: its load, and the number of its trial, or of its repeat from the second one on.
     pub fn label(&self) -> String {
-        format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
+        format!(
+            "{}{}",
+            self.load,
+            trial_or_repeat_suffix(self.trial.is_some(), self.trial.unwrap_or(self.repeat))
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 //! So each statistic lies between that of the lower ends and that of the upper ends.
 
 use inferometer_metrics::{CoveredRequests, Timeline};
-use inferometer_metrics::{Definition, Slack, Statistic, Widths};
+use inferometer_metrics::{Definition, ErrorMargin, Statistic, Widths};
 use inferometer_stats::{Distribution, RELATIVE_ERROR, Weighted};
 
 use crate::column::Column;
@@ -16,7 +16,7 @@ pub(crate) struct RangeFold {
     ends: Vec<Ends>,
     /// The arrival widths of the current request. The memory is reused.
     widths: Widths,
-    slacks: Vec<Slack>,
+    margins: Vec<ErrorMargin>,
     values: Vec<Weighted>,
 }
 
@@ -44,12 +44,12 @@ impl RangeFold {
             if !is_complete && metric.over == CoveredRequests::Completed {
                 continue;
             }
-            self.slacks.clear();
-            (bound.of)(timeline, &self.widths, &mut self.slacks);
+            self.margins.clear();
+            (bound.of)(timeline, &self.widths, &mut self.margins);
             let known = self.ends.iter().position(|ends| ends.metric == *metric);
             let at = match known {
                 Some(at) => at,
-                None if self.slacks.iter().all(|slack| slack.larger() == 0.0) => continue,
+                None if self.margins.iter().all(|margin| margin.larger() == 0.0) => continue,
                 None => {
                     let [low, high] = [column, column].map(Column::values_alone);
                     self.ends.push(Ends { metric, low, high });
@@ -58,15 +58,15 @@ impl RangeFold {
             };
             self.values.clear();
             metric.value.append(timeline, &mut self.values);
-            debug_assert_eq!(self.values.len(), self.slacks.len(), "{}", metric.name);
-            let both = || self.values.iter().zip(&self.slacks);
+            debug_assert_eq!(self.values.len(), self.margins.len(), "{}", metric.name);
+            let both = || self.values.iter().zip(&self.margins);
             let Ends { low, high, .. } = &mut self.ends[at];
-            low.extend(both().map(|(of, slack)| Weighted {
-                value: (of.value - slack.below).max(of.value.min(0.0)),
+            low.extend(both().map(|(of, margin)| Weighted {
+                value: (of.value - margin.below).max(of.value.min(0.0)),
                 ..*of
             }));
             high.extend(
-                both().map(|(of, slack)| Weighted { value: of.value + slack.above, ..*of }),
+                both().map(|(of, margin)| Weighted { value: of.value + margin.above, ..*of }),
             );
         }
     }

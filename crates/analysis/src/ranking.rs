@@ -33,12 +33,12 @@ pub struct Ranking {
     /// The mean of the best server, in the figure's unit.
     pub value: f64,
     /// The other servers, in the order of their means, the best first.
-    pub others: Vec<Behind>,
+    pub others: Vec<RankedServer>,
 }
 
 /// A server that is not the best one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Behind {
+pub struct RankedServer {
     /// The name of the server.
     pub name: String,
     /// The mean of this server, in the figure's unit.
@@ -48,7 +48,8 @@ pub struct Behind {
     /// 95 % interval of the ratio; absent if a server has fewer than three runs.
     pub ratio_ci: Option<[f64; 2]>,
     /// Whether the interval excludes 1.
-    pub told_apart: bool,
+    #[serde(rename = "told_apart")]
+    pub is_significant: bool,
 }
 
 /// The rankings of all figures at all loads that every server has. Empty for a single server.
@@ -79,7 +80,7 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
             let place = order.iter().find_map(|&at| Some(row(at)?.place()));
             let others = order.iter().map(|&at| Some(behind(&servers[at].name, row(at)?)));
             // If one server cannot be compared, the figure is not ranked.
-            let others = others.collect::<Option<Vec<Behind>>>();
+            let others = others.collect::<Option<Vec<RankedServer>>>();
             let Some((place, others)) = place.zip(others) else { continue };
             found.push(Ranking {
                 place,
@@ -100,15 +101,15 @@ fn rows(best: &Subject, other: &Subject) -> Vec<Row> {
 }
 
 /// Describes how far a server is behind. In `row`, the best server is the baseline and this server the contender.
-fn behind(name: &str, row: &Row) -> Behind {
+fn behind(name: &str, row: &Row) -> RankedServer {
     // A change of -20 % is a ratio of 1 / 0.8.
     let ratio = |change_pct: f64| 1.0 / (1.0 + change_pct / 100.0);
-    Behind {
+    RankedServer {
         name: name.to_owned(),
         value: row.contender,
         ratio: ratio(row.difference_pct),
         ratio_ci: row.interval_pct.map(|[low, high]| [ratio(high), ratio(low)]),
-        told_apart: row.interval_pct.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+        is_significant: row.interval_pct.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
     }
 }
 
@@ -164,8 +165,8 @@ mod tests {
         let names: Vec<&str> = rate.others.iter().map(|other| other.name.as_str()).collect();
         assert_eq!(names, ["c", "a"]);
         let [c, a] = [&rate.others[0], &rate.others[1]];
-        assert!(!c.told_apart, "within chance: {c:?}");
-        assert!(a.told_apart && (a.ratio - 2.0).abs() < 0.02, "{a:?}");
+        assert!(!c.is_significant, "within chance: {c:?}");
+        assert!(a.is_significant && (a.ratio - 2.0).abs() < 0.02, "{a:?}");
         let [low, high] = a.ratio_ci.unwrap();
         assert!(low > 1.9 && low < a.ratio && a.ratio < high && high < 2.1, "{a:?}");
         // For a latency the best value is the lowest, and the ratio is below one.

@@ -5,16 +5,16 @@ use inferometer_load::PassKind;
 use inferometer_plan::precision::Precision;
 use inferometer_stats as stats;
 
-use crate::judge::{measure, speaks_of};
+use crate::judge::{applies_to, measure};
 use crate::pass::PassSummary;
 
 /// Whether the precision is reached for every load of a cell, given the summaries of all passes of the cell. Loads to
 /// which the metric does not apply are ignored. At least two repeats are needed.
 pub fn is_reached(precision: &Precision, passes: &[PassSummary]) -> bool {
     let loaded = passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
-    let spoken_of = |pass: &&PassSummary| speaks_of(precision.metric, pass, loaded);
+    let applies = |pass: &&PassSummary| applies_to(precision.metric, pass, loaded);
     let mut loads: Vec<&str> =
-        passes.iter().filter(spoken_of).map(|pass| pass.load.as_str()).collect();
+        passes.iter().filter(applies).map(|pass| pass.load.as_str()).collect();
     loads.sort_unstable();
     loads.dedup();
     loads.into_iter().all(|load| {

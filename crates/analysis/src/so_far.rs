@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::spans::Spans;
+use inferometer_metrics::live_histograms::LiveHistograms;
 use inferometer_metrics::{Definition, InFlight, Live, Span, Timeline, TokenCurve, registry};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
@@ -25,7 +25,7 @@ pub struct SoFar {
     /// The metrics that are shown during a pass, over completed requests, in the order of the registry.
     pub watched: Vec<(&'static Definition, &'static Live, Histogram)>,
     /// Latencies and send delays in histograms with fixed bounds.
-    pub spans: Spans,
+    pub histograms: LiveHistograms,
     /// Output tokens over time.
     pub tokens: TokenCurve,
     /// Requests in flight over time.
@@ -47,7 +47,7 @@ impl Default for SoFar {
             in_flight: InFlight::keeping(SPANS_KEPT),
             outcomes: OutcomeCounts::default(),
             output_tokens: 0,
-            spans: Spans::default(),
+            histograms: LiveHistograms::default(),
             tokens: TokenCurve::default(),
             server: None,
             values: Vec::new(),
@@ -64,7 +64,7 @@ impl SoFar {
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended });
         }
-        self.spans.add(&timeline);
+        self.histograms.add(&timeline);
         if !record.outcome.is_complete() {
             return;
         }
@@ -130,8 +130,9 @@ mod tests {
         let [(ttft, first), (itl, gaps)] = drawn[..] else { panic!("{drawn:?}") };
         assert_eq!((ttft.name, first.count(), first.max().as_millis()), ("ttft", 2, 70));
         assert_eq!((itl.name, gaps.count(), gaps.quantile(0.5).as_millis()), ("itl", 8, 10));
-        let spans = so_far.spans.metrics.iter();
-        let counts: Vec<(&str, f64)> = spans.map(|(of, _, at)| (of.name, at.count())).collect();
+        let histograms = so_far.histograms.metrics.iter();
+        let counts: Vec<(&str, f64)> =
+            histograms.map(|(of, _, at)| (of.name, at.count())).collect();
         let of_complete = [("ttft", 2.0), ("itl", 8.0), ("tpot", 2.0), ("e2e", 2.0)];
         assert_eq!((&counts[..4], counts[4]), (&of_complete[..], ("send_delay", 3.0)));
         assert_eq!(so_far.output_tokens, 10);

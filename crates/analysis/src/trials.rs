@@ -22,7 +22,7 @@ pub enum Trials {
 
 /// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Tried {
+pub enum TrialResult {
     /// The result of a trial of a search.
     Search(Trial),
     /// The result of a trial of a sweep.
@@ -33,7 +33,7 @@ pub enum Tried {
 
 /// Collects the requests of a trial, in any order.
 #[derive(Clone, Debug)]
-pub enum TriedFold {
+pub enum TrialResultFold {
     /// The requests of a trial of a search.
     Search(TrialFold),
     /// The requests of a trial of a sweep.
@@ -59,13 +59,14 @@ impl Trials {
     }
 
     /// Adds the result of a trial. A trial with incomplete records may be ignored.
-    pub fn tell(&mut self, tried: &Tried) {
+    pub fn add_trial(&mut self, tried: &TrialResult) {
         match (self, tried) {
-            (Self::Search(found), Tried::Search(trial)) => found.tell(trial.clone()),
-            (Self::Sweep(found), Tried::Sweep(trial)) => found.tell(trial.clone()),
-            (Self::Search(found), Tried::OutOfTime) => found.time_is_over(),
-            (Self::Sweep(found), Tried::OutOfTime) => found.time_is_over(),
-            (Self::Search(_), Tried::Sweep(_)) | (Self::Sweep(_), Tried::Search(_)) => {}
+            (Self::Search(found), TrialResult::Search(trial)) => found.tell(trial.clone()),
+            (Self::Sweep(found), TrialResult::Sweep(trial)) => found.add_trial(trial.clone()),
+            (Self::Search(found), TrialResult::OutOfTime) => found.time_is_over(),
+            (Self::Sweep(found), TrialResult::OutOfTime) => found.time_is_over(),
+            (Self::Search(_), TrialResult::Sweep(_)) | (Self::Sweep(_), TrialResult::Search(_)) => {
+            }
         }
     }
 
@@ -90,7 +91,7 @@ impl Trials {
     }
 }
 
-impl Tried {
+impl TrialResult {
     /// Whether the trial was ended early because its result was certain. The server may then still work on its
     /// requests.
     pub fn was_cut_off(&self) -> bool {
@@ -98,7 +99,7 @@ impl Tried {
     }
 }
 
-impl TriedFold {
+impl TrialResultFold {
     /// Starts to collect a trial; `None` if the plan has no trials.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
@@ -117,11 +118,11 @@ impl TriedFold {
     }
 
     /// The result of the trial. `stopped` is the reason why its pass was ended early, if it was.
-    pub fn finish(self, stopped: Option<&str>) -> Tried {
+    pub fn finish(self, stopped: Option<&str>) -> TrialResult {
         match self {
-            _ if stopped == Some(STOPPED_AT_MAX_TIME) => Tried::OutOfTime,
-            Self::Search(fold) => Tried::Search(fold.finish()),
-            Self::Sweep(fold) => Tried::Sweep(fold.finish()),
+            _ if stopped == Some(STOPPED_AT_MAX_TIME) => TrialResult::OutOfTime,
+            Self::Search(fold) => TrialResult::Search(fold.finish()),
+            Self::Sweep(fold) => TrialResult::Sweep(fold.finish()),
         }
     }
 }

@@ -93,7 +93,7 @@ fn played(plan: &AbPlan, trial: u64, mut world: World, effect: f64) -> AbAnswer 
             at += 1.0;
         }
         let [a, b] = &blocks;
-        comparison.tell([&a[a.len() - 1], &b[b.len() - 1]]);
+        comparison.add_pair([&a[a.len() - 1], &b[b.len() - 1]]);
     }
     let sides = names();
     let given = given(&sides, [&blocks[0], &blocks[1]], (trial, &salt));
@@ -217,7 +217,7 @@ fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
     let mut none = Ab::new(&short, 1, 1_000, (1, ""));
     while let NextStep::Pair { number, .. } = none.next() {
         let without = block(number, 0.0, vec![None]);
-        none.tell([&without, &without]);
+        none.add_pair([&without, &without]);
     }
     assert_eq!((none.pairs(), none.next()), (8, NextStep::Ends(AbEnding::NoFigure)));
     let quiet = played(&plan(&["ttft_p50"]), 1, World::new(1, [0.0; 2], [0.0, 0.001]), 1.2);

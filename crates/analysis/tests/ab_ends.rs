@@ -51,7 +51,7 @@ fn played(
             at += 11_000_000_000;
         }
         let [a, b] = &blocks;
-        comparison.tell([&a[a.len() - 1], &b[b.len() - 1]]);
+        comparison.add_pair([&a[a.len() - 1], &b[b.len() - 1]]);
     }
     let side = |name: &str| AbSide { name: name.to_owned(), run_id: String::new() };
     let given = Sides {

@@ -74,7 +74,7 @@ fn the_interval_of_saturation_holds_the_limit_of_soft_curves_in_nineteen_of_twen
             let mut sweep = Sweep::new(&plan());
             // Later trials only search for the knee.
             while let Some(asked) = sweep.next().filter(|_| sweep.saturation().is_none()) {
-                sweep.tell(soft(asked, a, &mut rng));
+                sweep.add_trial(soft(asked, a, &mut rng));
             }
             let cell = CellPlan { input_length: 64, output_length: 10 };
             let answer = SweepAnswer::of_sweep(cell, &sweep, None);
@@ -103,7 +103,7 @@ fn a_server_that_fails_the_same_share_of_every_load_is_seldom_said_to_refuse_the
                 let exactly = |value: f64| {
                     Some(FigureEstimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 })
                 };
-                sweep.tell(trial(asked, completed, exactly(load), exactly(1e3)));
+                sweep.add_trial(trial(asked, completed, exactly(load), exactly(1e3)));
             }
             sweep.saturation().is_some()
         };

@@ -18,7 +18,7 @@ pub fn reader(load: &Load) -> Result<ReaderMeasure, CheckError> {
     let mut net = EpollNet::new().map_err(CheckError::Sockets)?.with_user_stamps();
     let mut reader = BareReader::new(server, streams, requests, tokens);
     let (began, cpu_before) = (net.now(), process_cpu_time());
-    net.play(&mut reader).map_err(CheckError::Sockets)?;
+    net.run(&mut reader).map_err(CheckError::Sockets)?;
     let (tokens, mut ttft_ms) = reader.read().map_err(CheckError::new)?;
     let cpu_s = (process_cpu_time() - cpu_before).as_secs_f64();
     let wall_s = net.now().since(began).as_secs_f64();

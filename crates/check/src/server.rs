@@ -23,6 +23,6 @@ pub fn server<E: From<CheckError>>(
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
     listening(at)?;
-    net.play(&mut Server::new(TruthServer::new(Pace { first, gap }))).map_err(sockets)?;
+    net.run(&mut Server::new(TruthServer::new(Pace { first, gap }))).map_err(sockets)?;
     Ok(())
 }

@@ -128,7 +128,7 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
         if name.contains(',') && !name.contains('#') {
             let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
             let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
-            if let Some(twice) = Subject::stands_twice(&runs) {
+            if let Some(twice) = Subject::first_duplicate(&runs) {
                 return Err(CompareError::new(format!(
                     "{name}: contains {twice} twice; give each run once"
                 )));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Tool;
-use inferometer_model::cell::which;
+use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_plan::Plan;
 use inferometer_predict::{PredictError, write_tables};
 use inferometer_report::notice_of;
@@ -18,7 +18,7 @@ use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 
 use crate::stored::{OtherVersion, plan_of};
-use crate::stored_passes::{PassesError, expect_streams, seen};
+use crate::stored_passes::{PassesError, dialect_pass, expect_streams};
 
 /// Why a report cannot be made again.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +96,7 @@ impl Report {
         }
         let mut plan = plan_of(stored)?;
         if failures_as_inf {
-            plan.asked.failures_as_inf = Some(true);
+            plan.spec.failures_as_inf = Some(true);
         }
         let FromLog { summary, traces, cut, .. } = summarise_log(stored, &plan)?;
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
@@ -155,9 +155,9 @@ pub fn by_other_tool(
     let (mut logged, mut passes) = (run.passes()?, Vec::new());
     for pass in &mut logged {
         let LoggedPass { begin, records, .. } = pass?;
-        let printed = tool.printed(&seen(run, &begin, &records));
+        let printed = tool.printed(&dialect_pass(run, &begin, &records));
         let (cell, load) = (begin.cell, begin.plan.load().to_string());
-        let nth = which(has_trials, begin.repeat);
+        let nth = trial_or_repeat_suffix(has_trials, begin.repeat);
         let place = format!("{}: {cell}, {load}{nth}", run.row.id);
         let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
         passes.push(serde_json::json!({

@@ -16,7 +16,7 @@ use crate::report::ReportError;
 
 /// The settings for the table and the result file.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ServingSettings<'a> {
     /// The figures that are shown.
     pub selection: &'a ServingSelection,
     /// The requested rate in requests/s, if it is finite.
@@ -52,7 +52,7 @@ pub fn serving_result(
     run: &StoredRun,
     summary: &Summary,
     plan: &Plan,
-    seen: &Seen<'_>,
+    serving_settings: &ServingSettings<'_>,
 ) -> Result<Option<ServingResult>, ReportError> {
     let mut logged = run.passes()?;
     let Some(pass) = logged.next() else { return Ok(None) };
@@ -60,21 +60,23 @@ pub fn serving_result(
     if records.is_empty() {
         return Ok(None);
     }
-    let selection =
-        &ServingSelection { begin: began(&begin, plan.seed, &records), ..seen.selection.clone() };
+    let selection = &ServingSelection {
+        begin: began(&begin, plan.seed, &records),
+        ..serving_settings.selection.clone()
+    };
     let pass = Pass {
         records: &records,
         dialect: &run.target.dialect,
-        concurrency: seen.max_concurrency,
-        rate: seen.rate,
+        concurrency: serving_settings.max_concurrency,
+        rate: serving_settings.rate,
         duration_s: None,
     };
     let notice = notice_of(&run.target, run.row.predicted, None);
     let notice = notice.map_or_else(String::new, |notice| format!("{notice}\n"));
     let table = notice + &serving_table(&pass, selection).text();
     let number = begin.pass as usize;
-    let made = vllm_bench(summary, number, &records, seen.burstiness, selection);
+    let made = vllm_bench(summary, number, &records, serving_settings.burstiness, selection);
     let mut file = made.map_err(|error: ExportError| ReportError::Missing(error.to_string()))?;
-    file["max_concurrency"] = seen.max_concurrency.into();
+    file["max_concurrency"] = serving_settings.max_concurrency.into();
     Ok(Some(ServingResult { table, file }))
 }

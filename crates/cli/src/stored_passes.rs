@@ -62,7 +62,7 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
 
 /// A pass in the form that the formats of other tools need. For an imported run, the duration is the value that the
 /// source states.
-pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
+pub fn dialect_pass<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
     let load = begin.plan.load();
     let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
     let of_pass = stated.and_then(|summary| nth(summary, begin.pass as usize));

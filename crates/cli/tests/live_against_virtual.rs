@@ -19,7 +19,7 @@ use inferometer_model::record::{Record, why_stopped};
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Prepared;
 use inferometer_net::Net;
-use inferometer_net::virtual_net::{hosts, play};
+use inferometer_net::virtual_net::{hosts, run};
 use inferometer_plan::Timeouts;
 use inferometer_plan::stop::StopPlan;
 use inferometer_wire::dialect::dialect;
@@ -97,7 +97,7 @@ fn serve(
     };
     let stop = Arc::new(AtomicBool::new(false));
     let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
-    play(&mut [(&mut driver, client_net), (&mut front, server_net)]);
+    run(&mut [(&mut driver, client_net), (&mut front, server_net)]);
     let (_, Records(records)) = driver.into_parts();
     records
 }

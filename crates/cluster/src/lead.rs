@@ -1,6 +1,6 @@
 //! Rank 0: it lets the other ranks join, gives them orders, answers their messages and receives their records.
 
-mod board;
+mod rank_states;
 mod serve;
 mod welcome;
 
@@ -17,8 +17,8 @@ use crate::meeting::{JoinError, Meeting};
 use crate::message::{Challenge, Hello, Introduction, Order, PassReport, Welcome};
 use crate::token::nonce;
 
-pub use board::Sink;
-pub(crate) use board::{RankStates, Shared};
+pub use rank_states::Sink;
+pub(crate) use rank_states::{RankStates, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
@@ -67,7 +67,7 @@ impl Lead {
         let listening_at = listener.local_addr().map_err(|error| failed(&error))?;
         let ranks = me.ranks;
         let instance = nonce()?;
-        let guest = welcome::Guests {
+        let context = welcome::JoinContext {
             token: meeting.token.clone(),
             me: me.clone(),
             salt: salt.to_owned(),
@@ -76,24 +76,24 @@ impl Lead {
         };
         let shared = Arc::new(Shared::new(RankStates::of(ranks), interrupted));
         let closed = Arc::new(AtomicBool::new(false));
-        let accepting = (Arc::clone(&shared), Arc::clone(&closed), Arc::new(guest));
-        let guests = Arc::clone(&accepting.2);
+        let accepting = (Arc::clone(&shared), Arc::clone(&closed), Arc::new(context));
+        let context = Arc::clone(&accepting.2);
         spawn(move || welcome::accept(&listener, &accepting.0, &accepting.1, &accepting.2))
             .map_err(|error| failed(&error))?;
         let lead = Self { shared, ranks, closed, listening_at };
         if !is_sure {
-            check_place(meeting, &me, &instance, &guests)?;
+            check_place(meeting, &me, &instance, &context)?;
         }
         let until = monotonic_now() + meeting.join_timeout;
-        let mut board = lead.shared.lock();
+        let mut states = lead.shared.lock();
         loop {
-            if let Some(error) = &board.refusal {
+            if let Some(error) = &states.refusal {
                 return Err(error.clone());
             }
             if lead.shared.is_interrupted() {
                 return Err(JoinError::Interrupted);
             }
-            let missing = board.missing();
+            let missing = states.missing();
             if missing.is_empty() {
                 break;
             }
@@ -107,9 +107,9 @@ impl Lead {
                     missing.len(),
                 )));
             }
-            board = lead.shared.wait(board, LOOK_EVERY);
+            states = lead.shared.wait(states, LOOK_EVERY);
         }
-        drop(board);
+        drop(states);
         Ok(lead)
     }
 
@@ -126,10 +126,10 @@ impl Lead {
     /// Sets a function that is called once, when the first rank is lost. It is usually called on another thread. If a
     /// rank has been lost already, it is called at once on this thread.
     pub fn when_lost(&self, alarm: impl FnOnce() + Send + 'static) {
-        let mut board = self.shared.lock();
-        match board.trouble() {
+        let mut states = self.shared.lock();
+        match states.trouble() {
             Some(_) => alarm(),
-            None => board.alarm = Some(Box::new(alarm)),
+            None => states.alarm = Some(Box::new(alarm)),
         }
     }
 
@@ -143,31 +143,31 @@ impl Lead {
     /// Waits until each rank works on the last order. Each rank has then sent everything that belongs to earlier
     /// orders.
     pub fn wait_for_work(&self) {
-        let mut board = self.shared.lock();
-        while !board.is_at_work() && !self.shared.is_interrupted() {
-            board = self.shared.wait(board, LOOK_EVERY);
+        let mut states = self.shared.lock();
+        while !states.is_at_work() && !self.shared.is_interrupted() {
+            states = self.shared.wait(states, LOOK_EVERY);
         }
     }
 
     /// The instant at which the pass starts; None until all ranks are prepared. `workload_hash` is rank 0's hash. A
     /// rank with a different hash would send different requests, so it counts as lost.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
-        let mut board = self.shared.lock();
-        if board.start.is_none() && board.are_prepared(workload_hash)? {
-            board.announce(monotonic_now());
+        let mut states = self.shared.lock();
+        if states.start.is_none() && states.are_prepared(workload_hash)? {
+            states.announce(monotonic_now());
         }
-        let start = board.start;
-        drop(board);
+        let start = states.start;
+        drop(states);
         start
     }
 
     /// Waits until each rank has completed its pass or is lost, and returns the results of all ranks.
     pub fn reports(&self) -> Vec<RankReport> {
-        let mut board = self.shared.lock();
-        while !board.is_done() {
-            board = self.shared.wait(board, LOOK_EVERY);
+        let mut states = self.shared.lock();
+        while !states.is_done() {
+            states = self.shared.wait(states, LOOK_EVERY);
         }
-        board.reports()
+        states.reports()
     }
 
     /// The first rank that is lost or has failed, with the reason; None if no rank is.
@@ -184,9 +184,9 @@ impl Lead {
     pub fn end(&self, failed: Option<String>) {
         self.order(Order::End { failed }, Vec::new());
         let until = monotonic_now() + GOODBYE;
-        let mut board = self.shared.lock();
-        while !board.is_done() && monotonic_now() < until {
-            board = self.shared.wait(board, LOOK_EVERY);
+        let mut states = self.shared.lock();
+        while !states.is_done() && monotonic_now() < until {
+            states = self.shared.wait(states, LOOK_EVERY);
         }
     }
 }
@@ -250,7 +250,7 @@ fn check_place(
     meeting: &Meeting,
     me: &Introduction,
     instance: &str,
-    guests: &welcome::Guests,
+    context: &welcome::JoinContext,
 ) -> Result<(), JoinError> {
     let at = meeting.place();
     let found = (|| -> Result<Welcome, String> {
@@ -273,7 +273,7 @@ fn check_place(
         ))),
         // Some networks do not allow a machine to connect to itself at its outside address, so this is only a warning.
         Err(why) => {
-            (guests.notice)(&format!(
+            (context.notice)(&format!(
                 "warning: rank 0 should be at {at}, but this machine does not have that address \
                     and cannot reach itself there ({why}): the other ranks may not find it"
             ));

@@ -1,7 +1,7 @@
 //! A rank from 1 on: it joins rank 0, executes the orders of rank 0, compares the clocks and sends its records.
 
-mod courier;
-mod desk;
+mod rank0_thread;
+mod state;
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,11 +18,11 @@ use crate::message::{Challenge, Hello, Introduction, Order, PROTOCOL, PassReport
 use crate::token::nonce;
 
 #[cfg(test)]
-pub(crate) use courier::Rank0Connection;
-pub(crate) use courier::carry;
-pub(crate) use desk::MemberState;
+pub(crate) use rank0_thread::Rank0Connection;
+pub(crate) use rank0_thread::communicate;
+pub(crate) use state::MemberState;
 
-pub use desk::{NoMoreRecords, Outgoing};
+pub use state::{NoMoreRecords, Outgoing};
 
 /// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A rank from 1 on, after it has joined.
 pub struct Member {
-    desk: Arc<MemberState>,
+    shared: Arc<MemberState>,
     /// The salt of the run's prompts, from rank 0. The salt makes these prompts different from those of other runs.
     pub salt: String,
 }
@@ -58,16 +58,16 @@ impl Member {
         interrupted: &AtomicBool,
     ) -> Result<Self, JoinError> {
         let until = monotonic_now() + meeting.join_timeout;
-        let desk = Arc::new(MemberState::default());
+        let shared = Arc::new(MemberState::default());
         loop {
             let left = until.since(monotonic_now());
             let why = match try_to_join(meeting, me, left.clamp(RETRY, TRY)) {
                 Ok((link, salt)) => {
-                    let at = Arc::clone(&desk);
+                    let at = Arc::clone(&shared);
                     let ranks = me.ranks;
-                    spawn(move || carry(link, &at, ranks))
+                    spawn(move || communicate(link, &at, ranks))
                         .map_err(|error| JoinError::Failed(format!("{}: {error}", me.name())))?;
-                    return Ok(Self { desk, salt });
+                    return Ok(Self { shared, salt });
                 }
                 Err(Refusal::Never(error)) => return Err(error),
                 Err(Refusal::Later(why)) => why,
@@ -83,7 +83,7 @@ impl Member {
                     meeting.join_timeout.as_secs_f64()
                 )));
             }
-            desk.pause(RETRY);
+            shared.pause(RETRY);
         }
     }
 
@@ -92,25 +92,25 @@ impl Member {
     /// # Errors
     /// If rank 0 is lost.
     pub fn next_order(&self) -> Result<Order, String> {
-        self.desk.next_order()
+        self.shared.next_order()
     }
 
     /// Sets a function that is called once if the pass must end early. It is called on another thread, or at once if
     /// the pass must already end.
     pub fn when_stopped(&self, alarm: impl FnOnce() + Send + 'static) {
-        self.desk.when_stopped(Box::new(alarm));
+        self.shared.when_stopped(Box::new(alarm));
     }
 
     /// Begins a pass. From now on, its records are sent as soon as `records` returns them. `is_scheduled` states
     /// whether the plan determines when requests are due.
     pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {
-        self.desk.begin_pass(records, is_scheduled);
+        self.shared.begin_pass(records, is_scheduled);
     }
 
     /// The instant at which the pass starts, by this rank's clock; None until rank 0 has announced it.
     /// `workload_hash` is the hash of all requests of the run so far.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
-        self.desk.start(workload_hash)
+        self.shared.start(workload_hash)
     }
 
     /// Waits until all records of the pass have been sent, and sends the report of the pass.
@@ -118,12 +118,12 @@ impl Member {
     /// # Errors
     /// If rank 0 is lost.
     pub fn end_pass(&self, report: PassReport) -> Result<(), String> {
-        self.desk.end_pass(report)
+        self.shared.end_pass(report)
     }
 
     /// Tells rank 0 that this rank cannot continue.
     pub fn fail(&self, why: String) {
-        self.desk.fail(why);
+        self.shared.fail(why);
     }
 }
 

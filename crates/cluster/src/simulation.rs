@@ -17,7 +17,7 @@ use inferometer_net::thread::spawn;
 use inferometer_store::PassBegin;
 
 use crate::lead::{RankStates, Shared, Sink, reply};
-use crate::member::carry;
+use crate::member::communicate;
 use crate::message::{Down, Order, Progress, SentRecord, Up};
 
 use line::{Go, LocalClock, Script, VirtualLine, Wish};
@@ -171,9 +171,9 @@ impl Scheduler {
 
     /// The work of rank 0's main thread, once per millisecond.
     fn look(&mut self, now: u64) {
-        let mut board = self.shared.lock();
+        let mut states = self.shared.lock();
         if self.started.is_none() {
-            if board.order() == 0 {
+            if states.order() == 0 {
                 let begin = PassBegin {
                     pass: 0,
                     cell: CellPlan { input_length: 1, output_length: 1 },
@@ -185,15 +185,15 @@ impl Scheduler {
                     let merged = Arc::clone(&self.merged);
                     Box::new(move |records| merged.lock().unwrap().take(rank, ranks, records))
                 };
-                board.give(Order::Pass { begin, most_time: None }, (1..ranks).map(sink).collect());
-            } else if board.are_prepared("hash") == Some(true) {
-                self.started = Some(board.announce(Nanos(now)).0);
+                states.give(Order::Pass { begin, most_time: None }, (1..ranks).map(sink).collect());
+            } else if states.are_prepared("hash") == Some(true) {
+                self.started = Some(states.announce(Nanos(now)).0);
             }
-        } else if self.done.is_none() && board.is_done() {
+        } else if self.done.is_none() && states.is_done() {
             self.done = Some(now);
-            board.give(Order::End { failed: None }, Vec::new());
+            states.give(Order::End { failed: None }, Vec::new());
         }
-        drop(board);
+        drop(states);
         if self.done.is_none() {
             self.at(now + 1_000_000, Event::Look);
         }
@@ -241,7 +241,7 @@ fn play(scene: Scene) -> SimulatedRun {
         let line = VirtualLine { clock, at: 0, wishes: wishes_of, go, rank, script, coding };
         let sender = sender.clone();
         let thread = spawn(move || {
-            carry(line, &Arc::default(), scene.ranks);
+            communicate(line, &Arc::default(), scene.ranks);
             let _ = sender.send((rank, Wish::Over));
         });
         ranks.push(Some((to, thread.expect("a thread"))));

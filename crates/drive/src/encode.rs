@@ -168,13 +168,13 @@ impl Encoder {
 
     /// Adds the other servers. They have the same dialect, model and secrets as the first server.
     #[must_use]
-    pub fn for_others_too(self, others: Vec<Endpoint>) -> Self {
+    pub fn with_other_servers(self, others: Vec<Endpoint>) -> Self {
         Self { others, ..self }
     }
 
     /// Adds headers that name the session of a request. With `talks`, each conversation is a session.
     #[must_use]
-    pub fn telling_sessions(self, sessions: SessionHeaders, talks: bool) -> Self {
+    pub fn with_session_headers(self, sessions: SessionHeaders, talks: bool) -> Self {
         Self { sessions, talks, ..self }
     }
 

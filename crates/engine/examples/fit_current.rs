@@ -218,10 +218,10 @@ fn distinct<'a>(
 
 /// Rounds constants to four significant digits. The rows do not determine more, and the files are easier to read.
 fn rounded(profile: &mut Profile) {
-    for knob in &inferometer_engine::fit::runs::FITTED_CONSTANTS {
-        let value = knob.get(profile);
+    for constant in &inferometer_engine::fit::runs::FITTED_CONSTANTS {
+        let value = constant.get(profile);
         let text = format!("{value:.3e}");
-        knob.set(profile, text.parse().unwrap_or(value));
+        constant.set(profile, text.parse().unwrap_or(value));
     }
 }
 

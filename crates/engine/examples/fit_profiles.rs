@@ -24,7 +24,7 @@ const REQUESTS: (u32, u32) = (399, 10);
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn table(model: &str) -> Outcome<MeasuredTable> {
-    rows_of(model, model, Outputs::AsAsked)
+    rows_of(model, model, Outputs::RequestedLength)
 }
 
 fn rows_of(model: &str, file: &str, outputs: Outputs) -> Outcome<MeasuredTable> {
@@ -227,7 +227,7 @@ fn main() -> Outcome<()> {
     tgi.constants = older.constants.clone();
     tgi.kernels = older.kernels.clone();
     let model = "mistral-7b-openorca-awq";
-    let rows = rows_of(model, &format!("{model}-tgi"), Outputs::EndByThemselves)?;
+    let rows = rows_of(model, &format!("{model}-tgi"), Outputs::EndOfText)?;
     tgi = fitted(&tgi, &[rows], &TGI_CONSTANTS, Role::Fitted)?;
     write(&tgi)
 }

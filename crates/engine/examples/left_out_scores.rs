@@ -38,7 +38,7 @@ fn main() -> Outcome<()> {
     let vllm = profile("a100-40g-vllm-0.2.7")?;
     let names = constants_of(Weights::Fp16);
     let start = round_start(&vllm, names);
-    let of = |model: &str| table(model, model, Outputs::AsAsked);
+    let of = |model: &str| table(model, model, Outputs::RequestedLength);
     let fp16 = [of("chatglm3-6b")?, of("qwen-14b")?];
     let (gptq, awq) = (of("baichuan2-13b-gptq")?, of("mistral-7b-openorca-awq")?);
     let (mut rows, mut uncalibrated) = (0, 0);
@@ -59,7 +59,7 @@ fn main() -> Outcome<()> {
     let older = profile("a100-40g-vllm-0.2.5-awq")?;
     add("awq, vLLM 0.2.5", &score(&without_model(&older, model), &awq)?);
     let tgi = profile("a100-40g-tgi-1.3.4")?;
-    let of_tgi = table(model, &format!("{model}-tgi"), Outputs::EndByThemselves)?;
+    let of_tgi = table(model, &format!("{model}-tgi"), Outputs::EndOfText)?;
     add("awq, TGI 1.3.4", &score(&without_model(&tgi, model), &of_tgi)?);
     println!(
         "{uncalibrated} of {rows} rows are uncalibrated: kinds of which one model alone was measured"

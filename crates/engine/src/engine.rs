@@ -17,7 +17,7 @@ use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 mod ahead;
 mod work;
 
-use work::{DecodeLoad, MixedWork, ignored_outputs, prompt_shape};
+use work::{DecodeLoad, StepWork, ignored_outputs, prompt_shape};
 
 /// A simulated serving engine.
 pub struct Engine {
@@ -260,7 +260,7 @@ impl Engine {
     ) -> Option<StepShape> {
         let Queues { running, kv, .. } = &mut self.queues;
         let chunks_prefill = self.scheduler.chunks_prefill();
-        let mut work = MixedWork::default();
+        let mut work = StepWork::default();
         let mut remaining = from;
         outputs.reserve(running.len() - from);
         for at in from..running.len() {

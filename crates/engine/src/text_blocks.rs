@@ -14,7 +14,7 @@ use crate::virtual_time::simulate;
 /// The load of one closed loop of a log. The log states only the mean output length, so the distribution of the lengths
 /// ([`output_lengths`]) is an assumption.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TextBlock {
+pub struct ClosedLoopLoad {
     /// The tokens of each prompt.
     pub prompt: u32,
     /// The mean output tokens.
@@ -25,7 +25,7 @@ pub struct TextBlock {
     pub completed: u32,
 }
 
-impl TextBlock {
+impl ClosedLoopLoad {
     /// The lengths of the requests in order, for an engine with this limit of tokens per sequence.
     pub fn lengths(&self, max_model_len: u32) -> impl Iterator<Item = Lengths> + use<> {
         let prompt = self.prompt;
@@ -60,15 +60,17 @@ mod tests {
     #[test]
     fn more_in_flight_is_faster_and_a_prompt_costs() {
         let config = EngineConfig::of_model("sus-chat-34b").unwrap();
-        let block = TextBlock { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
-        let speed = |block: TextBlock| block.output_tokens_per_s(&config).unwrap();
-        assert!(speed(TextBlock { in_flight: 16, ..block }) > 1.1 * speed(block));
-        assert!(speed(TextBlock { prompt: 1200, ..block }) < 0.9 * speed(block));
+        let block =
+            ClosedLoopLoad { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
+        let speed = |block: ClosedLoopLoad| block.output_tokens_per_s(&config).unwrap();
+        assert!(speed(ClosedLoopLoad { in_flight: 16, ..block }) > 1.1 * speed(block));
+        assert!(speed(ClosedLoopLoad { prompt: 1200, ..block }) < 0.9 * speed(block));
     }
 
     #[test]
     fn the_lengths_have_the_mean_that_the_log_states() {
-        let block = TextBlock { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
+        let block =
+            ClosedLoopLoad { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
         let lengths: Vec<Lengths> = block.lengths(8192).collect();
         let mean = lengths.iter().map(|l| f64::from(l.ends_after)).sum::<f64>() / 100.0;
         assert_eq!(lengths.len(), 100);

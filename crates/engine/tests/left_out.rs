@@ -22,24 +22,28 @@ fn table(model: &str, text: &str, outputs: Outputs) -> MeasuredTable {
 
 fn sixteen_bits() -> [MeasuredTable; 2] {
     [
-        table("chatglm3-6b", include_str!("../data/rows/chatglm3-6b.csv"), Outputs::AsAsked),
-        table("qwen-14b", include_str!("../data/rows/qwen-14b.csv"), Outputs::AsAsked),
+        table(
+            "chatglm3-6b",
+            include_str!("../data/rows/chatglm3-6b.csv"),
+            Outputs::RequestedLength,
+        ),
+        table("qwen-14b", include_str!("../data/rows/qwen-14b.csv"), Outputs::RequestedLength),
     ]
 }
 
 fn gptq() -> MeasuredTable {
     let text = include_str!("../data/rows/baichuan2-13b-gptq.csv");
-    table("baichuan2-13b-gptq", text, Outputs::AsAsked)
+    table("baichuan2-13b-gptq", text, Outputs::RequestedLength)
 }
 
 fn awq() -> MeasuredTable {
     let text = include_str!("../data/rows/mistral-7b-openorca-awq.csv");
-    table("mistral-7b-openorca-awq", text, Outputs::AsAsked)
+    table("mistral-7b-openorca-awq", text, Outputs::RequestedLength)
 }
 
 fn awq_of_tgi() -> MeasuredTable {
     let text = include_str!("../data/rows/mistral-7b-openorca-awq-tgi.csv");
-    table("mistral-7b-openorca-awq", text, Outputs::EndByThemselves)
+    table("mistral-7b-openorca-awq", text, Outputs::EndOfText)
 }
 
 fn stated<'a>(profile: &'a Profile, table: &str) -> &'a Provenance {

@@ -28,7 +28,7 @@ fn rows(engine: &str, table: &str) -> Vec<MeasuredRow> {
         "mistral-7b-openorca-awq" => include_str!("../data/rows/mistral-7b-openorca-awq.csv"),
         other => panic!("a profile speaks of {other}, of which there are no rows"),
     };
-    let outputs = if engine == "tgi" { Outputs::EndByThemselves } else { Outputs::AsAsked };
+    let outputs = if engine == "tgi" { Outputs::EndOfText } else { Outputs::RequestedLength };
     parse_rows(text, table, outputs).expect("rows that parse")
 }
 

@@ -65,7 +65,7 @@ fn sweep(by: Over, seed: u64) -> Sweep {
         let mut fold = LevelFold::of(&asked.pass(&of_plan), 0.95).expect("a load");
         played.iter().for_each(|figures| fold.add(figures));
         let before = sweep.trials();
-        sweep.tell(fold.finish());
+        sweep.add_trial(fold.finish());
         assert_eq!(sweep.trials(), before + 1, "each trial counts");
     }
     sweep

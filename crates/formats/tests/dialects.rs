@@ -9,7 +9,7 @@
 //! | C, cut off | 20 | text at 70 | - | 400 | 8 | - |
 //! | D | 30 | role at 40, text at 130, 140, 170 | at 170 | 170 | 3 | 3 |
 
-use inferometer_formats::dialect::{Pass, Printed, Tool};
+use inferometer_formats::dialect::{Pass, Tool, ToolTable};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind::{self, EmptyText, Role, Text, Usage};
 use inferometer_model::record::{Event, Read, Record};
@@ -76,7 +76,7 @@ fn log() -> Vec<Record> {
     records
 }
 
-fn printed(tool: Tool) -> Printed {
+fn printed(tool: Tool) -> ToolTable {
     let records = log();
     tool.printed(&Pass {
         records: &records,

@@ -63,7 +63,7 @@ fn requests_of_vllm_bench_become_records_whose_figures_are_those_of_the_file() {
     );
     let stated = &summary.imported.as_ref().unwrap().passes[0];
     assert_eq!(stated.numbers["p99_itl_ms"], number("p99_itl_ms"));
-    assert_eq!(stated.words["tokenizer_id"], "tiny", "a path is of no use elsewhere");
+    assert_eq!(stated.texts["tokenizer_id"], "tiny", "a path is of no use elsewhere");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
     assert_eq!((summary.cells[0].input_length, summary.cells[0].output_length), (64, 8));
     let stated = &summary.imported.as_ref().unwrap().passes[0];
     assert!(stated.agreeing.keys().all(|name| name.starts_with("ttft_")), "{stated:?}");
-    assert_eq!(stated.words["request_rate"], "Infinity");
+    assert_eq!(stated.texts["request_rate"], "Infinity");
     assert!((stated.numbers["mean_e2e_latency_ms"] - 136.898).abs() < 1e-3);
     let detailed = only("sglang-detailed.jsonl").summary;
     assert_eq!(pass(&detailed).latencies.get(&ttft::FROM_SENT).map(|d| d.n), Some(4));

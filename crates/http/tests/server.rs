@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferometer_http::{
     Connection, Connections, Handler, Limits, Server, Timeouts, answer_waiting,
 };
-use inferometer_net::virtual_net::{VirtualNet, hosts, play};
+use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::Request;
 
@@ -135,7 +135,7 @@ fn received(limits: Limits, plan: &[(u64, usize, &'static str)]) -> Vec<(u64, us
     let until = Nanos::ZERO + ms(1_000);
     let (plan, connections, events) = (plan.to_vec(), Vec::new(), Vec::new());
     let mut client = Client { to, plan, connections, until, events };
-    play(&mut [(&mut client, client_net), (&mut server, server_net)]);
+    run(&mut [(&mut client, client_net), (&mut server, server_net)]);
     client.events
 }
 

@@ -116,7 +116,7 @@ fn through(named: &str, server: &str, parts: &[&'static [u8]]) -> (Client, Strin
     let mut answering = Answering { parts: parts.to_vec(), listening: false, conn, asked, next_at };
     let mut hosts = virtual_net::hosts(2).into_iter();
     let (client_net, proxy_net) = (hosts.next().unwrap(), hosts.next().unwrap());
-    virtual_net::play(&mut [(&mut client, client_net), (&mut answering, proxy_net)]);
+    virtual_net::run(&mut [(&mut client, client_net), (&mut answering, proxy_net)]);
     (client.into_inner(), String::from_utf8(answering.asked).unwrap())
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The server that a guard starts, and how the guard ends it. This is the first line of the guard's standard
 /// input. The rest of the input is ignored; when the input ends, the guard ends the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct GuardConfig {
     /// The command to start: the program and its arguments.
     pub command: Vec<String>,
     /// Environment variables in addition to those of this program.
@@ -39,7 +39,7 @@ pub(crate) enum Event {
     NotStarted(String),
     /// The server runs with this process id.
     Started(u32),
-    /// A line with the text of [`Order::ready_line`] was in the log.
+    /// A line with the text of [`GuardConfig::ready_line`] was in the log.
     ReadyLine,
     /// A line of the server's log, at most one per second, to show progress to a waiting user.
     Line(String),

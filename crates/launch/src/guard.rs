@@ -16,7 +16,7 @@ use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
 };
 
-use crate::event::{Event, Order, ServerExit, Usage};
+use crate::event::{Event, GuardConfig, ServerExit, Usage};
 use crate::log::Log;
 use crate::tree::Tree;
 
@@ -54,18 +54,18 @@ enum GuardEvent {
 pub fn guard() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    let order: Order = serde_json::from_str(&line)?;
+    let config: GuardConfig = serde_json::from_str(&line)?;
     adopt_orphans()?;
-    let usage_file = File::create(&order.usage)?;
-    let own = order.environment.iter().map(|(name, value)| (name.into(), value.into()));
-    let secrets = secrets(&order.headers, std::env::vars_os().chain(own));
-    let log = Log::new(File::create(&order.log)?, order.log_limit_bytes, secrets);
+    let usage_file = File::create(&config.usage)?;
+    let own = config.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let secrets = secrets(&config.headers, std::env::vars_os().chain(own));
+    let log = Log::new(File::create(&config.log)?, config.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
     // A signal to the guard ends the server.
     ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End)))
         .map_err(io::Error::other)?;
-    let (reader, pid) = match start(&order) {
+    let (reader, pid) = match start(&config) {
         Ok(started) => started,
         Err(error) => {
             send(&Event::NotStarted(error.to_string()));
@@ -81,7 +81,7 @@ pub fn guard() -> io::Result<()> {
     send(&Event::Started(pid));
     let mut guard = Guard {
         pid,
-        order,
+        config,
         log,
         log_ended: false,
         all_gone: false,
@@ -117,18 +117,18 @@ fn secrets(
 
 /// Starts the server in its own process group, which does not receive Ctrl-C. Standard output and standard
 /// error use one pipe, so that their order is preserved.
-fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
+fn start(config: &GuardConfig) -> io::Result<(PipeReader, u32)> {
     let (reader, writer) = io::pipe()?;
-    let (program, arguments) = order.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (program, arguments) = config.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command
         .args(arguments)
-        .envs(&order.environment)
+        .envs(&config.environment)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0);
-    if let Some(directory) = &order.directory {
+    if let Some(directory) = &config.directory {
         command.current_dir(directory);
     }
     let child = command.spawn()?;
@@ -178,7 +178,7 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) -> i
 
 struct Guard {
     pid: u32,
-    order: Order,
+    config: GuardConfig,
     log: Log,
     log_ended: bool,
     /// Whether no descendant is left.
@@ -242,7 +242,7 @@ impl Guard {
 
     fn add_output(&mut self, bytes: &[u8]) {
         let mut last = None;
-        let ready = self.order.ready_line.as_deref().filter(|_| !self.ready_line_seen);
+        let ready = self.config.ready_line.as_deref().filter(|_| !self.ready_line_seen);
         let mut is_ready = false;
         let written = self.log.push(bytes, |line| {
             is_ready |= ready.is_some_and(|wanted| line.contains(wanted));
@@ -307,7 +307,7 @@ impl Guard {
             return;
         }
         self.sample_usage();
-        let until = monotonic_now() + self.order.grace;
+        let until = monotonic_now() + self.config.grace;
         self.ending = Ending::Terminating { until, sent_to_all: false };
         let _ = end_process(self.pid, EndSignal::Gently);
     }

@@ -16,7 +16,7 @@ use inferometer_net::{free_port, monotonic_now, thread};
 use inferometer_plan::{LaunchPlan, Url, shell};
 
 use crate::error::LaunchError;
-use crate::event::{Event, Order, ServerExit, Usage};
+use crate::event::{Event, GuardConfig, ServerExit, Usage};
 use crate::guard::listen;
 
 /// How often a starting server is checked for readiness.
@@ -91,7 +91,7 @@ impl LaunchedServer {
         let words = plan.command.iter().enumerate().map(|(at, word)| {
             if shell::is_line(&plan.command, at) { fill_line(word) } else { fill(word) }
         });
-        let order = Order {
+        let config = GuardConfig {
             command: words.collect(),
             environment: plan.environment.iter().map(|(name, v)| (name.clone(), fill(v))).collect(),
             directory: plan.directory.clone(),
@@ -105,7 +105,7 @@ impl LaunchedServer {
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {
             // If the guard has already ended, the end of its output shows this, so an error here is ignored.
-            let line = serde_json::to_string(&order).expect("invariant: an order is plain data");
+            let line = serde_json::to_string(&config).expect("invariant: an order is plain data");
             let _ = writeln!(input, "{line}");
             input
         });
@@ -122,7 +122,7 @@ impl LaunchedServer {
             line_seen: false,
             last_line: None,
             url,
-            command: order.command,
+            command: config.command,
         };
         if let Some(output) = output {
             let pass_on = move || {

@@ -60,7 +60,7 @@ pub struct TurnPlan {
 impl ConversationPlan {
     /// Returns the turns of the conversation with this number. `available` is the number of its turns in
     /// the data set, which is the maximum; `None` without a data set.
-    pub fn talk(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
+    pub fn turns_of(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
         let number = number.to_string();
         let stream = |purpose: &str| rng(seed, &["conversation", purpose, &number]);
         let (mut think, mut input, mut output) =
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn turns_think_times_and_lengths_have_the_means_that_were_asked_for() {
-        let talks: Vec<_> = (0..20_000).map(|number| plan().talk(1, number, None)).collect();
+        let talks: Vec<_> = (0..20_000).map(|number| plan().turns_of(1, number, None)).collect();
         let turns = talks.iter().map(Vec::len).sum::<usize>() as f64;
         assert!((turns / 2e4 - 4.0).abs() < 0.1, "{turns}");
         let later: Vec<_> = talks.iter().flat_map(|talk| &talk[1..]).collect();
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_conversation_is_the_same_whatever_others_there_are() {
-        assert_eq!(plan().talk(1, 7, None), plan().talk(1, 7, None));
-        assert_ne!(plan().talk(1, 7, None), plan().talk(2, 7, None));
-        let long = (0..).find(|&number| plan().talk(1, number, None).len() > 3).unwrap();
-        let cut = plan().talk(1, long, Some(2));
-        assert_eq!(cut, plan().talk(1, long, None)[..2]);
+        assert_eq!(plan().turns_of(1, 7, None), plan().turns_of(1, 7, None));
+        assert_ne!(plan().turns_of(1, 7, None), plan().turns_of(2, 7, None));
+        let long = (0..).find(|&number| plan().turns_of(1, number, None).len() > 3).unwrap();
+        let cut = plan().turns_of(1, long, Some(2));
+        assert_eq!(cut, plan().turns_of(1, long, None)[..2]);
     }
 }

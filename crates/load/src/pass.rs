@@ -200,7 +200,7 @@ impl PassPlan {
 
     /// Limits the count of recorded arrivals to those that are due before the time bound. Does nothing for
     /// other loads, or without a time bound. The recording must have been read.
-    pub fn count_what_is_due(&mut self) {
+    pub fn limit_count_to_duration(&mut self) {
         if let Self::Replay { recording, speed, bound, .. } = self
             && let Some(limit) = bound.duration
         {

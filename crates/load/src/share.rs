@@ -54,12 +54,12 @@ impl Share {
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => {
-                self.slots(Self::of(pass, self.rank, self.ranks).places)
+                self.share_of(Self::of(pass, self.rank, self.ranks).places)
             }
             PassPlan::Conversations { begin, .. } => return self.loops(begin, wished),
             _ => self.requests(pass).unwrap_or(u32::MAX),
         };
-        let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.slots(most));
+        let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.share_of(most));
         wished.min(places).min(in_flight).max(1)
     }
 
@@ -99,20 +99,20 @@ impl Share {
 
     /// Returns the index in the pass of a request of this share. `number` is its index in the share.
     pub fn index_of(&self, number: u32) -> u32 {
-        let own = self.slots(self.places).max(1);
+        let own = self.share_of(self.places).max(1);
         let (round, place) = (number / own, self.rank + (number % own) * self.ranks);
         round.saturating_mul(self.places).saturating_add(place)
     }
 
     /// The number of places or requests in flight of this share, if the whole pass has `of`.
-    pub fn slots(&self, of: u32) -> u32 {
+    pub fn share_of(&self, of: u32) -> u32 {
         of / self.ranks + u32::from(self.rank < of % self.ranks)
     }
 
     /// The number of requests of this share among the first `count` requests of the pass.
     pub fn count_of(&self, count: u32) -> u32 {
         let (rounds, rest) = (count / self.places, count % self.places);
-        rounds * self.slots(self.places) + self.slots(rest)
+        rounds * self.share_of(self.places) + self.share_of(rest)
     }
 
     /// The number of requests of this share; `None` if the number of the pass is not known before it
@@ -148,7 +148,7 @@ impl Share {
             PassPlan::Saturated { requests } => Box::new(AtOnce::new(self.count_of(*requests))),
             PassPlan::Closed { concurrency, bound } => {
                 let steps = concurrency.whole_steps().into_iter();
-                let own = steps.map(|(at, level)| (at, self.slots(level)));
+                let own = steps.map(|(at, level)| (at, self.share_of(level)));
                 Box::new(Closed::of_steps(own.collect(), part(*bound)))
             }
             PassPlan::Conversations { script, begin, of } => {
@@ -322,9 +322,9 @@ mod tests {
                         let owners = parts.iter().filter(|part| part.owns(index)).count();
                         assert_eq!(owners, usize::from(share.owns(index)), "{pass}, {index}");
                     }
-                    let slots = parts.iter().map(|part| part.slots(8)).sum::<u32>();
+                    let slots = parts.iter().map(|part| part.share_of(8)).sum::<u32>();
                     let has_any = loops < wished || share.owns_any();
-                    assert!(!has_any || slots == share.slots(8), "{pass}: {slots}");
+                    assert!(!has_any || slots == share.share_of(8), "{pass}: {slots}");
                 }
             }
         }
@@ -354,7 +354,7 @@ mod tests {
     fn a_closed_loop_keeps_its_requests_in_flight_over_all_ranks() {
         let pass = PassPlan::closed(8, Bound::requests(64));
         for ranks in 1..=9 {
-            let slots = (0..ranks).map(|rank| Share::of(&pass, rank, ranks).slots(8));
+            let slots = (0..ranks).map(|rank| Share::of(&pass, rank, ranks).share_of(8));
             assert_eq!(slots.sum::<u32>(), 8);
         }
         let of_two: Vec<_> = (0..2).map(|rank| played(&pass, Share::of(&pass, rank, 2))).collect();

@@ -1,7 +1,7 @@
 //! Concurrency: requests in flight. The number changes at each send and each end, not in buckets of one
 //! second.
 
-use super::{CoveredRequests, Definition, Unit, Value, Window, duration};
+use super::{CoveredRequests, Definition, PassData, Unit, Value, duration};
 
 /// The largest number of requests in flight.
 pub static PEAK: Definition = Definition {
@@ -28,15 +28,15 @@ pub static MEAN: Definition = Definition {
 };
 
 /// The largest number of requests in flight at any instant; 0 if no request was sent.
-pub fn peak(window: &Window) -> u64 {
-    window.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
+pub fn peak(data: &PassData) -> u64 {
+    data.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
 }
 
 /// The number of requests in flight, averaged over the duration; absent if the pass has no duration.
-pub fn mean(window: &Window) -> Option<f64> {
-    Some(window.in_flight.total_s() / duration::duration_s(window)?)
+pub fn mean(data: &PassData) -> Option<f64> {
+    Some(data.in_flight.total_s() / duration::duration_s(data)?)
 }
 
-fn peak_requests(window: &Window) -> Option<f64> {
-    Some(peak(window) as f64)
+fn peak_requests(data: &PassData) -> Option<f64> {
+    Some(peak(data) as f64)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 
-use super::{Origin, Statistic, Timeline, Widths, Window};
+use super::{Origin, PassData, Statistic, Timeline, Widths};
 
 /// A metric: what its name means, and how it is computed.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -110,13 +110,13 @@ pub struct ErrorBound {
     /// The key under which results have the error bounds of single values, in microseconds, such as
     /// `ttft_bound_us`. Absent if another metric has the same bounds.
     pub key: Option<&'static str>,
-    /// Appends one [`Slack`] for each value of a completed request, in the order of the values.
-    pub of: fn(&Timeline<'_>, &Widths, &mut Vec<Slack>),
+    /// Appends one [`ErrorMargin`] for each value of a completed request, in the order of the values.
+    pub of: fn(&Timeline<'_>, &Widths, &mut Vec<ErrorMargin>),
 }
 
 /// How far the true value can be from a measured one, in the unit of the metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Slack {
+pub struct ErrorMargin {
     /// By how much the true value can be smaller than the measured one.
     pub below: f64,
     /// By how much the true value can be larger than the measured one.
@@ -125,8 +125,8 @@ pub struct Slack {
     pub weight: f64,
 }
 
-impl Slack {
-    /// The slack of a value of one request that is too large by at most `below`, and never too small.
+impl ErrorMargin {
+    /// The margin of a value of one request that is too large by at most `below`, and never too small.
     pub fn below(below: f64) -> Self {
         Self { below, above: 0.0, weight: 1.0 }
     }
@@ -270,7 +270,7 @@ pub enum Value {
     /// Several values per request, each with the number of tokens or events that it represents.
     Pooled(fn(&Timeline<'_>, &mut Vec<Weighted>)),
     /// One value per pass; `None` if the pass has no value.
-    Pass(fn(&Window) -> Option<f64>),
+    Pass(fn(&PassData) -> Option<f64>),
 }
 
 impl Value {

@@ -1,6 +1,6 @@
 //! Duration of a pass: the time by which its rates are divided. This is never the planned time.
 
-use super::{CoveredRequests, Definition, Unit, Value, Window};
+use super::{CoveredRequests, Definition, PassData, Unit, Value};
 
 /// The time from the first send of a pass to the last end.
 pub static DEFINITION: Definition = Definition {
@@ -18,7 +18,7 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Seconds from the first send to the last end; absent if no time passed.
-pub fn duration_s(window: &Window) -> Option<f64> {
-    let (first, last) = window.in_flight.first_send().zip(window.in_flight.last_end())?;
+pub fn duration_s(data: &PassData) -> Option<f64> {
+    let (first, last) = data.in_flight.first_send().zip(data.in_flight.last_end())?;
     Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)
 }

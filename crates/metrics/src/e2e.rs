@@ -3,7 +3,7 @@
 use inferometer_stats::buckets::REQUEST_S;
 
 use super::{
-    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Origin, Slack, Statistic,
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
     Timeline, Value, Widths,
 };
 
@@ -24,7 +24,7 @@ pub static FROM_SENT: Definition = Definition {
         needs_stream: false,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: slack }),
+    bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: margin }),
     exported: Some(Exported { place: 3, about: "Latency to the last output, from the send." }),
     live: Some(Live {
         place: 3,
@@ -51,7 +51,7 @@ pub static FROM_DUE: Definition = Definition {
         at_least: |request| request.at.ms_after(request.due),
         needs_stream: false,
     }),
-    bound: Some(ErrorBound { key: None, of: slack }),
+    bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(Exported { place: 4, about: "The same from the due time." }),
     ..Definition::DEFAULT
 };
@@ -72,8 +72,8 @@ fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     Some(end.ms_after(timeline.origin(origin)?))
 }
 
-fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
-    slacks.extend(width_of_last(timeline, widths).map(Slack::below));
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(width_of_last(timeline, widths).map(ErrorMargin::below));
 }
 
 /// By how much E2E may be shorter than measured, in milliseconds.

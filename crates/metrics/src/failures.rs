@@ -1,6 +1,6 @@
 //! Failures: the share of planned requests that did not complete.
 
-use super::{CoveredRequests, Definition, JudgedOn, Unit, Value, Window};
+use super::{CoveredRequests, Definition, JudgedOn, PassData, Unit, Value};
 
 /// The share of planned requests that did not complete.
 pub static DEFINITION: Definition = Definition {
@@ -16,7 +16,7 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// The share of planned requests that did not complete, in percent; absent if no request was planned.
-pub fn failures_pct(window: &Window) -> Option<f64> {
-    let failed = window.planned.saturating_sub(window.completed) as f64;
-    (window.planned > 0).then(|| 100.0 * failed / window.planned as f64)
+pub fn failures_pct(data: &PassData) -> Option<f64> {
+    let failed = data.planned.saturating_sub(data.completed) as f64;
+    (data.planned > 0).then(|| 100.0 * failed / data.planned as f64)
 }

@@ -1,6 +1,6 @@
 //! Goodput: requests that met every objective on requests. Objectives on percentiles do not count here.
 
-use super::{Definition, Direction, Unit, Value, Window, duration};
+use super::{Definition, Direction, PassData, Unit, Value, duration};
 
 /// Goodput: requests per second that met every objective on requests.
 pub static DEFINITION: Definition = Definition {
@@ -27,13 +27,13 @@ pub static ATTAINMENT: Definition = Definition {
 };
 
 /// Requests per second that met every objective; absent if there are no objectives on requests.
-pub fn requests_per_s(window: &Window) -> Option<f64> {
-    Some(window.met? as f64 / duration::duration_s(window)?)
+pub fn requests_per_s(data: &PassData) -> Option<f64> {
+    Some(data.met? as f64 / duration::duration_s(data)?)
 }
 
 /// The share of planned requests, 0 to 1, that met every objective; absent if there are no objectives on
 /// requests.
-pub fn attainment(window: &Window) -> Option<f64> {
-    let met = window.met?;
-    (window.planned > 0).then(|| met as f64 / window.planned as f64)
+pub fn attainment(data: &PassData) -> Option<f64> {
+    let met = data.met?;
+    (data.planned > 0).then(|| met as f64 / data.planned as f64)
 }

@@ -4,7 +4,9 @@
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
-use super::{Definition, ErrorBound, JudgedOn, Live, Slack, Statistic, Timeline, Value, Widths};
+use super::{
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Statistic, Timeline, Value, Widths,
+};
 
 /// ITL: the gap before each token after the first token event.
 pub static DEFINITION: Definition = Definition {
@@ -20,7 +22,7 @@ pub static DEFINITION: Definition = Definition {
     of_gaps: true,
     judged: JudgedOn::OnPasses,
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: Some("itl_bound_us"), of: slack }),
+    bound: Some(ErrorBound { key: Some("itl_bound_us"), of: margin }),
     live: Some(Live {
         place: 1,
         family: "inter_token_latency_seconds",
@@ -45,12 +47,12 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
 
 /// If the later event arrived before its stamp, the true gap is smaller. If the earlier event did, it is
 /// larger.
-fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((&first, later)) = widths.events.split_first() else { return };
     let mut before = first;
     let later = timeline.events.iter().skip(1).zip(later);
     for (event, &width) in later.filter(|(event, _)| event.tokens > 0.0) {
         let above = std::mem::replace(&mut before, width) / event.tokens;
-        slacks.push(Slack { below: width / event.tokens, above, weight: event.tokens });
+        margins.push(ErrorMargin { below: width / event.tokens, above, weight: event.tokens });
     }
 }

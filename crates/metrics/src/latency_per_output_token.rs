@@ -1,6 +1,8 @@
 //! Latency per output token, as the published tables print it. The time of the prompt is included.
 
-use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
+use super::{
+    Definition, ErrorBound, ErrorMargin, Exported, Origin, Timeline, Unit, Value, Widths, e2e,
+};
 
 /// Latency per output token: E2E divided by the output tokens.
 pub static DEFINITION: Definition = Definition {
@@ -13,7 +15,7 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",
     result_key: Some("latency_per_output_token_ms"),
-    bound: Some(ErrorBound { key: None, of: slack }),
+    bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(Exported { place: 7, about: "Latency / output tokens." }),
     ..Definition::DEFAULT
 };
@@ -29,7 +31,7 @@ fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (timeline.output_tokens > 0).then(|| f64::from(timeline.output_tokens))
 }
 
-fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
-    slacks.extend(width.map(|(width, tokens)| Slack::below(width / tokens)));
+    margins.extend(width.map(|(width, tokens)| ErrorMargin::below(width / tokens)));
 }

@@ -1,6 +1,8 @@
 //! Latency per token, as the published tables print it: prompt tokens and output tokens count the same.
 
-use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
+use super::{
+    Definition, ErrorBound, ErrorMargin, Exported, Origin, Timeline, Unit, Value, Widths, e2e,
+};
 
 /// Latency per token: E2E divided by the tokens of prompt and output.
 pub static DEFINITION: Definition = Definition {
@@ -14,7 +16,7 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",
     result_key: Some("latency_per_token_ms"),
-    bound: Some(ErrorBound { key: None, of: slack }),
+    bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(Exported { place: 6, about: "Latency / (input + output tokens)." }),
     ..Definition::DEFAULT
 };
@@ -32,7 +34,7 @@ fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
-fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
-    slacks.extend(width.map(|(width, tokens)| Slack::below(width / tokens)));
+    margins.extend(width.map(|(width, tokens)| ErrorMargin::below(width / tokens)));
 }

@@ -13,17 +13,17 @@ mod definition;
 mod grid;
 mod in_flight;
 mod origin;
+mod pass_data;
 mod plateau;
 mod request_figures;
 mod statistic;
 mod timeline;
 mod token_curve;
-mod window;
 
+pub mod live_histograms;
 pub mod registry;
 pub mod request_objective;
 pub mod slo;
-pub mod spans;
 
 pub mod e2e;
 pub mod tpot;
@@ -50,11 +50,12 @@ pub mod throughput;
 pub use arrival_widths::{Widths, arrival_widths};
 pub use bundles::{Bundles, Gaps};
 pub use definition::{
-    CoveredRequests, Definition, Direction, ErrorBound, Exported, JudgedOn, Live, OnRequests,
-    Pending, Slack, Unit, Value,
+    CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, Exported, JudgedOn, Live,
+    OnRequests, Pending, Unit, Value,
 };
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;
+pub use pass_data::PassData;
 pub use plateau::Plateau;
 pub use registry::definitions;
 pub use request_figures::{Fate, RequestFigures};
@@ -62,7 +63,6 @@ pub use statistic::Statistic;
 pub use steady_state::SteadyState;
 pub use timeline::{Timeline, TokenEvent};
 pub use token_curve::{EVENTS_KEPT, TokenCurve};
-pub use window::Window;
 
 #[cfg(test)]
 mod tests;

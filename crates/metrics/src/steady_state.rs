@@ -2,7 +2,7 @@
 //! counted, not chunks, and a request across an edge of the window counts partly. Without a plateau there are
 //! no figures.
 
-use super::{Definition, Direction, Plateau, Unit, Value, Window};
+use super::{Definition, Direction, PassData, Plateau, Unit, Value};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -71,16 +71,16 @@ const SHARE_AT_PLATEAU: f64 = 0.9;
 /// time is meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
-fn output_tokens_per_s(window: &Window) -> Option<f64> {
+fn output_tokens_per_s(window: &PassData) -> Option<f64> {
     Some(steady_state(window)?.output_tokens_per_s)
 }
 
-fn requests_per_s(window: &Window) -> Option<f64> {
+fn requests_per_s(window: &PassData) -> Option<f64> {
     Some(steady_state(window)?.requests_per_s)
 }
 
 /// The steady state of a pass; `None` if the pass has no plateau, was not streamed, or has no counted output.
-pub fn steady_state(window: &Window) -> Option<SteadyState> {
+pub fn steady_state(window: &PassData) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);
     let plateau = match window.plateau {
@@ -157,9 +157,9 @@ mod tests {
     use inferometer_model::fixture::{ms, steady};
     use inferometer_model::record::Record;
 
-    fn window(plateau: Plateau, records: &[Record]) -> Window {
+    fn window(plateau: Plateau, records: &[Record]) -> PassData {
         let tokens = TokenCurve::keeping(EVENTS_KEPT);
-        let mut window = Window { plateau, tokens, streamed: true, ..Window::default() };
+        let mut window = PassData { plateau, tokens, streamed: true, ..PassData::default() };
         for record in records {
             let (send_start, ended) = (record.send_start.unwrap(), record.ended.unwrap());
             window.in_flight.add(Span { send_start, ended });
@@ -287,7 +287,7 @@ mod tests {
         // One request of 1 s, then 1 s without a request, again and again.
         assert_eq!(steady_state(&window(Plateau::Of(1), &arrivals(5, 2_000.0))), None);
         assert_eq!(steady_state(&window(Plateau::None, &arrivals(5, 1_000.0))), None);
-        assert_eq!(steady_state(&Window::default()), None);
+        assert_eq!(steady_state(&PassData::default()), None);
         assert_eq!(ms(0.0), Nanos::ZERO);
     }
 }

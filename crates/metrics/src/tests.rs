@@ -230,8 +230,8 @@ fn a_whole_body_has_its_end_and_nothing_about_its_tokens() {
     assert_eq!(gaps, []);
 }
 
-fn window(spans: &[(f64, f64)]) -> Window {
-    let mut window = Window::default();
+fn window(spans: &[(f64, f64)]) -> PassData {
+    let mut window = PassData::default();
     for &(from, to) in spans {
         let (send_start, ended) = (ms(from), ms(to));
         window.in_flight.add(Span { send_start, ended });

@@ -1,6 +1,6 @@
 //! Throughput: requests and tokens per second of a pass. Tokens of failed requests are not counted.
 
-use super::{Definition, Direction, JudgedOn, Unit, Value, Window, duration};
+use super::{Definition, Direction, JudgedOn, PassData, Unit, Value, duration};
 
 /// Completed requests per second.
 pub static REQUESTS: Definition = Definition {
@@ -48,32 +48,32 @@ pub static TOTAL_TOKENS: Definition = Definition {
 };
 
 /// Completed requests per second; absent if the pass has no duration.
-pub fn requests_per_s(window: &Window) -> Option<f64> {
-    rate_per_s(window.completed, window)
+pub fn requests_per_s(data: &PassData) -> Option<f64> {
+    rate_per_s(data.completed, data)
 }
 
 /// Prompt tokens of the completed requests per second; absent if the pass has no duration.
-pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
-    rate_per_s(window.input_tokens, window)
+pub fn input_tokens_per_s(data: &PassData) -> Option<f64> {
+    rate_per_s(data.input_tokens, data)
 }
 
 /// Output tokens of the completed requests per second; absent if the output of some requests was not counted.
-pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
-    if window.uncounted > 0 {
+pub fn output_tokens_per_s(data: &PassData) -> Option<f64> {
+    if data.uncounted > 0 {
         return None;
     }
-    rate_per_s(window.output_tokens, window)
+    rate_per_s(data.output_tokens, data)
 }
 
 /// Prompt and output tokens of the completed requests per second; absent if the output of some requests was
 /// not counted.
-pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
-    if window.uncounted > 0 {
+pub fn total_tokens_per_s(data: &PassData) -> Option<f64> {
+    if data.uncounted > 0 {
         return None;
     }
-    rate_per_s(window.input_tokens + window.output_tokens, window)
+    rate_per_s(data.input_tokens + data.output_tokens, data)
 }
 
-fn rate_per_s(count: u64, window: &Window) -> Option<f64> {
-    Some(count as f64 / duration::duration_s(window)?)
+fn rate_per_s(count: u64, data: &PassData) -> Option<f64> {
+    Some(count as f64 / duration::duration_s(data)?)
 }

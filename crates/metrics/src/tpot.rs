@@ -3,7 +3,7 @@
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Slack, Statistic, Timeline,
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Statistic, Timeline,
     Value, Widths,
 };
 
@@ -26,7 +26,7 @@ pub static DEFINITION: Definition = Definition {
         needs_stream: true,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: Some("tpot_bound_us"), of: slack }),
+    bound: Some(ErrorBound { key: Some("tpot_bound_us"), of: margin }),
     exported: Some(Exported { place: 2, about: "Time per output token after the first event." }),
     live: Some(Live {
         place: 2,
@@ -66,9 +66,9 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
 
 /// If the later event arrived before its stamp, the true difference is smaller. If the earlier event did, it
 /// is larger.
-fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
     let last = widths.events.last().copied().unwrap_or(0.0);
     let (below, above) = (last / tokens, widths.events[first] / tokens);
-    slacks.push(Slack { below, above, weight: 1.0 });
+    margins.push(ErrorMargin { below, above, weight: 1.0 });
 }

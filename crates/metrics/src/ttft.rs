@@ -3,7 +3,7 @@
 use inferometer_stats::buckets::FIRST_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Origin, Slack, Statistic,
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
     Timeline, Value, Widths,
 };
 
@@ -71,6 +71,6 @@ fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     Some(first.arrival.ms_after(timeline.origin(origin)?))
 }
 
-fn width_of_first(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
-    slacks.extend(timeline.first_visible().map(|first| Slack::below(widths.events[first])));
+fn width_of_first(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(timeline.first_visible().map(|first| ErrorMargin::below(widths.events[first])));
 }

@@ -32,7 +32,7 @@ impl fmt::Display for CellPlan {
 
 /// The text that follows the load in the name of a pass: the trial of a search, or the repeat if it is not
 /// the first, such as `, trial 3`.
-pub fn which(is_trial: bool, number: u32) -> String {
+pub fn trial_or_repeat_suffix(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),
         (false, 0 | 1) => String::new(),

@@ -22,7 +22,7 @@ struct Secret {
     text: String,
     /// The number of bytes from the beginning that identify the secret: a text that contains only these is
     /// redacted too.
-    enough: usize,
+    min_prefix_bytes: usize,
 }
 
 impl std::fmt::Debug for Secrets {
@@ -43,12 +43,12 @@ impl Secrets {
             for text in parts.into_iter().flat_map(spellings) {
                 let last = text.char_indices().nth(MIN_SECRET_CHARS - 1);
                 let Some((at, last)) = last else { continue };
-                let enough = if is_key { at + last.len_utf8() } else { text.len() };
-                secrets.push(Secret { text, enough });
+                let min_prefix_bytes = if is_key { at + last.len_utf8() } else { text.len() };
+                secrets.push(Secret { text, min_prefix_bytes });
             }
         }
         // Of two equal texts, the one that a shorter beginning identifies stays.
-        secrets.sort_by(|a, b| (&a.text, a.enough).cmp(&(&b.text, b.enough)));
+        secrets.sort_by(|a, b| (&a.text, a.min_prefix_bytes).cmp(&(&b.text, b.min_prefix_bytes)));
         secrets.dedup_by(|a, b| a.text == b.text);
         Self(secrets.into())
     }
@@ -130,7 +130,7 @@ impl Secrets {
 impl Secret {
     /// The beginning that identifies the secret.
     fn start(&self) -> &str {
-        &self.text[..self.enough]
+        &self.text[..self.min_prefix_bytes]
     }
 
     /// The length of the common beginning of a text and the secret, in bytes; `None` if it does not identify

@@ -56,7 +56,7 @@ pub struct PlainWords {
     pub behind: Vec<Box<str>>,
     /// Whether [`PlainWords::text`] is always encoded as exactly the same ids. If not, the tokens of each
     /// text must be counted.
-    pub apart: bool,
+    pub encodes_exactly: bool,
 }
 
 impl PlainWords {

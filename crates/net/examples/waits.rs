@@ -40,7 +40,7 @@ fn main() -> std::io::Result<()> {
         let count = (TOTAL.as_nanos() / span.as_nanos()) as u32;
         let mut waits = Waits { span, left: count, due: None, late_ns: Vec::new() };
         let before = thread_cpu_time();
-        net.play(&mut waits)?;
+        net.run(&mut waits)?;
         let cpu_us = (thread_cpu_time() - before).as_secs_f64() * 1e6 / f64::from(count);
         waits.late_ns.sort_unstable();
         let late_us =

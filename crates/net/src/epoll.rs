@@ -129,7 +129,7 @@ impl EpollNet {
     ///
     /// # Errors
     /// When a system call of the loop fails; the actor is then in an unknown state.
-    pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
+    pub fn run(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
         // The timer slack and the account of waiting belong to a thread, and another thread may have created
         // this network.
         sys::use_precise_timers();

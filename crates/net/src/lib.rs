@@ -3,7 +3,7 @@
 //!
 //! Code that communicates implements [`Actor`]. In each turn, an actor receives the events that are ready and
 //! acts on them; the result of the turn says when the next turn is due. [`EpollNet`] runs an actor over real
-//! sockets and the monotonic clock. [`virtual_net::play`] runs several actors that are connected by in-memory
+//! sockets and the monotonic clock. [`virtual_net::run`] runs several actors that are connected by in-memory
 //! pipes. Virtual time passes only when no actor has anything left to do, so every instant of a test is
 //! exact.
 //!

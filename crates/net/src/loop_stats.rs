@@ -32,7 +32,7 @@ impl LoopStats {
     /// Adds the counts of another loop that ran at the same time. Of `busy`, `stalled` and `waited_for_cpu`,
     /// the larger value of the two loops is used, because each is a part of one thread's time.
     #[must_use]
-    pub fn beside(mut self, other: &Self) -> Self {
+    pub fn merge_parallel(mut self, other: &Self) -> Self {
         self.turns.add_all(&other.turns);
         self.overslept.add_all(&other.overslept);
         self.busy = self.busy.max(other.busy);
@@ -73,7 +73,7 @@ mod tests {
         stats[1].turn(Duration::from_millis(3));
         stats[1].overslept(Duration::from_millis(40));
         let [first, second] = stats;
-        let all = first.beside(&second);
+        let all = first.merge_parallel(&second);
         assert_eq!((all.turns.count(), all.turns.max()), (2, Duration::from_millis(20)));
         assert_eq!((all.overslept.count(), all.busy), (1, Duration::from_millis(20)));
         assert_eq!((all.stalls, all.stalled), (2, Duration::from_millis(40)));

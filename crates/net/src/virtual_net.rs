@@ -68,15 +68,15 @@ pub fn hosts(count: usize) -> Vec<VirtualNet> {
 ///
 /// # Panics
 /// If no actor will ever act again and the first actor is not done.
-pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
-    play_until(actors, 1);
+pub fn run(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
+    run_until(actors, 1);
 }
 
 /// Runs several actors together until the first `leading` actors in the slice are done.
 ///
 /// # Panics
 /// If no actor will ever act again and one of these `leading` actors is not done.
-pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leading: usize) {
+pub fn run_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leading: usize) {
     let mut wakes = vec![Wake::At(Nanos::ZERO); actors.len()];
     loop {
         let mut somebody_acted = false;
@@ -343,7 +343,7 @@ mod tests {
         let (mut server, client) = (hosts.remove(1), hosts.remove(0));
         let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let mut caller = Caller { to, conn: None, arrivals: Vec::new() };
-        play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
+        run(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
         let seconds = |count: u64| Nanos(count * 1_000_000_000);
         assert_eq!(caller.arrivals, [seconds(1), seconds(2), seconds(3)]);
     }
@@ -355,7 +355,7 @@ mod tests {
         client.act_every(Duration::from_millis(1_500));
         let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let mut caller = Caller { to, conn: None, arrivals: Vec::new() };
-        play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
+        run(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
         // The client reads each answer half a second after its arrival, and then sends the next byte.
         let ms = |count: u64| Nanos(count * 1_000_000);
         assert_eq!(caller.arrivals, [ms(1_000), ms(2_500), ms(4_000)]);

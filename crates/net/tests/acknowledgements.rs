@@ -90,7 +90,7 @@ fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_i
         shortest: Duration::MAX,
         first_at,
     };
-    net.play(&mut client).unwrap();
+    net.run(&mut client).unwrap();
     // Checks the shortest time of several requests, so that a busy machine does not matter.
     let shortest = client.shortest;
     assert!(shortest < DELAY * 3 / 4, "the second segment came {shortest:?} after the first");

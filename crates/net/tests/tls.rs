@@ -188,7 +188,7 @@ fn talk_to(mut echo: Echo, bytes: Vec<u8>, room: usize, host: &str, trust: &Trus
     let mut secured = Secured::new(client, TlsClient::new(host, trust, None).unwrap());
     let mut hosts = virtual_net::hosts(2).into_iter();
     let (client_net, server_net) = (hosts.next().unwrap(), hosts.next().unwrap());
-    virtual_net::play(&mut [(&mut secured, client_net), (&mut echo, server_net)]);
+    virtual_net::run(&mut [(&mut secured, client_net), (&mut echo, server_net)]);
     secured.into_inner()
 }
 

@@ -22,7 +22,7 @@ pub struct Observer {
     /// The metrics of several servers, each with the server's name.
     pub sources: Vec<(String, Scrape)>,
     /// Whether `sources` are equal servers behind one load, whose metrics are combined into one sample.
-    pub sums_up: bool,
+    pub combines_sources: bool,
     /// The cards of the server's machine; empty if none are found.
     pub cards: Vec<Box<dyn CardSource>>,
     /// Whether the user named these cards as those of the server.
@@ -45,7 +45,7 @@ impl Observer {
     /// Polls once, before a pass begins. Does nothing if there is nothing to poll.
     pub fn begin(&mut self) -> Observed {
         let mut observed = Observed {
-            asks_server: self.scrape.is_some() || self.sums_up && !self.sources.is_empty(),
+            asks_server: self.scrape.is_some() || self.combines_sources && !self.sources.is_empty(),
             sources: self.sources.iter().map(|(name, _)| name.clone()).collect(),
             cards_named: self.cards_named,
             ..Observed::default()
@@ -122,13 +122,15 @@ impl Observer {
             };
             let took = monotonic_now().since(began).as_micros();
             let took_us = u64::try_from(took).unwrap_or(u64::MAX);
-            sample.missing.extend(missing.iter().filter(|_| self.sums_up).cloned());
+            sample.missing.extend(missing.iter().filter(|_| self.combines_sources).cloned());
             sample.each.push(SourceSample { took_us, server, missing });
         }
         let all: Option<Vec<_>> = sample.each.iter().map(|one| one.server.as_ref()).collect();
         // If one server is missing, the sums of the counters would become smaller, so no sum is stored.
         sample.server = match all {
-            Some(all) if self.sums_up && !all.is_empty() => Some(ServerSample::together(all)),
+            Some(all) if self.combines_sources && !all.is_empty() => {
+                Some(ServerSample::together(all))
+            }
             _ => sample.server.take(),
         };
     }
@@ -178,7 +180,7 @@ mod tests {
         let mut observer = Observer {
             scrape: None,
             sources: Vec::new(),
-            sums_up: false,
+            combines_sources: false,
             cards: vec![Box::new(fake)],
             cards_named: true,
             period,
@@ -199,7 +201,7 @@ mod tests {
         let mut observer = Observer {
             scrape: None,
             sources: Vec::new(),
-            sums_up: false,
+            combines_sources: false,
             cards: Vec::new(),
             cards_named: false,
             period: Duration::ZERO,

@@ -87,8 +87,8 @@ pub struct Plan {
     pub seed: u64,
     /// The spec that the plan was resolved from, so that a user can measure the same again. Headers, proxy,
     /// store and the path of a request dump are left out.
-    #[serde(default)]
-    pub asked: Box<Spec>,
+    #[serde(rename = "asked", default)]
+    pub spec: Box<Spec>,
 }
 
 impl Plan {
@@ -118,10 +118,10 @@ impl Plan {
         passes
     }
 
-    /// The identity of the plan: SHA-256 over its JSON, without [`Self::asked`].
+    /// The identity of the plan: SHA-256 over its JSON, without [`Self::spec`].
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
-        let measured = Self { asked: Box::default(), ..self.clone() };
+        let measured = Self { spec: Box::default(), ..self.clone() };
         sha256_hex(&serde_json::to_vec(&measured).expect("invariant: a plan is plain data"))
     }
 }

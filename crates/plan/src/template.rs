@@ -19,7 +19,7 @@ pub struct Template {
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wording {
+pub struct BuiltInTemplate {
     /// The name that selects the template; its end is the language.
     pub name: &'static str,
     /// The text.
@@ -29,46 +29,46 @@ pub struct Wording {
 }
 
 /// The built-in templates. The first one is exactly that of the published record.
-pub static TEMPLATES: [Wording; 8] = [
-    Wording {
+pub static TEMPLATES: [BuiltInTemplate; 8] = [
+    BuiltInTemplate {
         name: "continue-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
         asks: "continue a text (Chinese; used in the published results)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "continue-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about \
                {num_completion} characters:\n",
         asks: "continue a text (English)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "repeat-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n重复上面的文本, 需要时从头再来, 直到写满 {num_completion} 个字左右:\n",
         asks: "repeat a text, again from its start if it is too short (Chinese)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "repeat-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where \
                it ends, until you have written about {num_completion} characters:\n",
         asks: "repeat a text, again from its start if it is too short (English)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "summarise-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本, 总结其内容, 要求总结为 {num_completion} 个字左右:\n",
         asks: "summarise a text (Chinese)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "summarise-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about \
                {num_completion} characters:\n",
         asks: "summarise a text (English)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "translate-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n将上面的文本翻译成英文, 要求译文 {num_completion} 个字符左右:\n",
         asks: "translate a text into English (instruction in Chinese)",
     },
-    Wording {
+    BuiltInTemplate {
         name: "translate-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about \
                {num_completion} characters:\n",

@@ -139,7 +139,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
                 "pair {number} has requests that could not be simulated: no comparison is possible"
             )));
         };
-        procedure.tell([a, b]);
+        procedure.add_pair([a, b]);
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use inferometer_analysis::table_import::{
 };
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::MeasuredOn;
-use inferometer_engine::text_blocks::TextBlock;
+use inferometer_engine::text_blocks::ClosedLoopLoad;
 use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Severity, code};
@@ -40,7 +40,7 @@ pub struct MeasuredRows {
     /// The rows.
     pub rows: Vec<PublishedRow>,
     /// The load of each row, if the source is a log; otherwise empty.
-    pub blocks: Vec<TextBlock>,
+    pub blocks: Vec<ClosedLoopLoad>,
     /// The passes of a stored run; `rows` then has the cells of the run, without figures. Empty for published tables,
     /// and for runs that have only the two passes of published tables over fixed lengths.
     pub passes: Vec<MeasuredPass>,
@@ -70,7 +70,7 @@ impl MeasuredRows {
     }
 
     /// The load of a cell, if a log states it.
-    pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
+    pub fn block(&self, cell: CellPlan) -> Option<ClosedLoopLoad> {
         let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
         logged.map(|(_, block)| *block)
     }
@@ -97,7 +97,7 @@ impl MeasuredRows {
 
     /// Sets the absent numbers of requests in `spec` to the measured numbers, if these are known and the user gave no
     /// load.
-    pub fn ask_for_its_counts(&self, spec: &mut Spec) {
+    pub fn set_counts(&self, spec: &mut Spec) {
         let Some(counts) = self.counts else { return };
         if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
             spec.requests.get_or_insert(counts.saturated);
@@ -109,7 +109,7 @@ impl MeasuredRows {
 
     /// Sets the lengths in `spec` to those of the rows. If a log states loads, the numbers of requests in flight are
     /// set too.
-    pub fn ask_for_its_grid(&self, spec: &mut Spec) {
+    pub fn set_grid(&self, spec: &mut Spec) {
         let mut inputs: Vec<u32> = self.rows.iter().map(|row| row.cell.input_length).collect();
         let mut outputs: Vec<u32> = self.rows.iter().map(|row| row.cell.output_length).collect();
         for lengths in [&mut inputs, &mut outputs] {
@@ -251,7 +251,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows
             ..Columns::default()
         },
     });
-    let blocks = logged.iter().map(|block| TextBlock {
+    let blocks = logged.iter().map(|block| ClosedLoopLoad {
         prompt: tokens(block.prompt_tokens),
         mean_output: block.output_tokens,
         in_flight: block.in_flight,
@@ -323,7 +323,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
     let of_blocks = |pass: &PassSummary| {
         let figures = pass.blocks.as_ref()?;
         let completed = u32::try_from(figures.completed).ok()?;
-        Some(TextBlock {
+        Some(ClosedLoopLoad {
             prompt: (figures.prompt_tokens? as f64 / f64::from(completed)).round() as u32,
             mean_output: figures.completion_tokens_per_request()?,
             in_flight: figures.concurrency?,
@@ -331,7 +331,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
         })
     };
     let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
-    let blocks: Vec<TextBlock> = passes.filter_map(of_blocks).collect();
+    let blocks: Vec<ClosedLoopLoad> = passes.filter_map(of_blocks).collect();
     if !blocks.is_empty() && blocks.len() != summary.cells.len() {
         return Err("some of its rows have no load".to_owned());
     }

@@ -7,14 +7,14 @@ use std::str::FromStr;
 use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::confidence::{MeasuredOn, card_in_words};
-use inferometer_engine::fit::runs::{MeasuredRun, play_run, play_slower};
+use inferometer_engine::fit::runs::{MeasuredRun, simulate_run, simulate_slower};
 use inferometer_engine::profile::Profile;
 use inferometer_engine::{EngineConfig, Weights, choose};
 use inferometer_model::cell::CellPlan;
 use inferometer_store::StoredRun;
 
 use crate::measured_runs::measured_passes;
-use crate::ranges::{LoadKind, PassPlace, with_ranges};
+use crate::ranges::{LoadKind, RangeInputs, with_ranges};
 use crate::slower::MOST_SIMULATED_AGAIN;
 
 /// Runs with more requests than this are not predicted.
@@ -121,8 +121,8 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
     let resolved = config.resolve().map_err(|error| error.to_string())?;
     let mut passes = Vec::new();
     for pass in measured_passes(run, &config)? {
-        let found = play_run(&config.profile, &pass.run).map_err(|error| error.to_string())?;
-        let place = PassPlace {
+        let found = simulate_run(&config.profile, &pass.run).map_err(|error| error.to_string())?;
+        let inputs = RangeInputs {
             load: pass.run.set.clone(),
             lengths: pass.cell,
             in_flight: pass.in_flight,
@@ -130,11 +130,11 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
             slower: &|factor| {
                 let MeasuredRun { config, pass: load, .. } = &pass.run;
                 let first = |block_size| pass.run.requests(block_size).take(MOST_SIMULATED_AGAIN);
-                play_slower(config, load, factor, first).ok()?
+                simulate_slower(config, load, factor, first).ok()?
             },
         };
         let measured_on = MeasuredOn::default();
-        let held = with_ranges(&resolved, &measured_on, place, &found, &pass.run.measured);
+        let held = with_ranges(&resolved, &measured_on, inputs, &found, &pass.run.measured);
         passes.push((pass.cell, held));
     }
     let Profile { name, engine, engine_version, card, .. } = &config.profile;

@@ -2,7 +2,7 @@
 //! A converted run has the load, the lengths and arrivals of the requests, and the measured figures. Nothing is
 //! simulated here.
 
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
@@ -118,7 +118,7 @@ fn measured_pass(
                 ..config.clone()
             },
             rate,
-            pass: played(plan, records)?,
+            pass: replay_load(plan, records)?,
             lengths,
             prefix_tokens,
             measured: figures_of(summary),
@@ -139,7 +139,7 @@ pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
 
 /// Fills in absent figures with the values that the imported file states. Most result files state quantiles, but not
 /// the values of single requests.
-fn complete(figures: &mut RunFigures, stated: &Stated) {
+fn complete(figures: &mut RunFigures, stated: &ImportedPass) {
     let of_source = |figure: &str| stated.agreeing.get(figure).copied();
     figures.tpot_p50_ms = figures.tpot_p50_ms.or_else(|| of_source("tpot_p50"));
     figures.ttft_p50_ms = figures.ttft_p50_ms.or_else(|| of_source("ttft_p50"));
@@ -183,7 +183,7 @@ fn cached(records: &[Record]) -> u32 {
 
 /// The load with which a measured pass is simulated: with the measured number of requests and, for open loops, the due
 /// times of its records.
-fn played(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
+fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);
     let limit = match plan.limit() {

@@ -41,9 +41,9 @@ pub fn planned(
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     if let Some(against) = against {
         if !own_lengths {
-            against.ask_for_its_grid(&mut spec);
+            against.set_grid(&mut spec);
         }
-        against.ask_for_its_counts(&mut spec);
+        against.set_counts(&mut spec);
     }
     let choose = |cells: Vec<CellPlan>| match against {
         Some(against) => {

@@ -27,7 +27,7 @@ use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
 
 /// A simulated pass with its records.
-pub(crate) struct PlayedPass {
+pub(crate) struct SimulatedPass {
     pub(crate) cell: CellPlan,
     pub(crate) pass: PassPlan,
     pub(crate) records: Vec<Record>,
@@ -36,7 +36,7 @@ pub(crate) struct PlayedPass {
 
 /// A simulated plan.
 pub struct SimulatedPlan<'a> {
-    pub(crate) passes: Vec<PlayedPass>,
+    pub(crate) passes: Vec<SimulatedPass>,
     /// The prediction settings of each cell, and its measured figures.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
     /// The measured figures of a stored run's passes, in the order of the passes.
@@ -170,13 +170,13 @@ pub fn play<'a>(
             };
             let asked = Box::new(lengths.map(EngineRequest::from));
             played.pass(plan, cell, pass, &row.config, requests.as_mut(), asked)?;
-            if let Some(PlayedPass { records, .. }) = played.passes.last() {
+            if let Some(SimulatedPass { records, .. }) = played.passes.last() {
                 too_long_prompts.add(cell, limits, records);
             }
         }
         played.rows.push((cell, row, measured));
     }
-    played.findings.extend(against.and_then(log_is_no_plan));
+    played.findings.extend(against.and_then(assumptions_of_log));
     let other_model = |against: &MeasuredRows| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
     if let Some(against) = against {
@@ -243,13 +243,13 @@ impl SimulatedPlan<'_> {
             self.findings.push(finding.at(format!("{cell}, {pass}")));
         }
         let repeatable = Repeatable::new(config, &pass, first, &records);
-        self.passes.push(PlayedPass { cell, pass, records, repeatable });
+        self.passes.push(SimulatedPass { cell, pass, records, repeatable });
         Ok(())
     }
 }
 
 /// A finding for predictions from a log: which lengths and costs had to be assumed.
-fn log_is_no_plan(against: &MeasuredRows) -> Option<Finding> {
+fn assumptions_of_log(against: &MeasuredRows) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;
     }

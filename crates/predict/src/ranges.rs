@@ -9,7 +9,7 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 
 /// The facts of a pass that its ranges depend on.
-pub(crate) struct PassPlace<'a> {
+pub(crate) struct RangeInputs<'a> {
     /// The load, as text.
     pub load: String,
     /// The lengths of the requests, or their means.
@@ -80,20 +80,20 @@ const SERVED: f64 = 0.95;
 pub(crate) fn with_ranges(
     resolved: &ResolvedConfig,
     measured_on: &MeasuredOn,
-    place: PassPlace<'_>,
+    inputs: RangeInputs<'_>,
     found: &RunFigures,
     measured: &RunFigures,
 ) -> PassPrediction {
     let slots = u64::from(resolved.limits.max_num_seqs);
-    let sequences = slots.min(place.in_flight) as u32;
-    let sure = confidence(resolved, place.lengths, sequences, measured_on);
-    let is_full = place.in_flight > slots;
-    let mut columns = place.kind.columns(found.requests_per_s);
+    let sequences = slots.min(inputs.in_flight) as u32;
+    let sure = confidence(resolved, inputs.lengths, sequences, measured_on);
+    let is_full = inputs.in_flight > slots;
+    let mut columns = inputs.kind.columns(found.requests_per_s);
     if is_full {
         columns[0] = ErrorColumn::Latency;
     }
     let of_speed = match sure.is_calibrated(ErrorColumn::Tpot) {
-        true => changes_by_speed(place.slower, sure.interval(ErrorColumn::Tpot, 1.0)),
+        true => changes_by_speed(inputs.slower, sure.interval(ErrorColumn::Tpot, 1.0)),
         false => [None; 5],
     };
     let (found, measured) = (found.values(), measured.values());
@@ -111,7 +111,7 @@ pub(crate) fn with_ranges(
             FigurePrediction { predicted, interval, calibrated, measured: None, error_pct: None };
         Some(figure.against(measured[at]))
     });
-    PassPrediction::of(place.load, figures)
+    PassPrediction::of(inputs.load, figures)
 }
 
 /// The factors by which each figure changes if the speed of the engine is at either end of its range: (fast, slow).

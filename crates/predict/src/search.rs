@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::{SearchAnswer, certain_at};
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::trials::{Trials, Tried, TriedFold};
+use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
 use inferometer_load::load_model;
@@ -66,13 +66,13 @@ impl<'a> Player<'a> {
             let records = self.pass(&begin)?;
             let records = self.cut_off(&begin, records);
             let (records, stopped) = in_time(records, trials.time_left());
-            let Some(mut trial) = TriedFold::of(self.plan, &begin.plan) else { break };
+            let Some(mut trial) = TrialResultFold::of(self.plan, &begin.plan) else { break };
             figures(&records).iter().for_each(|figures| trial.add(figures));
             let count = trials.count();
             let tried = trial.finish(stopped);
-            trials.tell(&tried);
+            trials.add_trial(&tried);
             keep(&begin, records)?;
-            if trials.count() == count && tried != Tried::OutOfTime {
+            if trials.count() == count && tried != TrialResult::OutOfTime {
                 return Err(PredictError::requests(format!(
                     "trial {} of {cell} has requests that could not be simulated: the trial is discarded",
                     begin.repeat

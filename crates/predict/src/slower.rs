@@ -1,7 +1,7 @@
 //! Simulates a pass again on an engine that is slower or faster. Near the capacity, a small error of the engine's speed
 //! changes waiting times and throughput by large factors. So the ranges of these figures come from such simulations.
 
-use inferometer_engine::fit::runs::{RunFigures, play_slower};
+use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::{EngineConfig, EngineRequest};
 use inferometer_load::{Bound, PassPlan, Recording};
 use inferometer_model::record::Record;
@@ -70,6 +70,6 @@ impl Repeatable {
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
         // The block size is not used, because the requests were created for this engine.
         let requests = |_| self.requests.iter().cloned();
-        play_slower(&self.config, &self.pass, factor, requests).ok()?
+        simulate_slower(&self.config, &self.pass, factor, requests).ok()?
     }
 }

@@ -29,8 +29,8 @@ use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;
 use crate::measured_runs::figures_of;
-use crate::play::{PlayedPass, SimulatedPlan};
-use crate::ranges::{LoadKind, PassPlace, with_ranges};
+use crate::play::{SimulatedPass, SimulatedPlan};
+use crate::ranges::{LoadKind, RangeInputs, with_ranges};
 use crate::row::{Row, constant_extra_cost};
 use crate::slower::Repeatable;
 
@@ -48,7 +48,7 @@ pub fn store(
     // lengths come from the log, so they may be shorter than requested.
     let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
-    for (number, PlayedPass { cell, pass, records, repeatable }) in (0..).zip(played.passes) {
+    for (number, SimulatedPass { cell, pass, records, repeatable }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
         stored.pass(&begin, records, expected, repeatable)?;
     }
@@ -110,7 +110,7 @@ impl StoredPrediction {
     ) -> Result<(), PredictError> {
         let plan = &self.header.plan;
         let beside = (None, Observed::default());
-        let (result, error) = self.recording.played_pass(plan, begin, records, beside);
+        let (result, error) = self.recording.add_stored_pass(plan, begin, records, beside);
         if let Some(error) = error {
             return Err(error.into());
         }
@@ -205,7 +205,7 @@ fn passes_of(
     }
     let pass = |(at, pass): (usize, &PassSummary)| {
         let load = loads.get(at);
-        let place = PassPlace {
+        let inputs = RangeInputs {
             load: pass.label(),
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
@@ -213,7 +213,7 @@ fn passes_of(
             slower: &|factor| load?.repeatable.as_ref()?.slower(factor),
         };
         let measured = measured.get(at).copied().copied().unwrap_or_default();
-        with_ranges(&resolved, &row.measured_on, place, &figures_of(pass), &measured)
+        with_ranges(&resolved, &row.measured_on, inputs, &figures_of(pass), &measured)
     };
     Ok(cell.passes.iter().enumerate().map(pass).collect())
 }
@@ -233,8 +233,8 @@ fn confidence_of(
     let range_of = |pass: Option<&PassSummary>| -> Option<&PassPrediction> {
         passes.get(index_of(cell, pass?)?).filter(|_| resolved.profile.steps.is_some())
     };
-    let throughput = range_of(cell.loading()).and_then(|pass| pass.requests_per_s);
-    let latency = range_of(cell.alone()).and_then(|pass| pass.e2e_p50_ms);
+    let throughput = range_of(cell.throughput_pass()).and_then(|pass| pass.requests_per_s);
+    let latency = range_of(cell.latency_pass()).and_then(|pass| pass.e2e_p50_ms);
     let interval =
         |range: Option<FigurePrediction>, column, predicted: Option<f64>| {
             let predicted = predicted?;

@@ -39,6 +39,6 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
 }
 
 /// Whether a run has an answer of a search or a sweep.
-pub(crate) fn are_in(summary: &Summary) -> bool {
+pub(crate) fn has_answers(summary: &Summary) -> bool {
     !summary.searches.is_empty() || !summary.sweeps.is_empty()
 }

@@ -56,8 +56,8 @@ pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
 }
 
-/// Every figure of one pass, with its run, its cell, and its index in the run (`number_of`, from 0).
-fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -> Vec<Field> {
+/// Every figure of one pass, with its run, its cell, and its index in the run (`pass_index`, from 0).
+fn row(summary: &Summary, cell: &Cell, (pass_index, pass): (u64, &PassSummary)) -> Vec<Field> {
     let target = &summary.target;
     // The client's error is unknown for predictions, imports, and results of earlier versions.
     let is_judged = summary.verdict.figures.is_some();
@@ -71,7 +71,7 @@ fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -
         field("predicted", summary.predicted),
         field(&format!("input_length_{unit}"), cell.input_length),
         field(&format!("output_length_{unit}"), cell.output_length),
-        field("pass", number_of),
+        field("pass", pass_index),
         field("kind", pass.kind.name()),
         field("load", pass.load.as_str()),
         field("repeat", pass.repeat),

@@ -244,7 +244,7 @@ pub(crate) fn verdict(row: &Row) -> String {
         RowVerdict::Worse => format!("WORSE{chance}"),
         RowVerdict::Differs => format!("DIFFERS{chance}: a change or a drift"),
         RowVerdict::NoDifference => "no difference".to_owned(),
-        RowVerdict::WithoutError => {
+        RowVerdict::NoInterval => {
             let whose = match row.repeats {
                 [1, 1] => "one value each",
                 [1, _] => "one value of the baseline",
@@ -300,11 +300,11 @@ mod tests {
             (row([1, 1], 5), "not enough data: measure both at least 5 times"),
             (row([3, 3], 5), "not enough data: about 5 rounds of both are needed"),
             (
-                with([1, 1], RowVerdict::WithoutError),
+                with([1, 1], RowVerdict::NoInterval),
                 "one value each: a difference without an interval",
             ),
             (
-                with([1, 5], RowVerdict::WithoutError),
+                with([1, 5], RowVerdict::NoInterval),
                 "one value of the baseline: a difference without an interval",
             ),
             (with([5, 5], RowVerdict::Differs), "DIFFERS (p = 0.012): a change or a drift"),

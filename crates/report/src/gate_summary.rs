@@ -58,7 +58,7 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
         ("better", count(|it| it == RowVerdict::Better)),
         ("differ: a change or a drift", count(|it| it == RowVerdict::Differs)),
         ("no difference", count(|it| it == RowVerdict::NoDifference)),
-        ("without an interval", count(|it| it == RowVerdict::WithoutError)),
+        ("without an interval", count(|it| it == RowVerdict::NoInterval)),
         ("not enough data", count(|it| matches!(it, RowVerdict::NotEnoughData { .. }))),
     ];
     let found: Vec<String> =

@@ -28,7 +28,7 @@ struct Case {
     name: String,
     outcome: CaseResult,
     /// The content of `<system-out>`: the values and the verdict in words.
-    said: String,
+    system_out: String,
 }
 
 /// The test cases of one comparison or of one run.
@@ -66,15 +66,15 @@ pub fn of_comparison(
         let place = row.place();
         let is_of = |gate: &&GateResult| gate.figure == row.figure && gate.place == place;
         let of_row: Vec<&GateResult> = gates.iter().filter(is_of).collect();
-        let said = sentence(row);
+        let system_out = sentence(row);
         let outcome = match (gates.is_empty(), of_row.is_empty()) {
-            (true, _) => without_gate(row, comparison.options.margin, &said),
+            (true, _) => without_gate(row, comparison.options.margin, &system_out),
             (false, true) => {
                 CaseResult::Skipped("the gate has no condition on this metric".to_owned())
             }
             (false, false) => gated(&of_row, is_strict),
         };
-        Case { name: format!("{}, {place}", row.figure), outcome, said }
+        Case { name: format!("{}, {place}", row.figure), outcome, system_out }
     };
     let cases = comparison.rows.iter().map(case).collect();
     Suite { name: format!("{contender} against {baseline}"), properties, cases }
@@ -96,13 +96,17 @@ pub fn of_run(run: &Summary) -> Suite {
             None => "nothing could be measured".to_owned(),
         };
         let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
-        let said = notes.join("; ");
+        let system_out = notes.join("; ");
         let outcome = match (result.met, result.notes().next()) {
-            (false, _) => CaseResult::Failed(format!("not met: {}; {said}", result.objective)),
+            (false, _) => {
+                CaseResult::Failed(format!("not met: {}; {system_out}", result.objective))
+            }
             (true, None) => CaseResult::Passed,
-            (true, Some(_)) => CaseResult::Skipped(format!("met, but not with certainty: {said}")),
+            (true, Some(_)) => {
+                CaseResult::Skipped(format!("met, but not with certainty: {system_out}"))
+            }
         };
-        Case { name: format!("{}, {}", result.objective, result.place), outcome, said }
+        Case { name: format!("{}, {}", result.objective, result.place), outcome, system_out }
     });
     let searches = run.searches.iter().map(|answer| {
         let Judgement { verdict, sentence } = Judgement::of_search(answer);
@@ -111,7 +115,7 @@ pub fn of_run(run: &Summary) -> Suite {
             crate::judgement::Verdict::Undecided => CaseResult::Skipped(sentence.clone()),
             crate::judgement::Verdict::Fail => CaseResult::Failed(sentence.clone()),
         };
-        Case { name: format!("highest load, {}", answer.cell()), outcome, said: sentence }
+        Case { name: format!("highest load, {}", answer.cell()), outcome, system_out: sentence }
     });
     let cases = objectives.chain(searches).collect();
     Suite { name: format!("run {}", run.run_id), properties, cases }
@@ -124,7 +128,7 @@ pub fn of_failures(failures: &[(String, String)]) -> Suite {
     let case = |(name, why): &(String, String)| Case {
         name: if name.is_empty() { "the run".to_owned() } else { name.clone() },
         outcome: CaseResult::Error(why.clone()),
-        said: why.clone(),
+        system_out: why.clone(),
     };
     let cases = failures.iter().map(case).collect();
     Suite { name: "failures".to_owned(), properties: Vec::new(), cases }
@@ -194,11 +198,11 @@ impl Suite {
                     writeln!(out, "      <skipped message=\"{}\"/>", xml(why))
                 }
             };
-            let said: Vec<String> = case.said.lines().map(xml).collect();
+            let system_out: Vec<String> = case.system_out.lines().map(xml).collect();
             let _ = writeln!(
                 out,
                 "      <system-out>{}</system-out>\n    </testcase>",
-                said.join("\n")
+                system_out.join("\n")
             );
         }
         *out += "  </testsuite>\n";
@@ -247,15 +251,15 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
     }
 }
 
-fn without_gate(row: &Row, margin: f64, said: &str) -> CaseResult {
+fn without_gate(row: &Row, margin: f64, system_out: &str) -> CaseResult {
     let is_worse = (row.difference_pct < 0.0) == row.higher_is_better;
     let is_beyond = is_worse && row.difference_pct.abs() > margin * 100.0;
     match row.verdict {
-        RowVerdict::Worse if is_beyond => CaseResult::Failed(said.to_owned()),
+        RowVerdict::Worse if is_beyond => CaseResult::Failed(system_out.to_owned()),
         RowVerdict::Better | RowVerdict::NoDifference | RowVerdict::Worse => CaseResult::Passed,
         RowVerdict::Differs if !is_beyond => CaseResult::Passed,
-        RowVerdict::Differs | RowVerdict::WithoutError | RowVerdict::NotEnoughData { .. } => {
-            CaseResult::Skipped(said.to_owned())
+        RowVerdict::Differs | RowVerdict::NoInterval | RowVerdict::NotEnoughData { .. } => {
+            CaseResult::Skipped(system_out.to_owned())
         }
     }
 }

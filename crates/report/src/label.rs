@@ -52,7 +52,7 @@ pub(crate) fn engine(target: &Target) -> String {
 
 /// A word for figures that this program did not measure on a real server: `simulated`, `predicted` or
 /// `imported`. `None` if it did.
-pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
+pub(crate) fn origin_word(summary: &Summary) -> Option<&'static str> {
     match (summary.imported.is_some(), summary.predicted, summary.target.simulated) {
         (false, false, false) => None,
         (false, false, true) => Some("simulated"),
@@ -99,10 +99,10 @@ fn speed(target: &Target) -> Option<f64> {
     (factor != 1.0).then_some(factor)
 }
 
-/// The text with the word of [`unreal`] in parentheses: `text (simulated)`. So nobody mistakes a
+/// The text with the word of [`origin_word`] in parentheses: `text (simulated)`. So nobody mistakes a
 /// simulated figure for a measured one.
 pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
-    match unreal(summary) {
+    match origin_word(summary) {
         Some(word) => format!("{text} ({word})"),
         None => text.to_owned(),
     }

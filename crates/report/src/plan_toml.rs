@@ -9,10 +9,10 @@ use inferometer_plan::spec::Spec;
 pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
     let asked = Spec {
         seed: Some(plan.seed),
-        salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
+        salt: salt.map(str::to_owned).or_else(|| plan.spec.salt.clone()),
         // A repeated run with the same output folder would overwrite the report of this run.
         out: None,
-        ..(*plan.asked).clone()
+        ..(*plan.spec).clone()
     };
     spec_toml(&asked)
 }

@@ -1,6 +1,6 @@
 //! Which server is best, as one sentence for each load and as a table.
 
-use inferometer_analysis::ranking::{Behind, Ranking};
+use inferometer_analysis::ranking::{RankedServer, Ranking};
 
 use crate::number::significant;
 use crate::text_table::{Align, Table};
@@ -26,7 +26,7 @@ fn answer(rankings: &[&Ranking]) -> String {
     let mut open = Vec::new();
     for ranking in rankings {
         let Some(second) = ranking.others.first() else { continue };
-        let alike = ranking.others.iter().filter(|other| !other.told_apart);
+        let alike = ranking.others.iter().filter(|other| !other.is_significant);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
             let figure = name(&ranking.figure);
@@ -54,7 +54,7 @@ fn answer(rankings: &[&Ranking]) -> String {
 
 /// How far the best server is ahead of another server: `1.6 times that of B, 1.5 to 1.7`, or `38 % below
 /// B, 20 to 51 %`.
-fn before(ranking: &Ranking, other: &Behind) -> String {
+fn before(ranking: &Ranking, other: &RankedServer) -> String {
     if ranking.higher_is_better {
         let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
             format!(", {} to {}", significant(low), significant(high))
@@ -78,11 +78,11 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
         ("The others, in order: mean, and the ratio of the best to it", Align::Left),
     ]);
     for ranking in rankings {
-        let other = |other: &Behind| {
+        let other = |other: &RankedServer| {
             let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
                 format!(", {} to {}", significant(low), significant(high))
             });
-            let apart = if other.told_apart { "" } else { "; not distinguishable" };
+            let apart = if other.is_significant { "" } else { "; not distinguishable" };
             format!(
                 "{} {} ({}{interval}{apart})",
                 other.name,
@@ -117,7 +117,7 @@ fn name(figure: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ranking(figure: &str, best: &str, ratio: f64, told_apart: bool) -> Ranking {
+    fn ranking(figure: &str, best: &str, ratio: f64, is_significant: bool) -> Ranking {
         let higher_is_better = figure.ends_with("_per_s");
         let ends = [ratio * 0.9, ratio * 1.1];
         let other = if best == "A" { "B" } else { "A" };
@@ -127,12 +127,12 @@ mod tests {
             higher_is_better,
             best: best.to_owned(),
             value: 100.0,
-            others: vec![Behind {
+            others: vec![RankedServer {
                 name: other.to_owned(),
                 value: 100.0 / ratio,
                 ratio,
                 ratio_ci: Some(ends),
-                told_apart,
+                is_significant,
             }],
         }
     }

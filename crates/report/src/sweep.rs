@@ -1,7 +1,7 @@
 //! The answer of a sweep for people: a table with a row for each load. The verdicts come from the
 //! analysis.
 
-use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
+use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
 
 use crate::number::{MISSING, significant};
 use crate::text_table::{Align, Table};
@@ -58,12 +58,12 @@ pub(crate) fn table(answer: &SweepAnswer) -> Table {
     table
 }
 
-fn value(found: Option<Ends>) -> String {
+fn value(found: Option<FigureInterval>) -> String {
     found.map_or(MISSING.to_owned(), |found| significant(found.value))
 }
 
-fn with_ends(found: Option<Ends>) -> String {
-    found.map_or(MISSING.to_owned(), |Ends { value, low, high }| {
+fn with_ends(found: Option<FigureInterval>) -> String {
+    found.map_or(MISSING.to_owned(), |FigureInterval { value, low, high }| {
         format!("{} ({} to {})", significant(value), significant(low), significant(high))
     })
 }

@@ -72,7 +72,7 @@ pub fn markdown(summaries: &[Summary]) -> String {
 
 /// The tables and footnotes of one target, without headings.
 pub(crate) fn body(summary: &Summary) -> String {
-    if answers::are_in(summary) {
+    if answers::has_answers(summary) {
         return of_trials(summary);
     }
     let tables = summary.imported.as_ref().map(|imported| imported.tables.as_slice());

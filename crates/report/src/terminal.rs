@@ -89,13 +89,13 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
         let _ = writeln!(out, "{findings}");
     }
     let passes = table::passes(summary);
-    if answers::are_in(summary) {
+    if answers::has_answers(summary) {
         let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
     }
     if !passes.is_empty() {
         write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
     }
-    if !answers::are_in(summary) && (passes.is_empty() || table::is_published_form(summary)) {
+    if !answers::has_answers(summary) && (passes.is_empty() || table::is_published_form(summary)) {
         if !passes.is_empty() {
             let _ = writeln!(out, "\n{}", paint(Paint::Bold, "In the form of published tables"));
         }

@@ -51,7 +51,7 @@ pub struct AbRun {
     /// Whether both sides are one server with the same settings.
     pub one_server: bool,
     /// Whether each side gets different prompts of the same lengths, because one server may cache prompts.
-    pub other_prompts: bool,
+    pub different_prompts: bool,
     /// The gate: conditions on the differences between the sides.
     pub gate: Vec<Condition>,
 }
@@ -82,7 +82,7 @@ impl AbRun {
     ) -> Result<Self, RunError> {
         let (variants, [is_same, lead_to_same_server]) = both(variants)?;
         let one_server = is_same && engine_flags[0] == engine_flags[1];
-        let other_prompts = one_server || lead_to_same_server;
+        let different_prompts = one_server || lead_to_same_server;
         let conditions: Vec<&str> = gate.iter().map(|condition| condition.text.as_str()).collect();
         let conditions = conditions.join(",");
         let salt = variants[0].spec.salt.clone().unwrap_or_else(fresh_salt);
@@ -97,7 +97,7 @@ impl AbRun {
         for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
             let learned = PlanInputs { engine_flags, ..PlanInputs::default() };
             // With one server, each side gets different prompts, because the server may cache them.
-            let own = if other_prompts { format!("{salt}-{side}") } else { salt.clone() };
+            let own = if different_prompts { format!("{salt}-{side}") } else { salt.clone() };
             let spec = Spec {
                 salt: Some(own),
                 ab: Some(variant.spec.ab.clone().unwrap_or_else(AbSpec::default)),
@@ -141,9 +141,9 @@ impl AbRun {
         }
         let sides: Result<[Member; 2], _> = sides.try_into();
         let sides = sides.map_err(|_| PlanError::from(mistakes))?;
-        check_prompts(&sides[0].plan, other_prompts)?;
+        check_prompts(&sides[0].plan, different_prompts)?;
         check_launched(&sides, one_server)?;
-        let found = Self { name, sides, one_server, other_prompts, gate };
+        let found = Self { name, sides, one_server, different_prompts, gate };
         found.check_gate()?;
         Ok(found)
     }
@@ -218,11 +218,11 @@ impl AbRun {
             events,
         });
         let pairing = Pairing {
-            other_prompts: self.other_prompts,
+            different_prompts: self.different_prompts,
             order_salt: order_salt(&self.sides[0].context),
             gate: &self.gate,
         };
-        if self.other_prompts && !self.one_server {
+        if self.different_prompts && !self.one_server {
             events.say(
                 "both addresses lead to one server, which may cache prompts: each side gets \
                     different prompts of the same lengths",
@@ -327,8 +327,8 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
 }
 
 /// Refuses a data set if one server would get its prompts twice: once on each side.
-fn check_prompts(plan: &Plan, other_prompts: bool) -> Result<(), RunError> {
-    if other_prompts && plan.workload.dataset().is_some() {
+fn check_prompts(plan: &Plan, different_prompts: bool) -> Result<(), RunError> {
+    if different_prompts && plan.workload.dataset().is_some() {
         return Err(RunError::plan(format!(
             "workload (--workload): a server is compared with itself by different prompts of the \
                 same lengths, but {} has the same rows for both sides; use --workload random",

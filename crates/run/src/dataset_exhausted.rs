@@ -3,12 +3,12 @@
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
 
-/// Findings on a pass of `requests` requests. `plays` is the number of requests of a trace that starts again
+/// Findings on a pass of `requests` requests. `trace_length` is the number of requests of a trace that starts again
 /// after its last request; `None` for other workloads.
 pub fn findings(
     pass: &PassPlan,
     requests: u64,
-    plays: Option<u64>,
+    trace_length: Option<u64>,
 ) -> impl Iterator<Item = Finding> {
     let fewer = match pass {
         PassPlan::Replay { recording, bound, .. } => bound
@@ -23,9 +23,9 @@ pub fn findings(
         );
         Finding::of(code::FEWER_REQUESTS_THAN_ASKED, told)
     });
-    let again = plays.filter(|plays| requests > *plays).map(|plays| {
+    let again = trace_length.filter(|trace_length| requests > *trace_length).map(|trace_length| {
         let told = format!(
-            "the trace has {plays} requests and the pass had {requests}: after its last request it \
+            "the trace has {trace_length} requests and the pass had {requests}: after its last request it \
                 started again, with the same lengths and new words"
         );
         Finding::of(code::TRACE_BEGAN_AGAIN, told)
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn data_that_has_fewer_requests_than_a_pass_was_to_have_is_told() {
         let saturated = PassPlan::Saturated { requests: 9 };
-        for (pass, requests, plays, expected) in [
+        for (pass, requests, trace_length, expected) in [
             (replay(9, 4), 4, Some(4), &["fewer_requests_than_asked"][..]),
             (replay(4, 4), 4, Some(4), &[]),
             (replay(3, 4), 3, Some(4), &[]),
@@ -60,7 +60,7 @@ mod tests {
             (saturated.clone(), 9, Some(9), &[]),
             (saturated, 9, None, &[]),
         ] {
-            let found: Vec<_> = findings(&pass, requests, plays).collect();
+            let found: Vec<_> = findings(&pass, requests, trace_length).collect();
             let codes: Vec<&str> = found.iter().map(|it| it.code.as_str()).collect();
             assert_eq!(codes, expected, "{pass}");
         }

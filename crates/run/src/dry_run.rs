@@ -56,7 +56,7 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
         });
         return Ok(format!("{document:#}\n"));
     }
-    let asked = spelled_out(&plan.asked)?;
+    let asked = spelled_out(&plan.spec)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
     let estimate = match (&plan.search, &plan.sweep, &plan.ab) {
         (Some(search), ..) => search_bound::words(plan, search, estimate),

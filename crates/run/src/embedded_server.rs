@@ -189,7 +189,7 @@ fn serve(
     let address = net.listen(at).map_err(|error| error.to_string())?;
     // The thread that started this one waits for the address.
     let _ = listening.send(Ok((address, net.waker())));
-    net.play(&mut Until { actor: Server::new(front), stop }).map_err(|error| error.to_string())
+    net.run(&mut Until { actor: Server::new(front), stop }).map_err(|error| error.to_string())
 }
 
 /// An actor that is done when a flag is set.

@@ -31,7 +31,7 @@ pub fn event_loops(plan: &Plan) -> EventLoopCount {
 }
 
 fn of_plan(plan: &Plan, cores: u32) -> EventLoopCount {
-    if let Some(count) = plan.asked.loops {
+    if let Some(count) = plan.spec.loops {
         return EventLoopCount { count, why: "as --loops says".to_owned() };
     }
     let highest = highest_trial(plan);
@@ -114,7 +114,7 @@ impl Network for EventLoops {
     }
 
     fn play(&mut self, actor: &mut impl Actor<EpollNet>) -> io::Result<()> {
-        self.first.play(actor)
+        self.first.run(actor)
     }
 
     fn play_all<A: Actor<EpollNet> + Send>(
@@ -129,12 +129,12 @@ impl Network for EventLoops {
                 .map(|(actor, net)| {
                     let watched = move || {
                         let _guard = GivesUp(give_up);
-                        net.play(actor).inspect_err(|_| give_up())
+                        net.run(actor).inspect_err(|_| give_up())
                     };
                     spawn_scoped(scope, watched).inspect_err(|_| give_up())
                 })
                 .collect();
-            let mut played = self.first.play(first).inspect_err(|_| give_up());
+            let mut played = self.first.run(first).inspect_err(|_| give_up());
             for thread in threads {
                 let ended =
                     thread.map(|it| it.join().expect("invariant: an event loop does not panic"));
@@ -154,7 +154,7 @@ impl Network for EventLoops {
 
     fn take_loop_stats(&mut self) -> LoopStats {
         let first = self.first.take_loop_stats();
-        self.others.iter_mut().fold(first, |all, net| all.beside(&net.take_loop_stats()))
+        self.others.iter_mut().fold(first, |all, net| all.merge_parallel(&net.take_loop_stats()))
     }
 
     fn stamp_stats(&self) -> StampStats {

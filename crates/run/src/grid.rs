@@ -5,7 +5,7 @@ use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::sweep::SweepAnswer;
-use inferometer_analysis::trials::{Trials, Tried};
+use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
@@ -25,7 +25,7 @@ pub struct Grid {
 struct CellResults {
     cell: CellPlan,
     passes: Vec<PassSummary>,
-    trials: Vec<Tried>,
+    trials: Vec<TrialResult>,
 }
 
 impl Grid {
@@ -48,7 +48,7 @@ impl Grid {
     }
 
     /// The trials of a cell so far, in the order in which they were made.
-    pub fn trials_of(&self, cell: CellPlan) -> &[Tried] {
+    pub fn trials_of(&self, cell: CellPlan) -> &[TrialResult] {
         self.cells.iter().find(|known| known.cell == cell).map_or(&[], |known| &known.trials)
     }
 
@@ -93,7 +93,7 @@ impl CellResults {
     /// The state of the plan's search or sweep after the trials of this cell; `None` if the plan has neither.
     fn trials_of(&self, plan: &Plan) -> Option<Trials> {
         let mut trials = Trials::of(plan)?;
-        self.trials.iter().for_each(|tried| trials.tell(tried));
+        self.trials.iter().for_each(|tried| trials.add_trial(tried));
         Some(trials)
     }
 

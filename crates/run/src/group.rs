@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::compare::Subject;
-use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
@@ -86,8 +86,8 @@ struct Done {
 }
 
 impl Done {
-    fn tried(&self) -> Tried<'_> {
-        Tried { settings: &self.settings, round: self.round, cells: &self.summary.cells }
+    fn tried(&self) -> SweptRun<'_> {
+        SweptRun { settings: &self.settings, round: self.round, cells: &self.summary.cells }
     }
 }
 
@@ -318,7 +318,7 @@ impl GroupRun<'_, '_> {
 
     /// Compares the runs that have results, and writes the comparison.
     fn finish(mut self) -> Result<FinishedGroup, RunError> {
-        let tried: Vec<Tried<'_>> = self.done.iter().map(Done::tried).collect();
+        let tried: Vec<SweptRun<'_>> = self.done.iter().map(Done::tried).collect();
         let effects = effects(&tried);
         let plan = self.group.members.first().map(|member| &member.plan);
         let remark = plan.and_then(|plan| different_requests(plan, &self.done));

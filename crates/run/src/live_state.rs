@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::{Live, LiveCounts};
-use inferometer_metrics::spans::Spans;
+use inferometer_metrics::live_histograms::LiveHistograms;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::process::Process;
 use inferometer_model::sample::Sample;
@@ -67,7 +67,7 @@ pub struct Totals {
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// Latencies of the completed requests, and how late the load generator was.
-    pub spans: Spans,
+    pub histograms: LiveHistograms,
     /// Resources that this process used in the passes that have ended.
     pub process: Process,
 }
@@ -211,7 +211,7 @@ impl Totals {
         self.counts.chunks += chunks;
         self.outcomes.add_all(&pass.so_far.outcomes);
         self.output_tokens += pass.so_far.output_tokens;
-        self.spans.add_all(&pass.so_far.spans);
+        self.histograms.add_all(&pass.so_far.histograms);
     }
 
     /// Adds the values that can be summed; medians and maxima cannot.

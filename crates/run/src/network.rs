@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use inferometer_model::time::Nanos;
-use inferometer_net::virtual_net::{VirtualNet, play, play_until};
+use inferometer_net::virtual_net::{VirtualNet, run, run_until};
 use inferometer_net::{Actor, LoopStats, Net, StampStats, Waker};
 
 /// Runs the load generator.
@@ -88,7 +88,7 @@ impl<S: Actor<VirtualNet>> Network for VirtualNetwork<S> {
 
     fn play(&mut self, actor: &mut impl Actor<VirtualNet>) -> io::Result<()> {
         let (server, server_net) = &mut self.server;
-        play(&mut [(actor, self.client.clone()), (server, server_net.clone())]);
+        run(&mut [(actor, self.client.clone()), (server, server_net.clone())]);
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl<S: Actor<VirtualNet>> Network for VirtualNetwork<S> {
         let mut all: Vec<(&mut dyn Actor<VirtualNet>, VirtualNet)> =
             actors.iter_mut().map(|actor| actor as &mut dyn Actor<VirtualNet>).zip(nets).collect();
         all.push((server, server_net.clone()));
-        play_until(&mut all, leading);
+        run_until(&mut all, leading);
         Ok(())
     }
 

@@ -23,7 +23,7 @@ const CARDS_FACT: &str = "cards";
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An observer that was created before the server got a request.
-pub struct Asked {
+pub struct NewObserver {
     /// The observer.
     pub observer: Observer,
     /// Whether to look for the server's metrics again after its first request: a fresh server may have no
@@ -40,7 +40,7 @@ pub fn observer(
     plan: &Plan,
     access: &ServerAccess,
     ready: &mut ReadyTarget,
-) -> Result<Asked, RunError> {
+) -> Result<NewObserver, RunError> {
     let looked = look(plan, access, ready)?;
     let is_early = |one: &Looked| matches!(one.found, Err(MissingMetrics::NotYet(_)));
     let again = looked.iter().any(is_early);
@@ -48,7 +48,7 @@ pub fn observer(
     let mut observer = Observer {
         scrape: None,
         sources: Vec::new(),
-        sums_up: false,
+        combines_sources: false,
         cards,
         cards_named: plan.observe.cards.is_some(),
         period: plan.observe.period,
@@ -57,7 +57,7 @@ pub fn observer(
     if !again {
         used(plan, looked, ready, &mut observer)?;
     }
-    Ok(Asked { observer, again })
+    Ok(NewObserver { observer, again })
 }
 
 /// Looks for the server's metrics again, after its first request.
@@ -105,7 +105,7 @@ fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<L
     };
     let scrapes = match &plan.observe.metrics {
         _ if ready.server.is_none() => Vec::new(),
-        MetricsAt::Nowhere => Vec::new(),
+        MetricsAt::Off => Vec::new(),
         MetricsAt::Usual => own(USUAL),
         MetricsAt::Path(path) => own(path),
         MetricsAt::Address(url) => vec![elsewhere(url)?],
@@ -155,7 +155,7 @@ fn used(
         // The metrics of pools of different kinds cannot be added up. The metrics of only some of the servers
         // are not added up either.
         let are_of_pools = matches!(plan.observe.metrics, MetricsAt::Addresses(_));
-        observer.sums_up = !are_of_pools && there.len() == count;
+        observer.combines_sources = !are_of_pools && there.len() == count;
         observer.sources = there;
     }
     Ok(())

@@ -120,15 +120,15 @@ impl<N: Network> PassRunner<N> {
             load: share.load_model(pass, begin.seed(plan.seed)),
             stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text)
-                .for_others_too(self.spread.endpoints())
-                .telling_sessions(
+                .with_other_servers(self.spread.endpoints())
+                .with_session_headers(
                     self.spread.sessions(begin),
                     matches!(pass, PassPlan::Conversations { .. }),
                 ),
             servers: self.spread.servers(&self.address),
             timeouts: plan.timeouts,
             planned: share.requests(pass),
-            max_in_flight: pass.limit().0.map(|most| share.slots(most)),
+            max_in_flight: pass.limit().0.map(|most| share.share_of(most)),
             over_limit: pass.limit().1,
             connections_ahead: connections_ahead(pass, share) as usize,
             spare_connections: self.spare_connections(pass, share),
@@ -263,8 +263,8 @@ impl<N: Net> Actor<N> for Rest {
 /// How many connections to open before the pass: enough for the requests in flight at its start.
 fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     let (most, _) = pass.limit();
-    let most = most.map(|most| share.slots(most));
-    let at_start = share.slots(pass.load().at_start().unwrap_or(0));
+    let most = most.map(|most| share.share_of(most));
+    let at_start = share.share_of(pass.load().at_start().unwrap_or(0));
     let wanted = at_start.max(spare_connections(pass, share) as u32);
     wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }

@@ -7,7 +7,7 @@ use inferometer_analysis::inspect::{
     Inspector, card_findings, part_findings, server_findings, writer_finding,
 };
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::trials::{Tried, TriedFold};
+use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
@@ -24,7 +24,7 @@ pub struct PassResult {
     /// Findings on the pass.
     pub findings: Vec<Finding>,
     /// The same results as a trial, if the plan searches or sweeps.
-    pub trial: Option<Tried>,
+    pub trial: Option<TrialResult>,
     /// The same results as a block, if the plan compares two servers and the pass ran to its end.
     pub block: Option<Block>,
     /// Data for the charts of single requests, if they are drawn.
@@ -35,7 +35,7 @@ pub struct PassResult {
 pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
-    trial: Option<TriedFold>,
+    trial: Option<TrialResultFold>,
     block: Option<BlockFold>,
     tracer: Option<PassTracer>,
 }
@@ -47,7 +47,7 @@ impl PassFigures {
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
-            .with_failures_as_inf(plan.asked.failures_as_inf.unwrap_or(false));
+            .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false));
         let fold = match plan.chooses_loads() {
             true => fold.of_trial(begin.repeat),
             false => fold.of_repeat(begin.repeat),
@@ -61,7 +61,7 @@ impl PassFigures {
         Self {
             fold,
             tracer: None,
-            trial: TriedFold::of(plan, &begin.plan),
+            trial: TrialResultFold::of(plan, &begin.plan),
             block: plan.ab.as_ref().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
             inspector: match plan.chooses_loads() {
                 true => inspector.of_trial(begin.repeat),
@@ -109,7 +109,7 @@ impl PassFigures {
 
     /// Adds `count` requests that differ only in their index; `record` is the first of them. If `count` is
     /// above 1, none of them has begun.
-    pub fn add_alike(&mut self, record: &Record, count: u32) {
+    pub fn add_repeated(&mut self, record: &Record, count: u32) {
         if count == 1 {
             return self.add(record);
         }

@@ -16,7 +16,7 @@ const FEW: u64 = 10;
 /// Findings on the intervals of the latencies in the table.
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let latency =
-        |cell: &Cell| cell.alone()?.latency(&latency_per_output_token::DEFINITION).copied();
+        |cell: &Cell| cell.latency_pass()?.latency(&latency_per_output_token::DEFINITION).copied();
     // Loads that are not steady (all at once, ramps) never have an interval, however many requests they
     // have: reports say so.
     let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;

@@ -6,12 +6,12 @@ use inferometer_workload::Note;
 
 use crate::prompts::BATCH;
 
-/// The finding on how the prompts of a pass differ from the plan's requirements. `of_a_bound`: an earlier
+/// The finding on how the prompts of a pass differ from the plan's requirements. `is_upper_bound`: an earlier
 /// pass had no number of requests, so only an upper bound is known for the number of prompts used before this
 /// pass.
-pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
+pub(crate) fn of_note(note: &Note, is_upper_bound: bool) -> Finding {
     let mut message = note.to_string();
-    if of_a_bound && note.depends_on_earlier() {
+    if is_upper_bound && note.depends_on_earlier() {
         message += "; this is an upper bound: an earlier pass was limited by time, not by a \
             request count";
     }

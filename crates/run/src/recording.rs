@@ -113,8 +113,8 @@ impl Recording {
         ending: impl FnOnce() -> (Ending, Option<Process>, Observed),
         give_up: impl FnOnce(),
     ) -> (PassResult, Option<StoreError>) {
-        let mut taken = self.begin_pass(plan, begin, events);
-        taken.give_up = Some(Box::new(give_up));
+        let mut in_progress = self.begin_pass(plan, begin, events);
+        in_progress.give_up = Some(Box::new(give_up));
         let mut waiting = Vec::new();
         let mut waiting_bytes = 0;
         loop {
@@ -129,7 +129,7 @@ impl Recording {
                     Counter::AfterThePass(_)
                         if message.text.is_none() || waiting_bytes > UNCOUNTED_BYTES =>
                     {
-                        self.take(&mut taken, message.record, message.count);
+                        self.take(&mut in_progress, message.record, message.count);
                     }
                     Counter::AfterThePass(_) => {
                         waiting_bytes += message.bytes;
@@ -138,13 +138,13 @@ impl Recording {
                     Counter::AsTheyCome(counter) => {
                         let requests = message.count;
                         let record = count(&**counter, message);
-                        self.take(&mut taken, record, requests);
+                        self.take(&mut in_progress, record, requests);
                     }
-                    Counter::None => self.take(&mut taken, message.record, message.count),
+                    Counter::None => self.take(&mut in_progress, message.record, message.count),
                 },
                 Err(TryRecvError::Empty) => {
-                    self.flush_if_due(&mut taken);
-                    self.note_if_due(&mut taken, begin.pass);
+                    self.flush_if_due(&mut in_progress);
+                    self.note_if_due(&mut in_progress, begin.pass);
                     thread::sleep(POLL_EVERY);
                 }
                 Err(TryRecvError::Disconnected) => break,
@@ -153,25 +153,25 @@ impl Recording {
         if let Counter::AfterThePass(counter) = &self.counter {
             let counter = Arc::clone(counter);
             for message in waiting {
-                self.take(&mut taken, count(&*counter, message), 1);
+                self.take(&mut in_progress, count(&*counter, message), 1);
             }
         }
-        self.flush(&mut taken);
-        self.end_pass(taken, ending())
+        self.flush(&mut in_progress);
+        self.end_pass(in_progress, ending())
     }
 
     /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction. Another
     /// thread writes records while this thread computes the figures of the next records.
-    pub fn played_pass(
+    pub fn add_stored_pass(
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
         records: impl IntoIterator<Item = Record>,
         (process, observed): (Option<Process>, Observed),
     ) -> (PassResult, Option<StoreError>) {
-        let mut taken = self.begin_pass(plan, begin, None);
+        let mut in_progress = self.begin_pass(plan, begin, None);
         let (sender, unwritten) = sync_channel::<Vec<Record>>(WAITING_BATCHES);
-        let is_written = taken.error.is_none();
+        let is_written = in_progress.error.is_none();
         let stored = &mut self.stored;
         let write = move || unwritten.into_iter().flatten().try_for_each(|one| stored.append(one));
         let written = thread::scope(|scope| {
@@ -179,15 +179,15 @@ impl Recording {
             let mut records = records.into_iter().map(into_stored).peekable();
             while records.peek().is_some() {
                 let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
-                batch.iter().for_each(|record| taken.figures.add_alike(record, 1));
+                batch.iter().for_each(|record| in_progress.figures.add_repeated(record, 1));
                 // After an error, the writer receives no more batches; the error is returned.
                 let _ = sender.send(batch);
             }
             drop(sender);
             writer.map(|writer| writer.join().expect("writing a record does not panic"))
         });
-        taken.note(written.unwrap_or(Ok(())));
-        self.end_pass(taken, (Ending::Complete, process, observed))
+        in_progress.note(written.unwrap_or(Ok(())));
+        self.end_pass(in_progress, (Ending::Complete, process, observed))
     }
 
     /// Ends the log and stores the results.
@@ -211,11 +211,11 @@ impl Recording {
         plan: &Plan,
         begin: &PassBegin,
         events: Option<&'a Events>,
-    ) -> Taken<'a> {
+    ) -> PassInProgress<'a> {
         let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns)
             .of_servers(&self.servers)
             .with_ignore_eos(self.honours_ignore_eos);
-        Taken {
+        PassInProgress {
             figures: if self.traced { figures.traced(begin) } else { figures },
             events,
             note: None,
@@ -227,18 +227,18 @@ impl Recording {
 
     fn end_pass(
         &mut self,
-        mut taken: Taken<'_>,
+        mut in_progress: PassInProgress<'_>,
         (ending, process, observed): (Ending, Option<Process>, Observed),
     ) -> (PassResult, Option<StoreError>) {
-        if taken.error.is_none() {
-            taken.error = self.stored.end_pass(ending, process, &observed).err();
+        if in_progress.error.is_none() {
+            in_progress.error = self.stored.end_pass(ending, process, &observed).err();
         }
-        taken.figures.observe(observed);
-        (taken.figures.finish(process), taken.error)
+        in_progress.figures.observe(observed);
+        (in_progress.figures.finish(process), in_progress.error)
     }
 
     /// Adds a record that represents `count` requests. If `count` is above 1, none of them has begun.
-    fn take(&mut self, taken: &mut Taken<'_>, record: Record, count: u32) {
+    fn take(&mut self, in_progress: &mut PassInProgress<'_>, record: Record, count: u32) {
         // Figures are computed from the stored form of a record, so that a report that is made again has the
         // same figures.
         let record = into_stored(record);
@@ -246,48 +246,48 @@ impl Recording {
             1 => Event::Record(&record),
             _ => Event::NeverBegun(&record, count),
         };
-        taken.figures.add_alike(&record, count);
-        if let Some(events) = taken.events {
+        in_progress.figures.add_repeated(&record, count);
+        if let Some(events) = in_progress.events {
             events.emit(event);
         }
-        if taken.error.is_none() {
-            taken.note(self.stored.append_alike(record, count));
+        if in_progress.error.is_none() {
+            in_progress.note(self.stored.append_repeated(record, count));
         }
     }
 
-    fn flush_if_due(&mut self, taken: &mut Taken<'_>) {
-        let since = wall_clock_ns().saturating_sub(taken.flushed_at_ns);
+    fn flush_if_due(&mut self, in_progress: &mut PassInProgress<'_>) {
+        let since = wall_clock_ns().saturating_sub(in_progress.flushed_at_ns);
         if u128::from(since) > FLUSH_EVERY.as_nanos() {
-            self.flush(taken);
+            self.flush(in_progress);
         }
     }
 
     /// Writes the live note for dashboards in other processes, if it is due.
-    fn note_if_due(&self, taken: &mut Taken<'_>, pass: u32) {
+    fn note_if_due(&self, in_progress: &mut PassInProgress<'_>, pass: u32) {
         let now = wall_clock_ns();
-        let since = taken.note.as_ref().map(|note| now.saturating_sub(note.at_unix_ns));
+        let since = in_progress.note.as_ref().map(|note| now.saturating_sub(note.at_unix_ns));
         if since.is_some_and(|since| u128::from(since) < NOTE_EVERY.as_nanos()) {
             return;
         }
-        let live = taken.events.map(Events::live);
-        taken.note = live.and_then(|live| live.note(pass, now, taken.note.as_ref()));
-        if let Some(note) = &taken.note {
+        let live = in_progress.events.map(Events::live);
+        in_progress.note = live.and_then(|live| live.note(pass, now, in_progress.note.as_ref()));
+        if let Some(note) = &in_progress.note {
             // If this fails, nothing is lost: dashboards then show the recorded requests.
             let _ = note.write(&self.stored.live_note_path());
         }
     }
 
     /// Writes all records so far to the disk.
-    fn flush(&mut self, taken: &mut Taken<'_>) {
-        taken.flushed_at_ns = wall_clock_ns();
-        if taken.error.is_none() {
-            taken.note(self.stored.flush());
+    fn flush(&mut self, in_progress: &mut PassInProgress<'_>) {
+        in_progress.flushed_at_ns = wall_clock_ns();
+        if in_progress.error.is_none() {
+            in_progress.note(self.stored.flush());
         }
     }
 }
 
 /// The state of a pass whose records are being written.
-struct Taken<'a> {
+struct PassInProgress<'a> {
     figures: PassFigures,
     events: Option<&'a Events>,
     /// The live note that was written last.
@@ -298,7 +298,7 @@ struct Taken<'a> {
     error: Option<StoreError>,
 }
 
-impl Taken<'_> {
+impl PassInProgress<'_> {
     fn note(&mut self, written: Result<(), StoreError>) {
         if let Err(error) = written {
             self.error = Some(error);

@@ -67,7 +67,7 @@ fn checked(
         .filter_map(PassPlan::recording_mut)
         .filter(|recording| !recording.is_read())
         .try_for_each(read_recording)?;
-    plan.passes.iter_mut().for_each(PassPlan::count_what_is_due);
+    plan.passes.iter_mut().for_each(PassPlan::limit_count_to_duration);
     plan.workload.template_mut().map_or(Ok(()), read_template)?;
     inferometer_observe::MetricNames::with(&plan.observe.names)
         .map_err(|why| PlanError::new(format!("metrics_names: {why}")))?;

@@ -82,7 +82,7 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     let load = |load: f64| format!("{load} {}", search.over.unit());
     // If the user gave no lowest load, the default is so low that a search rarely stays there: the time at
     // that load would be far too long.
-    let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
+    let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
             "; at most about {} in total, if every trial had {}, the lowest load",

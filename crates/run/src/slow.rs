@@ -10,7 +10,7 @@ use crate::events::Events;
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Runs `work`; if it takes longer than [`MOMENT`], sends a message with `what`.
-pub(crate) fn told_if_slow<T>(events: &Events, what: &str, work: impl FnOnce() -> T) -> T {
+pub(crate) fn report_if_slow<T>(events: &Events, what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
         scope.spawn(move || {

@@ -262,15 +262,15 @@ fn choose_dialect(
         }
         // A server that does not list its models may still support a dialect.
         let names_it = "name its API with --dialect (`inferometer list dialects` lists them)";
-        RunError::target(match &found.instead {
+        RunError::target(match &found.unexpected {
             None => format!("{url}: answers, but its API is not recognised; {names_it}"),
-            Some(instead) if instead.status == Some(404) => {
+            Some(unexpected) if unexpected.status == Some(404) => {
                 format!(
                     "{url}: {}. If the address is correct, {names_it} and its model with --model",
-                    instead.in_words()
+                    unexpected.in_words()
                 )
             }
-            Some(instead) => format!("{url}: {}", instead.in_words()),
+            Some(unexpected) => format!("{url}: {}", unexpected.in_words()),
         })
     })
 }
@@ -310,7 +310,7 @@ fn choose_model(
         ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {
-            let why = found.instead.as_ref().filter(|instead| instead.status != Some(404));
+            let why = found.unexpected.as_ref().filter(|unexpected| unexpected.status != Some(404));
             let why = why.map_or_else(String::new, |why| format!(" ({})", why.in_words()));
             Err(RunError::target(format!("{url}: lists no models{why}; name one with --model")))
         }

@@ -22,7 +22,7 @@ pub const FEWEST_COSINES: usize = 4;
 const MOST_COSINES_OF_SLOW: usize = 6;
 /// Slow fluctuations are strong if the mean of the first three squares is larger than the mean of the next
 /// six by this factor.
-const STANDS_OUT: f64 = 2.5;
+const SLOW_RATIO: f64 = 2.5;
 
 /// Estimates the variance of the sum of a series, per value, with this many cosines, or with fewer if slow
 /// fluctuations are strong. `control` is another series whose sum is always the same. The part of `values`
@@ -40,7 +40,7 @@ pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Opti
     let (all, _) = squares(wanted);
     let is_slow = cosines <= MOST_COSINES_OF_SLOW
         && wanted == 9
-        && mean(&all[..3]) > STANDS_OUT * mean(&all[3..]);
+        && mean(&all[..3]) > SLOW_RATIO * mean(&all[3..]);
     let count = if is_slow { cosines.min(FEWEST_COSINES) } else { cosines };
     let (squares, degrees) = squares(count);
     Some(LongRun { variance: squares.iter().sum::<f64>() / degrees as f64, degrees })

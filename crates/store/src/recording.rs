@@ -99,7 +99,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     ///
     /// # Errors
     /// As [`LogWriter::append_never_begun`] and [`RunRecording::flush`].
-    pub fn append_alike(&mut self, mut record: Record, count: u32) -> Result<(), StoreError> {
+    pub fn append_repeated(&mut self, mut record: Record, count: u32) -> Result<(), StoreError> {
         if count == 1 {
             return self.append(record);
         }

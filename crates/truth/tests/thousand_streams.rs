@@ -76,7 +76,7 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     let mut server = Server::new(TruthServer::new(PACE));
     let job = job(address, 2 * STREAMS);
     let mut driver = Driver::new(job, Collected::default(), Arc::<Live>::default(), Arc::default());
-    virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+    virtual_net::run(&mut [(&mut driver, client_net), (&mut server, server_net)]);
 
     let start = driver.start();
     let (_, Collected(records)) = driver.into_parts();
@@ -114,7 +114,7 @@ fn the_bare_reader_counts_every_token() {
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut server = Server::new(TruthServer::new(Pace { gap: Duration::ZERO, ..PACE }));
     let mut reader = BareReader::new(address, 8, 20, TOKENS);
-    virtual_net::play(&mut [(&mut reader, client_net), (&mut server, server_net)]);
+    virtual_net::run(&mut [(&mut reader, client_net), (&mut server, server_net)]);
     assert_eq!(reader.read(), Ok((400, vec![100.0; 20])));
     assert_eq!(server.handler().counters().stats().tokens, 400);
 }
@@ -127,7 +127,7 @@ fn a_record_that_lost_a_token_is_no_match() {
     let mut server = Server::new(TruthServer::new(PACE));
     let job = job(address, 1);
     let mut driver = Driver::new(job, Collected::default(), Arc::<Live>::default(), Arc::default());
-    virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+    virtual_net::run(&mut [(&mut driver, client_net), (&mut server, server_net)]);
     let (_, Collected(mut records)) = driver.into_parts();
     let (mut record, text) = records.remove(0);
     record.events.remove(3);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
-use inferometer_model::cell::which;
+use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
@@ -80,7 +80,7 @@ impl Follow {
     fn take(&mut self, entry: Entry) {
         match (entry, self.passes.last_mut()) {
             (Entry::PassBegin(begin), _) => {
-                let nth = which(self.is_search, begin.repeat);
+                let nth = trial_or_repeat_suffix(self.is_search, begin.repeat);
                 let name = format!("{}, {}{nth}", begin.cell, begin.plan.load());
                 self.passes.push(PassSoFar { begin, name, ending: None, so_far: SoFar::default() });
             }

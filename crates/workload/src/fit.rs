@@ -161,7 +161,7 @@ pub fn texts(
     let Some(plain) = tokenizer.plain_words() else {
         return context.make(count, search);
     };
-    if plain.apart {
+    if plain.encodes_exactly {
         let composed = context.make(count, |at| {
             let words = positions(at);
             let counted = words.len() as u32;
@@ -222,7 +222,7 @@ pub fn at_positions(
         (PromptForm::TokenIds, _) => {
             return Ok(SizedPrompt { prompt: Prompt::TokenIds(ids()), counted });
         }
-        (PromptForm::Text, Some(plain)) if plain.apart => {
+        (PromptForm::Text, Some(plain)) if plain.encodes_exactly => {
             return Ok(SizedPrompt { prompt: Prompt::Text(plain.text(positions)), counted });
         }
         (PromptForm::Text, Some(plain)) => {

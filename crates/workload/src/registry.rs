@@ -28,7 +28,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
         WorkloadPlan::Conversation(plan) => Box::new(plan),
         WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
         WorkloadPlan::ServingRun { dataset, limits } => {
-            Box::new(sharegpt::WholeConversations { dataset, limits: *limits })
+            Box::new(sharegpt::FirstTurnsDefinition { dataset, limits: *limits })
         }
         WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
             Box::new(blocks::Definition { corpus, template, max_output_tokens: *max_output_tokens })

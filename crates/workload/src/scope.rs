@@ -15,19 +15,19 @@ pub struct PromptScope {
     pub repeat: u32,
     /// The number of prompts of the same input length that earlier passes of the run have used. The pass
     /// uses a data set from this position on, so that passes have different rows.
-    pub taken: u64,
+    pub used_before: u64,
 }
 
 impl PromptScope {
     /// A scope with no prompts before it.
     pub fn new(cell: impl Into<String>, pass: impl Into<String>, repeat: u32) -> Self {
-        Self { cell: cell.into(), pass: pass.into(), repeat, taken: 0 }
+        Self { cell: cell.into(), pass: pass.into(), repeat, used_before: 0 }
     }
 
-    /// The same scope, after `taken` prompts of the same input length.
+    /// The same scope, after `used_before` prompts of the same input length.
     #[must_use]
-    pub fn after(mut self, taken: u64) -> Self {
-        self.taken = taken;
+    pub fn after(mut self, used_before: u64) -> Self {
+        self.used_before = used_before;
         self
     }
 

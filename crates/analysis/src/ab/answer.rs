@@ -213,7 +213,7 @@ fn better_if(is_better: bool) -> RowVerdict {
 
 /// The blocks of one side as points of a chart: the start in seconds since the first block, and the value of the figure
 /// that decides.
-pub fn places(answer: &AbAnswer, side: Side) -> Vec<(f64, Option<f64>)> {
+pub fn chart_points(answer: &AbAnswer, side: Side) -> Vec<(f64, Option<f64>)> {
     let own = answer.blocks.iter().filter(|block| block.side == side);
     own.map(|block| (block.started_s, block.values.first().copied().flatten())).collect()
 }

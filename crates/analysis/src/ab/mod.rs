@@ -15,7 +15,7 @@ mod procedure;
 mod sentence;
 mod sequence;
 
-pub use answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep, places};
+pub use answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep, chart_points};
 pub use answering::Sides;
 pub use block::{Block, BlockFold};
 pub use decision::{AbDecision, AbEnding};

@@ -101,7 +101,7 @@ impl<'a> Ab<'a> {
     }
 
     /// Adds a pair: the block of A and the block of B.
-    pub fn tell(&mut self, [a, b]: [&Block; 2]) {
+    pub fn add_pair(&mut self, [a, b]: [&Block; 2]) {
         self.pairs += 1;
         self.requests += a.requests + b.requests;
         let [began, ended] = self.span.unwrap_or([a.started, a.ended]);

@@ -123,7 +123,8 @@ pub enum RowVerdict {
     /// The interval of the difference lies within the margin.
     NoDifference,
     /// One of the two has a single value and cannot be measured again, so the difference has no interval.
-    WithoutError,
+    #[serde(rename = "without_error")]
+    NoInterval,
     /// Nothing is certain. With about this many rounds, a difference as large as the margin would be found in four of
     /// five comparisons.
     NotEnoughData {

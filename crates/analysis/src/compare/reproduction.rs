@@ -133,7 +133,7 @@ impl Reproduction {
                 (ReproductionResult::Same { within_pct }, headline(&judged))
             }
             (true, true) => {
-                let one_value = rows().all(|row| row.verdict == RowVerdict::WithoutError);
+                let one_value = rows().all(|row| row.verdict == RowVerdict::NoInterval);
                 let all: Vec<&Row> = rows().collect();
                 let outcome = match one_value && !all.is_empty() {
                     true => ReproductionResult::WithoutError,
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn an_answer_follows_from_intervals_and_verdicts() {
-        use RowVerdict::{Better, Differs, NoDifference, NotEnoughData, WithoutError, Worse};
+        use RowVerdict::{Better, Differs, NoDifference, NoInterval, NotEnoughData, Worse};
         let open = NotEnoughData { needed: 9 };
         let tokens = |interval, verdict| row("output_tokens_per_s", Some(interval), verdict);
         let tail = || row("ttft_p99", Some([-20.0, 20.0]), open);
@@ -298,7 +298,7 @@ mod tests {
             ),
             (vec![tokens([-9.0, 1.0], open)], ReproductionResult::NotDecided { needed: 9 }),
             (vec![row("ttft_p50", None, open)], ReproductionResult::NotDecided { needed: 9 }),
-            (vec![row("ttft_p50", None, WithoutError)], ReproductionResult::WithoutError),
+            (vec![row("ttft_p50", None, NoInterval)], ReproductionResult::WithoutError),
             (Vec::new(), ReproductionResult::NotDecided { needed: 5 }),
         ] {
             let told = format!("{rows:?}");
@@ -315,7 +315,7 @@ mod tests {
             ..Series::default()
         };
         let subject = |values: &[f64]| Subject::of_series("it", vec![series(values)]);
-        let row = Row { cell: None, ..row("requests_per_s", None, RowVerdict::WithoutError) };
+        let row = Row { cell: None, ..row("requests_per_s", None, RowVerdict::NoInterval) };
         let (one, three) = (subject(&[7.0]), subject(&[8.0, 6.0, 9.0]));
         let found = among(&row, &one, &three).unwrap();
         let expected = Among { value: 7.0, smallest: 6.0, largest: 9.0, others: 3 };

@@ -147,7 +147,7 @@ impl<'a> Figure<'a> {
         } else if p.is_some() && interval.is_some_and(within) {
             RowVerdict::NoDifference
         } else if is_fixed && one_each {
-            RowVerdict::WithoutError
+            RowVerdict::NoInterval
         } else {
             RowVerdict::NotEnoughData { needed: needed() }
         };

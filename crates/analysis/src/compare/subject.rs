@@ -43,7 +43,7 @@ pub struct Subject {
     /// The identifiers of the runs, separated by spaces; absent if unknown. A run compared with itself must not differ.
     pub(super) identity: Option<String>,
     /// Warnings about the figures, whatever they are compared with.
-    pub(super) reservations: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// The part of the plan that determines the prompts, except for the salt and the seed. Absent if the plan is
     /// unknown.
     pub(super) kind_of_prompts: Option<String>,
@@ -92,7 +92,7 @@ impl Subject {
                 .collect(),
             facts,
             identity: identity(summary),
-            reservations: reservations(summary),
+            warnings: warnings(summary),
             kind_of_prompts: None,
         };
         if let Some(imported) = &summary.imported {
@@ -114,7 +114,7 @@ impl Subject {
             conditions: BTreeMap::new(),
             facts: BTreeMap::new(),
             identity: None,
-            reservations: Vec::new(),
+            warnings: Vec::new(),
             kind_of_prompts: None,
             loads_of_tables: Vec::new(),
             is_fixed: false,
@@ -134,7 +134,7 @@ impl Subject {
     }
 
     /// The name of the first subject that contains a run of an earlier subject; `None` if there is none.
-    pub fn stands_twice(runs: &[Self]) -> Option<&str> {
+    pub fn first_duplicate(runs: &[Self]) -> Option<&str> {
         let is_known = |(at, run): &(usize, &Self)| {
             let ids = |run: &Self| run.identity.clone().unwrap_or_default();
             let before: Vec<String> = runs[..*at].iter().map(ids).collect();
@@ -165,12 +165,12 @@ impl Subject {
             let (warnings, _) = first.differences(&Self { name: all.name.clone(), ..run.clone() });
             for told in warnings {
                 let told = told.strip_prefix(&format!("{} ", all.name)).unwrap_or(&told);
-                let told = match run.reservations.iter().any(|own| own == told) {
+                let told = match run.warnings.iter().any(|own| own == told) {
                     true => told.to_owned(),
                     false => format!("joins runs that differ: {told}"),
                 };
-                if !all.reservations.contains(&told) {
-                    all.reservations.push(told);
+                if !all.warnings.contains(&told) {
+                    all.warnings.push(told);
                 }
             }
             for series in run.series {
@@ -214,8 +214,8 @@ impl Subject {
     /// Warnings about differences from another subject, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let told = |subject: &Self| -> Vec<String> {
-            let reserved = subject.reservations.iter();
-            reserved.map(|what| format!("{} {what}", subject.name)).collect()
+            let warnings = subject.warnings.iter();
+            warnings.map(|what| format!("{} {what}", subject.name)).collect()
         };
         let is_same = |(one, other): (&Series, &Series)| {
             one.is_same_figure(other) && one.values == other.values
@@ -266,7 +266,7 @@ impl Subject {
             .facts
             .keys()
             .chain(other.facts.keys().filter(|key| !self.facts.contains_key(*key)));
-        let telling = both.filter(|key| !SAYS_NOTHING.contains(&key.as_str()));
+        let telling = both.filter(|key| !IGNORED_FACTS.contains(&key.as_str()));
         let differing = telling.filter_map(|key| {
             let (ours, theirs) = (self.facts.get(key), other.facts.get(key));
             if let (Some(ours), Some(theirs)) = (ours, theirs)
@@ -283,7 +283,7 @@ impl Subject {
 }
 
 /// Facts that differ in every run, or that are only a hash of other facts.
-const SAYS_NOTHING: [&str; 6] = [PLAN, SALT, "group_salt", "group", "order_salt", "side"];
+const IGNORED_FACTS: [&str; 6] = [PLAN, SALT, "group_salt", "group", "order_salt", "side"];
 
 /// Removes the ports after addresses of this machine, because they are random for each run.
 fn without_ports(text: &str) -> String {
@@ -320,7 +320,7 @@ fn tokenizer(summary: &Summary) -> Option<String> {
 }
 
 /// Warnings about the figures of a run, each as the predicate of a sentence.
-fn reservations(summary: &Summary) -> Vec<String> {
+fn warnings(summary: &Summary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.verdict.validity == Validity::Suspect {
         let first = summary.verdict.reasons.first().map_or("", String::as_str);

@@ -12,9 +12,9 @@ use inferometer_model::time::Nanos;
 use super::bundles::DELAYED_ACK;
 
 /// Only requests with an index below this are checked.
-const MOST: u32 = 1 << 15;
+const MAX_CHECKED_REQUESTS: u32 = 1 << 15;
 /// With fewer pairs, or fewer requests on reused connections, there is no finding.
-const FEWEST: usize = 20;
+const MIN_SAMPLES: usize = 20;
 /// In a number of pairs, the reused connection is slower. This number must differ from half of all pairs by this many
 /// standard deviations, as for tosses of a fair coin. Without a true difference, this happens with a probability of
 /// 0.001.
@@ -28,11 +28,11 @@ const LEAST_SHARE: f64 = 0.2;
 const LEAST_DELAYED: f64 = 0.2;
 /// A delayed acknowledgement has a sharp minimum delay. The range of the same width just below [`DELAYED_ACK`] may
 /// contain at most this share of the number of requests in [`DELAYED_ACK`].
-const MOST_BELOW: f64 = 0.1;
+const MAX_SHARE_BELOW: f64 = 0.1;
 /// New connections acknowledge at once. They rule out a slow server if there are at least this many of them, and if at
-/// most the share [`MOST_NEW`] of them has a TTFT in [`DELAYED_ACK`].
-const FEWEST_NEW: usize = 3;
-const MOST_NEW: f64 = 0.2;
+/// most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
+const MIN_NEW_CONNECTIONS: usize = 3;
+const MAX_DELAYED_SHARE_OF_NEW: f64 = 0.2;
 
 /// The requests of a pass whose connection is known to be new or reused.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ struct Pair {
 
 impl KeptConnections {
     pub(super) fn add(&mut self, record: &Record) {
-        if record.index >= MOST || !record.streamed {
+        if record.index >= MAX_CHECKED_REQUESTS || !record.streamed {
             return;
         }
         let instants = record.send_start.zip(record.ended);
@@ -105,7 +105,7 @@ impl KeptConnections {
         let n = pairs.len() as f64;
         let slower = pairs.iter().filter(|pair| pair.kept_ms > pair.new_ms).count();
         let is_clear = (slower as f64 - n / 2.0).abs() > DEVIATIONS * n.sqrt() / 2.0;
-        if pairs.len() < FEWEST || !is_clear {
+        if pairs.len() < MIN_SAMPLES || !is_clear {
             return None;
         }
         let new_ms = median(pairs.iter().map(|pair| pair.new_ms))?;
@@ -136,14 +136,15 @@ impl KeptConnections {
         let (kept, new) = (count(true), count(false));
         let delayed = within(true, start, end);
         let below = within(true, start - ms(width), start);
-        if kept < FEWEST
+        if kept < MIN_SAMPLES
             || (delayed as f64) < LEAST_DELAYED * kept as f64
-            || below as f64 > MOST_BELOW * delayed as f64
+            || below as f64 > MAX_SHARE_BELOW * delayed as f64
         {
             return None;
         }
         let new_delayed = within(false, start, end);
-        let new_are_not = new >= FEWEST_NEW && new_delayed as f64 <= MOST_NEW * new as f64;
+        let new_are_not = new >= MIN_NEW_CONNECTIONS
+            && new_delayed as f64 <= MAX_DELAYED_SHARE_OF_NEW * new as f64;
         let sooner = within(true, 0.0, start - ms(width));
         let some_come_sooner = sooner as f64 >= LEAST_DELAYED * kept as f64;
         if !new_are_not && !some_come_sooner {

@@ -2,7 +2,7 @@
 //! the cause of a difference lies between the points where the two measure.
 
 use super::cached::MATERIAL_SHARE;
-use crate::observed::{ServerLatency, ServerSays};
+use crate::observed::{ServerLatency, ServerMetrics};
 use crate::pass::PassSummary;
 use inferometer_metrics::{Definition, itl, ttft};
 use inferometer_model::finding::{Finding, code};
@@ -26,21 +26,21 @@ const SAME_COUNT: f64 = 0.02;
 /// than the network and the histogram's buckets explain. `in_common` is the number of cached tokens per prompt that
 /// belong to the chat template.
 pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
-    let Some(says) = &pass.server else { return Vec::new() };
+    let Some(metrics) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
-    findings.extend(missing(says));
-    findings.extend(others(pass, says));
-    findings.extend(cached(pass, says, in_common));
+    findings.extend(missing(metrics));
+    findings.extend(others(pass, metrics));
+    findings.extend(cached(pass, metrics, in_common));
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
-    let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
+    let ttft = (pass.latency(&ttft::FROM_SENT), metrics.ttft_ms, completed);
     let bound_ms = |metric: &Definition| {
         pass.instrument.bounds.bound(metric).map_or(0.0, |bound_us| bound_us.mean * 1e-3)
     };
     let ttft_ms =
-        Allowed { way: says.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
+        Allowed { way: metrics.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
     // The client's gaps are times between tokens only if the server counted the tokens of its answers.
-    let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
+    let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), metrics.itl_ms, gaps);
     // The network may delay a first token by the time of the fastest request to the metrics endpoint. For the gap
     // between two tokens, this delay cancels out.
     let itl_ms = Allowed { way: 0.0, own: bound_ms(&itl::DEFINITION) + LEAST_ITL_MS };
@@ -64,17 +64,19 @@ fn is_counted(pass: &PassSummary) -> bool {
     pass.tokens_from == Some(TokensFrom::Usage)
 }
 
-fn missing(says: &ServerSays) -> Option<Finding> {
-    let why = says.first_failure.as_deref().filter(|_| says.failed > 0)?;
-    let message =
-        format!("{} of {} reads of the server's metrics failed: {why}", says.failed, says.scrapes);
+fn missing(metrics: &ServerMetrics) -> Option<Finding> {
+    let why = metrics.first_failure.as_deref().filter(|_| metrics.failed > 0)?;
+    let message = format!(
+        "{} of {} reads of the server's metrics failed: {why}",
+        metrics.failed, metrics.scrapes
+    );
     Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
 /// The finding that the server's count of output tokens differs from that of the client.
-fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
+fn others(pass: &PassSummary, metrics: &ServerMetrics) -> Option<Finding> {
     let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
-    let counted = says.generation_tokens.filter(|_| comparable)?;
+    let counted = metrics.generation_tokens.filter(|_| comparable)?;
     let ours = pass.output_tokens as f64;
     if ours == 0.0 || (counted - ours).abs() <= SAME_COUNT * ours {
         return None;
@@ -93,8 +95,8 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
 }
 
 /// The finding that the server found prompt tokens in its prefix cache, besides those of the chat template.
-fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Finding> {
-    let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
+fn cached(pass: &PassSummary, metrics: &ServerMetrics, in_common: u32) -> Option<Finding> {
+    let (hits, queries) = metrics.prefix_hits.zip(metrics.prefix_queries)?;
     let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
     if queries <= 0.0 || beyond < MATERIAL_SHARE * queries {
         return None;
@@ -188,12 +190,12 @@ mod tests {
         pass.output_tokens = 1_000;
         pass.tokens_from = Some(TokensFrom::Usage);
         *pass.latencies.entry(&ttft::FROM_SENT) = Some(distribution(100.0, 90.0));
-        pass.server = Some(ServerSays {
+        pass.server = Some(ServerMetrics {
             scrapes: 5,
             took_ms_min: 2.0,
             ttft_ms: Some(server),
             generation_tokens: Some(tokens),
-            ..ServerSays::default()
+            ..ServerMetrics::default()
         });
         pass
     }
@@ -222,12 +224,13 @@ mod tests {
         for (hits, expected) in [(4.0, vec![]), (6.0, vec!["server_prefix_hits"])] {
             let server = ServerLatency { mean: 1.0, p50_above: 0.0, p50_below: None, n: 1.0 };
             let mut pass = pass(server, 1_000.0);
-            let says = pass.server.as_mut().unwrap();
-            (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
+            let metrics = pass.server.as_mut().unwrap();
+            (metrics.ttft_ms, metrics.prefix_queries, metrics.prefix_hits) =
+                (None, Some(100.0), Some(hits));
             assert_eq!(codes(&pass), expected);
-            let says = pass.server.as_mut().unwrap();
+            let metrics = pass.server.as_mut().unwrap();
             // 100 prompts that begin with the same 20 tokens. The server has 16 of these tokens in its cache.
-            (says.prefix_queries, says.prefix_hits) = (Some(3_200.0), Some(16.0 * 99.0));
+            (metrics.prefix_queries, metrics.prefix_hits) = (Some(3_200.0), Some(16.0 * 99.0));
             assert_eq!(codes(&pass), ["server_prefix_hits"]);
             assert_eq!(server_findings(&pass, 20), []);
         }
@@ -259,8 +262,8 @@ mod tests {
         let server = ServerLatency { mean: 5.0, p50_above: 4.0, p50_below: Some(6.0), n: 900.0 };
         let mut pass = pass(ServerLatency { n: 100.0, mean: 98.0, ..server }, 1_000.0);
         *pass.latencies.entry(&itl::DEFINITION) = Some(distribution(4.0, 5.0));
-        let says = pass.server.as_mut().unwrap();
-        (says.took_ms_min, says.ttft_ms, says.itl_ms) = (50.0, None, Some(server));
+        let metrics = pass.server.as_mut().unwrap();
+        (metrics.took_ms_min, metrics.ttft_ms, metrics.itl_ms) = (50.0, None, Some(server));
         let found = server_findings(&pass, 0);
         assert_eq!(found[0].code, "server_itl_differs");
         assert!(!found[0].message.contains("fastest read"), "{}", found[0].message);
@@ -284,8 +287,8 @@ mod tests {
             let bound = distribution(bound_us, bound_us);
             let of = |metric: &Definition| (metric == &itl::DEFINITION).then_some(bound);
             pass.instrument.bounds = Distributions::of_bounds(of);
-            let says = pass.server.as_mut().unwrap();
-            (says.ttft_ms, says.itl_ms) = (None, Some(server));
+            let metrics = pass.server.as_mut().unwrap();
+            (metrics.ttft_ms, metrics.itl_ms) = (None, Some(server));
             let expected = &["server_itl_differs"][..usize::from(is_told)];
             assert_eq!(codes(&pass), expected, "{client} {mean} {bound_us}");
         }
@@ -303,8 +306,8 @@ mod tests {
         busy.tokens_from = Some(TokensFrom::Usage);
         busy.outcomes.timed_out = 1;
         assert_eq!(codes(&busy), [""; 0]);
-        let says = busy.server.as_mut().unwrap();
-        (says.failed, says.first_failure) = (2, Some("it answered 500".to_owned()));
+        let metrics = busy.server.as_mut().unwrap();
+        (metrics.failed, metrics.first_failure) = (2, Some("it answered 500".to_owned()));
         let told = server_findings(&busy, 0);
         assert_eq!(told[0].code, "server_metrics_missing");
         assert!(told[0].message.contains("2 of 5") && told[0].message.contains("500"));

@@ -43,7 +43,7 @@ pub(crate) struct Series<'a> {
 
 /// The confidence interval of a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct OfMean {
+pub(crate) struct MeanInterval {
     pub interval: [f64; 2],
     /// The number of independent requests that would give a mean with the same error.
     pub effective: f64,
@@ -115,7 +115,7 @@ impl<'a> Series<'a> {
     }
 
     /// The 95 % interval of the mean; `None` if the error of the mean is unknown.
-    pub(crate) fn mean(&self) -> Option<OfMean> {
+    pub(crate) fn mean(&self) -> Option<MeanInterval> {
         let (n, weight) = (self.parts.len() as f64, self.weight());
         let mean = self.parts.iter().map(|part| part.total).sum::<f64>() / weight;
         let of = |part: &Contribution| part.total - mean * part.weight;
@@ -145,7 +145,7 @@ impl<'a> Series<'a> {
         // delay of an overloaded client. No value here can be negative, so a negative lower end also means that the
         // error is unknown.
         let is_known = half <= mean && effective >= FEWEST_EFFECTIVE;
-        is_known.then_some(OfMean { interval: [mean - half, mean + half], effective })
+        is_known.then_some(MeanInterval { interval: [mean - half, mean + half], effective })
     }
 
     /// The 95 % interval of a percentile, as two shares: the ends of the interval are the quantiles of all values at
@@ -153,7 +153,7 @@ impl<'a> Series<'a> {
     /// requests.
     ///
     /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
-    /// weight of the values of request `i` that are not above `value`. `effective` is [`OfMean::effective`].
+    /// weight of the values of request `i` that are not above `value`. `effective` is [`MeanInterval::effective`].
     pub(crate) fn shares(
         &self,
         share: f64,

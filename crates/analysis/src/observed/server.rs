@@ -10,7 +10,7 @@ const MOST_INSTANTS: usize = 240;
 
 /// The server's own metrics during a pass. Counters state the increase from the first sample to the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerSays {
+pub struct ServerMetrics {
     /// The number of reads of the metrics before, during and after the pass.
     pub scrapes: u64,
     /// The number of reads that failed.
@@ -57,12 +57,13 @@ pub struct ServerSays {
 
 /// The metrics of one of several servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SourceSays {
+pub struct SourceMetrics {
     /// The server, or the address of its metrics.
     pub name: String,
     /// The metrics of this server.
     #[serde(flatten)]
-    pub says: ServerSays,
+    #[serde(rename = "says")]
+    pub metrics: ServerMetrics,
 }
 
 /// Statistics of a gauge over the samples within a pass.
@@ -117,7 +118,7 @@ impl Level {
     }
 }
 
-impl ServerSays {
+impl ServerMetrics {
     /// Summarises the metrics of a pass. `window` lasts from the first sent byte to the end of the last answer. `steps`
     /// are the changes of the client's number in flight. `None` if the metrics were not read.
     pub(crate) fn of(

@@ -46,17 +46,21 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
     };
     let steps = [(Nanos(20_000_000), 1), (Nanos(40_000_000), 5), (Nanos(80_000_000), 0)];
     let window = (Nanos(20_000_000), Nanos(80_000_000));
-    let says = ServerSays::of(&observed, window, &steps).unwrap();
-    assert_eq!((says.scrapes, says.failed), (5, 1));
-    assert_eq!(says.first_failure.as_deref(), Some("refused"));
-    assert_eq!(says.running, Some(Level { mean: 3.0, max: 4.0, n: 2 }));
-    assert_eq!((says.generation_tokens, says.preemptions), (Some(60.0), None));
-    assert_eq!((says.took_ms_min, says.took_ms_max, says.client_cpu_ms), (0.01, 0.09, 1.5));
-    let ttft = says.ttft_ms.unwrap();
+    let metrics = ServerMetrics::of(&observed, window, &steps).unwrap();
+    assert_eq!((metrics.scrapes, metrics.failed), (5, 1));
+    assert_eq!(metrics.first_failure.as_deref(), Some("refused"));
+    assert_eq!(metrics.running, Some(Level { mean: 3.0, max: 4.0, n: 2 }));
+    assert_eq!((metrics.generation_tokens, metrics.preemptions), (Some(60.0), None));
+    assert_eq!(
+        (metrics.took_ms_min, metrics.took_ms_max, metrics.client_cpu_ms),
+        (0.01, 0.09, 1.5)
+    );
+    let ttft = metrics.ttft_ms.unwrap();
     assert!((ttft.mean - 200.0).abs() < 1e-9, "{ttft:?}");
     assert_eq!((ttft.p50_above, ttft.p50_below, ttft.n), (100.0, Some(200.0), 4.0));
-    assert!((says.queue_ms.unwrap().mean - 50.0).abs() < 1e-9, "{:?}", says.queue_ms);
-    let instants: Vec<(f64, u64)> = says.timeline.iter().map(|i| (i.at_s, i.in_flight)).collect();
+    assert!((metrics.queue_ms.unwrap().mean - 50.0).abs() < 1e-9, "{:?}", metrics.queue_ms);
+    let instants: Vec<(f64, u64)> =
+        metrics.timeline.iter().map(|i| (i.at_s, i.in_flight)).collect();
     assert_eq!(instants, [(0.01, 1), (0.05, 5)]);
 }
 
@@ -71,12 +75,12 @@ fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothin
         samples: vec![at(0, counter(5.0)), at(9, counter(1.0))],
     };
     let window = (Nanos(1), Nanos(2));
-    assert_eq!(ServerSays::of(&observed, window, &[]).unwrap().preemptions, None);
+    assert_eq!(ServerMetrics::of(&observed, window, &[]).unwrap().preemptions, None);
     observed.asks_server = false;
-    assert_eq!(ServerSays::of(&observed, window, &[]), None);
+    assert_eq!(ServerMetrics::of(&observed, window, &[]), None);
     let silent = Observed { asks_server: true, samples: vec![at(5, None)], ..Observed::default() };
-    let says = ServerSays::of(&silent, window, &[]).unwrap();
-    assert_eq!((says.took_ms_min, says.took_ms_mean, says.took_ms_max), (0.0, 0.0, 0.0));
+    let metrics = ServerMetrics::of(&silent, window, &[]).unwrap();
+    assert_eq!((metrics.took_ms_min, metrics.took_ms_mean, metrics.took_ms_max), (0.0, 0.0, 0.0));
     let new = buckets(1.0, 0.1, &[(0.1, 1.0)]);
     assert_eq!(new.since(&buckets(2.0, 0.1, &[(0.1, 1.0)])), None);
     assert_eq!(new.since(&buckets(0.0, 0.0, &[(0.2, 0.0)])), None);
@@ -213,10 +217,10 @@ fn several_servers_say_together_what_one_would_and_each_by_itself() {
         samples: vec![Sample { each: each.to_vec(), ..at(50, Some(both)) }],
         ..Observed::default()
     };
-    let says = |source| {
+    let metrics = |source| {
         let window = (Nanos(1), Nanos(90_000_000));
-        ServerSays::of(&observed.of_source(source), window, &[]).unwrap()
+        ServerMetrics::of(&observed.of_source(source), window, &[]).unwrap()
     };
-    assert_eq!((says(0).failed, says(0).running.unwrap().mean), (0, 3.0));
-    assert_eq!((says(1).failed, says(1).first_failure.as_deref()), (1, Some("refused")));
+    assert_eq!((metrics(0).failed, metrics(0).running.unwrap().mean), (0, 3.0));
+    assert_eq!((metrics(1).failed, metrics(1).first_failure.as_deref()), (1, Some("refused")));
 }

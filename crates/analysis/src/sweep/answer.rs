@@ -3,7 +3,7 @@
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 
-use super::document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
 use super::level::Level;
 use super::procedure::Sweep;
 use super::saturation::most_beyond;
@@ -39,7 +39,7 @@ impl SweepAnswer {
 }
 
 fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswer {
-    let ends = |found| Ends::of(found, confidence);
+    let ends = |found| FigureInterval::of(found, confidence);
     let output_tokens_per_s = ends(level.output_tokens_per_s);
     let tpot_ms = ends(level.tpot_ms).filter(|tpot| tpot.low > 0.0);
     LevelAnswer {
@@ -85,13 +85,13 @@ fn mark_front(levels: &mut [LevelAnswer]) {
 
 fn saturation(sweep: &Sweep) -> Option<SaturationAnswer> {
     let level = sweep.saturation()?;
-    let ends = |found| Ends::of(found, sweep.plan().confidence);
+    let ends = |found| FigureInterval::of(found, sweep.plan().confidence);
     let is_highest = sweep.levels().last().is_some_and(|last| last.load == level.load);
     let more = match sweep.plan().by {
         Over::Concurrency if is_highest => most_beyond(),
         _ => 1.0,
     };
-    let widened = |found: Ends| Ends { high: found.high * more, ..found };
+    let widened = |found: FigureInterval| FigureInterval { high: found.high * more, ..found };
     Some(SaturationAnswer {
         load: level.load,
         requests_per_s: ends(level.requests_per_s).map(widened)?,

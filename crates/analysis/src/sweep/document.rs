@@ -9,7 +9,7 @@ use super::outcome::SweepEnding;
 
 /// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ends {
+pub struct FigureInterval {
     /// The value of the figure.
     pub value: f64,
     /// The lower end of the interval.
@@ -18,7 +18,7 @@ pub struct Ends {
     pub high: f64,
 }
 
-impl Ends {
+impl FigureInterval {
     pub(super) fn of(found: Option<FigureEstimate>, confidence: f64) -> Option<Self> {
         let found = found?;
         let [low, high] = found.interval(confidence);
@@ -71,11 +71,11 @@ pub struct SaturationAnswer {
     /// The load at which this throughput was measured.
     pub load: f64,
     /// Completed requests per second.
-    pub requests_per_s: Ends,
+    pub requests_per_s: FigureInterval,
     /// Output tokens of completed requests per second.
-    pub output_tokens_per_s: Option<Ends>,
+    pub output_tokens_per_s: Option<FigureInterval>,
     /// Mean time from due to end at this load. Absent for a sweep by rate, because there it grows without limit.
-    pub latency_ms: Option<Ends>,
+    pub latency_ms: Option<FigureInterval>,
     /// A higher load at which throughput is clearly lower; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falls_at: Option<f64>,
@@ -119,20 +119,20 @@ pub struct LevelAnswer {
     /// Whether requests arrived faster than they ended.
     pub is_overloaded: bool,
     /// Completed requests per second.
-    pub requests_per_s: Option<Ends>,
+    pub requests_per_s: Option<FigureInterval>,
     /// Output tokens of completed requests per second.
-    pub output_tokens_per_s: Option<Ends>,
+    pub output_tokens_per_s: Option<FigureInterval>,
     /// Mean time to first token; absent if the load has no steady state.
-    pub ttft_ms: Option<Ends>,
+    pub ttft_ms: Option<FigureInterval>,
     /// Mean time per output token after the first.
-    pub tpot_ms: Option<Ends>,
+    pub tpot_ms: Option<FigureInterval>,
     /// Mean time from due to end.
-    pub latency_ms: Option<Ends>,
+    pub latency_ms: Option<FigureInterval>,
     /// Output tokens per second that one user sees after the first token: 1000 / `tpot_ms`.
-    pub tokens_per_s_per_user: Option<Ends>,
+    pub tokens_per_s_per_user: Option<FigureInterval>,
     /// Output tokens per second divided by the number of cards; absent if the number of cards is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_per_s_per_gpu: Option<Ends>,
+    pub tokens_per_s_per_gpu: Option<FigureInterval>,
     /// Whether no other load is better in one of `output_tokens_per_s` and `tokens_per_s_per_user`, and at least as
     /// good in the other.
     pub is_on_front: bool,

@@ -21,7 +21,7 @@ mod procedure;
 
 mod findings;
 
-pub use document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+pub use document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
 pub use estimate::FigureEstimate;
 pub use findings::{CODES, findings};
 pub use fold::{LevelFold, LevelTrial};

@@ -86,7 +86,7 @@ impl Sweep {
     }
 
     /// Adds the result of a trial. A trial with requests that were not sent or have no record is ignored.
-    pub fn tell(&mut self, trial: LevelTrial) {
+    pub fn add_trial(&mut self, trial: LevelTrial) {
         if trial.unfinished > 0 {
             return;
         }

@@ -2,7 +2,7 @@
 
 use inferometer_plan::search::Over;
 
-use super::document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
 use super::outcome::SweepEnding;
 use super::saturation::LEAST_GAIN;
 use crate::search::load_text as text;
@@ -27,7 +27,7 @@ fn lower(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-fn ends(ends: &Ends) -> String {
+fn ends(ends: &FigureInterval) -> String {
     format!("{} to {}", text(ends.low), text(ends.high))
 }
 

@@ -53,7 +53,7 @@ fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
 fn swept(plan: &SweepPlan, falls_to: f64) -> Sweep {
     let mut sweep = Sweep::new(plan);
     while let Some(asked) = sweep.next() {
-        sweep.tell(trial(asked, falls_to));
+        sweep.add_trial(trial(asked, falls_to));
     }
     sweep
 }
@@ -129,11 +129,11 @@ fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
     let beyond = NextLevel { by: Over::Concurrency, load: 128.0, requests: 1_024 };
     let (mut one, mut other) = (Sweep::new(&plan()), Sweep::new(&plan()));
     for load in [1.0, 64.0] {
-        one.tell(trial(NextLevel { load, ..beyond }, 0.8));
-        other.tell(trial(NextLevel { load, ..beyond }, 1.0));
+        one.add_trial(trial(NextLevel { load, ..beyond }, 0.8));
+        other.add_trial(trial(NextLevel { load, ..beyond }, 1.0));
     }
-    one.tell(trial(beyond, 0.8));
-    other.tell(trial(beyond, 1.0));
+    one.add_trial(trial(beyond, 0.8));
+    other.add_trial(trial(beyond, 1.0));
     assert_eq!(one.saturation().map(|level| level.load), Some(64.0));
     assert_eq!(one.falls_beyond().map(|level| level.load), Some(128.0));
     assert_eq!(other.saturation().map(|level| level.load), Some(128.0));
@@ -145,14 +145,14 @@ fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
 fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_it() {
     let mut sweep = Sweep::new(&plan());
     let first = sweep.next().expect("a trial");
-    sweep.tell(LevelTrial { unfinished: 1, ..trial(first, 1.0) });
+    sweep.add_trial(LevelTrial { unfinished: 1, ..trial(first, 1.0) });
     assert_eq!((sweep.trials(), sweep.next()), (0, Some(first)));
     assert_eq!(
         answer(&sweep).answer,
         "So far, nothing was measured: no trial has enough completed requests."
     );
     let nothing = LevelTrial { completed: 0, requests_per_s: None, ..trial(first, 1.0) };
-    sweep.tell(nothing);
+    sweep.add_trial(nothing);
     assert_eq!(sweep.outcome(), SweepEnding::NothingCompleted);
 }
 
@@ -176,7 +176,7 @@ fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
 fn the_interval_of_saturation_holds_what_a_softly_growing_server_can_do() {
     let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
     while let Some(asked) = sweep.next() {
-        sweep.tell(soft(asked, f64::INFINITY));
+        sweep.add_trial(soft(asked, f64::INFINITY));
     }
     let found = answer(&sweep);
     let most = found.saturation.as_ref().expect("saturated").requests_per_s;
@@ -191,7 +191,7 @@ fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
         while let Some(asked) = sweep.next() {
             // If `takes` is 0, all requests are refused as soon as more than 32 are in flight.
             let takes = if asked.load > 32.0 { takes } else { asked.load };
-            sweep.tell(soft(asked, takes));
+            sweep.add_trial(soft(asked, takes));
         }
         assert_eq!(sweep.outcome(), SweepEnding::Found, "{takes}");
         assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0), "{takes}");
@@ -224,13 +224,13 @@ fn by_rate_the_best_rate_that_kept_up_is_the_answer_and_no_end_of_the_knee_is_ne
         before: 5.0,
         after: 500.0,
     };
-    sweep.tell(at(Over::Concurrency, 1.0, 1.0, 0.01));
-    sweep.tell(LevelTrial { growth: Some(growth), ..at(Over::Rate, 32.0, 20.0, 10.0) });
+    sweep.add_trial(at(Over::Concurrency, 1.0, 1.0, 0.01));
+    sweep.add_trial(LevelTrial { growth: Some(growth), ..at(Over::Rate, 32.0, 20.0, 10.0) });
     let low = sweep.knee().and_then(|knee| knee.low);
     assert!(low.is_some_and(|low| low >= 0.0), "{low:?}");
     let mut sweep = Sweep::new(&plan);
-    sweep.tell(LevelTrial { growth: Some(growth), ..at(Over::Rate, 33.0, 20.0, 0.1) });
-    sweep.tell(at(Over::Rate, 31.0, 31.0, 0.1));
+    sweep.add_trial(LevelTrial { growth: Some(growth), ..at(Over::Rate, 33.0, 20.0, 0.1) });
+    sweep.add_trial(at(Over::Rate, 31.0, 31.0, 0.1));
     let most = sweep.saturation().map(|level| level.load);
     assert_eq!(most, Some(31.0));
 }
@@ -262,7 +262,7 @@ fn a_trial_at_a_rate_is_as_long_as_the_time_that_is_left_with_its_last_answer() 
     for (most, ends) in [(130, false), (120, true)] {
         let mut sweep = Sweep::new(&plan(most));
         let first = sweep.next().expect("a trial");
-        sweep.tell(trial(first, 1.0));
+        sweep.add_trial(trial(first, 1.0));
         match sweep.next() {
             Some(asked) => {
                 assert!(!ends, "{most}: {asked:?}");

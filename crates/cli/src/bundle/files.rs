@@ -93,7 +93,7 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
 
 /// The files that a plan names, including the card file in the flags of its embedded engine.
 pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
-    let mut files = files_of(&plan.asked);
+    let mut files = files_of(&plan.spec);
     if let TargetPlan::Embedded { engine_flags, .. } = &plan.target
         && let Some(named) = engine_flags.get(CARD).filter(|named| is_card_file(named))
     {
@@ -103,7 +103,7 @@ pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
 }
 
 /// Makes a key of the spec name another file. Returns false and changes nothing if `key` is not one of `KEYS`.
-pub fn name_instead(spec: &mut Spec, key: &str, file: &Path) -> bool {
+pub fn set_file(spec: &mut Spec, key: &str, file: &Path) -> bool {
     let Some(Key { of, prefix, .. }) = KEYS.iter().find(|known| known.name == key) else {
         return false;
     };
@@ -138,10 +138,10 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(found[2].path, file);
         for (key, value) in [("input_distribution", "histogram:/x"), ("dataset", "/x")] {
-            assert!(name_instead(&mut spec, key, Path::new("/x")));
+            assert!(set_file(&mut spec, key, Path::new("/x")));
             assert_eq!(serde_json::to_value(&spec).unwrap()[key], value);
         }
-        assert!(!name_instead(&mut spec, "store", Path::new("/x")));
+        assert!(!set_file(&mut spec, "store", Path::new("/x")));
         let shipped = Spec { tokenizer: Some("a/hub-id".to_owned()), ..Spec::default() };
         assert_eq!(files_of(&shipped), []);
     }

@@ -39,7 +39,7 @@ pub enum WithData {
 }
 
 /// A bundle that was written completely.
-pub struct Made {
+pub struct WrittenBundle {
     /// The path of the bundle.
     pub path: PathBuf,
     /// The size of the bundle in bytes; 0 if the size cannot be read.
@@ -69,7 +69,7 @@ pub fn bundle(
     out: &Path,
     with: WithData,
     secrets: &Secrets,
-) -> Result<Made, BundleRunError> {
+) -> Result<WrittenBundle, BundleRunError> {
     let (mut texts, mut logs, mut about) = (Vec::new(), Vec::new(), Vec::new());
     let mut files: Vec<FileOfPlan> = Vec::new();
     for run in runs {
@@ -99,18 +99,18 @@ pub fn bundle(
     texts.insert(0, (README.to_owned(), readme::readme(&manifest)));
     texts.insert(1, (MANIFEST.to_owned(), pretty(&manifest)));
     if let Some((name, _)) = texts.iter().find(|(_, text)| secrets.is_in(text)) {
-        return Err(holds_a_key(name));
+        return Err(secret_error(name));
     }
     let mut parts: Vec<Part<'_>> =
         texts.into_iter().map(|(name, text)| Part::of_bytes(name, text)).collect();
     for (name, path) in &logs {
-        if name.starts_with("data/") && holds_key(path, secrets)? {
-            return Err(holds_a_key(&path.display().to_string()));
+        if name.starts_with("data/") && contains_secret(path, secrets)? {
+            return Err(secret_error(&path.display().to_string()));
         }
         parts.push(part_of_file(name, path)?);
     }
     let bytes = write(out, parts)?;
-    Ok(Made { path: out.to_owned(), bytes, manifest })
+    Ok(WrittenBundle { path: out.to_owned(), bytes, manifest })
 }
 
 fn about_contains(files: &[FileOfPlan], file: &FileOfPlan) -> bool {
@@ -213,7 +213,7 @@ fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> BundleRunError + us
 }
 
 /// Whether a file contains one of `secrets`.
-fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
+fn contains_secret(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
     if secrets.is_empty() {
         return Ok(false);
     }
@@ -235,7 +235,7 @@ fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
     }
 }
 
-fn holds_a_key(name: &str) -> BundleRunError {
+fn secret_error(name: &str) -> BundleRunError {
     BundleRunError::Refused(format!(
         "{name}: contains an API key of this process, and a bundle must not contain one; nothing \
             was written (--without-data leaves data sets out)"

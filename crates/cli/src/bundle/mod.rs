@@ -9,9 +9,9 @@ mod restore;
 
 use std::path::PathBuf;
 
-pub use files::{CARD, FileOfPlan, files_of_plan, name_instead};
+pub use files::{CARD, FileOfPlan, files_of_plan, set_file};
 pub use inferometer_formats::bundle::{BundleError, DataFile, Manifest};
-pub use make::{Made, WithData, bundle, default_name};
+pub use make::{WithData, WrittenBundle, bundle, default_name};
 pub use open::{Bundle, Bundled, is_bundle};
 pub use restore::{Restored, restore};
 

@@ -19,7 +19,7 @@ use super::{CalibrateError, Calibrated};
 const MOST_FITS: usize = 8;
 /// If this share or more of a constant's initial uncertainty remains after the fit, the rows did not determine the
 /// constant.
-const DETERMINED: f64 = 0.5;
+const MAX_REMAINING_SHARE: f64 = 0.5;
 
 /// Whether the measurements are a CSV file of runs.
 pub(crate) fn is_file_of_runs(measured: &str) -> bool {
@@ -128,17 +128,17 @@ fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, C
 }
 
 fn add_constants(text: &mut String, fitted: &FittedRuns) {
-    let (told, held): (Vec<_>, Vec<_>) =
-        fitted.constants.iter().partition(|constant| constant.remaining < DETERMINED);
+    let (determined, undetermined): (Vec<_>, Vec<_>) =
+        fitted.constants.iter().partition(|constant| constant.remaining < MAX_REMAINING_SHARE);
     text.push_str("determined by the rows:\n");
-    for constant in &told {
+    for constant in &determined {
         let of = format!("{} {:.4}, {:.4} before", constant.name, constant.value, constant.prior);
         let _ = writeln!(text, "  {of}");
     }
-    if told.is_empty() {
+    if determined.is_empty() {
         text.push_str("  none\n");
     }
-    let names: Vec<&str> = held.iter().map(|constant| constant.name).collect();
+    let names: Vec<&str> = undetermined.iter().map(|constant| constant.name).collect();
     if !names.is_empty() {
         let names = names.join(", ");
         let _ =

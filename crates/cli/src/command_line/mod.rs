@@ -53,7 +53,7 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     inferometer_net::fail_writes_beyond_file_limit();
     let arguments = command::list::with_list(arguments);
     if let Some(file) = program {
-        program::is(file);
+        program::set_file(file);
     }
     let settings = command::settings::Settings::read();
     let words = settings.as_ref().map(|settings| settings.secret_words()).unwrap_or_default();

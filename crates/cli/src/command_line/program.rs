@@ -9,7 +9,7 @@ use crate::command_line::exit::Failure;
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the executable file for child processes.
-pub fn is(file: PathBuf) {
+pub fn set_file(file: PathBuf) {
     // Later calls have the same file, so they are ignored.
     let _ = PROGRAM.set(file);
 }

@@ -121,7 +121,7 @@ fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(Strin
     );
     let Some(plan) = plan else { return params };
     params.push(("workload".to_owned(), plan.workload.name().to_owned()));
-    let asked = serde_json::to_value(&plan.asked).unwrap_or_default();
+    let asked = serde_json::to_value(&plan.spec).unwrap_or_default();
     for (key, value) in asked.as_object().into_iter().flatten() {
         match value {
             serde_json::Value::Null => {}

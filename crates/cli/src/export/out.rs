@@ -17,7 +17,7 @@ pub enum Out<'a> {
         /// The final path of the file.
         path: &'a Path,
         /// The temporary path of the file.
-        fresh: PathBuf,
+        temporary: PathBuf,
         /// Whether the file replaces an existing file.
         replaces: bool,
     },
@@ -44,8 +44,8 @@ impl<'a> Out<'a> {
                 // The temporary name contains the process id, so that two processes cannot write to the same temporary
                 // file.
                 let (name, process) = (name.to_string_lossy(), std::process::id());
-                let fresh = path.with_file_name(format!(".{name}.{process}.new"));
-                Ok(Self::File { path, fresh, replaces: path.exists() })
+                let temporary = path.with_file_name(format!(".{name}.{process}.new"));
+                Ok(Self::File { path, temporary, replaces: path.exists() })
             }
             _ => Err(ExportRunError::request(format!("--out: {}: is a folder", path.display()))),
         }
@@ -58,12 +58,14 @@ impl<'a> Out<'a> {
     pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, ExportRunError> {
         let out: Box<dyn Write + Send> = match self {
             Self::Stdout => Box::new(io::stdout()),
-            Self::File { path, fresh, .. } => Box::new(File::create(fresh).map_err(|error| {
-                ExportRunError::request(format!(
-                    "--out: {}: cannot be written: {error}",
-                    path.display()
-                ))
-            })?),
+            Self::File { path, temporary, .. } => {
+                Box::new(File::create(temporary).map_err(|error| {
+                    ExportRunError::request(format!(
+                        "--out: {}: cannot be written: {error}",
+                        path.display()
+                    ))
+                })?)
+            }
         };
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
@@ -85,9 +87,9 @@ impl<'a> Out<'a> {
             (Err(Failed::Export(error)), Self::Stdout) => {
                 Err(ExportRunError::write(format!("standard output {error}")))
             }
-            (Err(failed), Self::File { path, fresh, .. }) => {
+            (Err(failed), Self::File { path, temporary, .. }) => {
                 // Remove the incomplete file.
-                let _ = fs::remove_file(fresh);
+                let _ = fs::remove_file(temporary);
                 Err(match failed {
                     Failed::Export(error) => {
                         ExportRunError::write(format!("{}: {error}", path.display()))
@@ -97,17 +99,19 @@ impl<'a> Out<'a> {
             }
             (Err(Failed::Source(error)), Self::Stdout) => Err(error),
             (Ok(done), Self::Stdout) => Ok(Some(done)),
-            (Ok(done), Self::File { path, fresh, replaces }) => match fs::rename(&fresh, path) {
-                Ok(()) => {
-                    let replaced = if replaces { ", replacing the existing file" } else { "" };
-                    say(&format!("{}: {}{replaced}", path.display(), what(&done)));
-                    Ok(Some(done))
+            (Ok(done), Self::File { path, temporary, replaces }) => {
+                match fs::rename(&temporary, path) {
+                    Ok(()) => {
+                        let replaced = if replaces { ", replacing the existing file" } else { "" };
+                        say(&format!("{}: {}{replaced}", path.display(), what(&done)));
+                        Ok(Some(done))
+                    }
+                    Err(error) => Err(ExportRunError::write(format!(
+                        "{}: cannot be written: {error}",
+                        path.display()
+                    ))),
                 }
-                Err(error) => Err(ExportRunError::write(format!(
-                    "{}: cannot be written: {error}",
-                    path.display()
-                ))),
-            },
+            }
         }
     }
 }

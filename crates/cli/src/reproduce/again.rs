@@ -11,9 +11,9 @@ use inferometer_store::{RunKind, RunState};
 use serde_json::Value;
 
 use super::ReproduceError;
-use super::data::placed;
+use super::data::locate_files;
 use super::here::LocalSetup;
-use crate::bundle::{Bundle, Bundled, CARD, name_instead};
+use crate::bundle::{Bundle, Bundled, CARD, set_file};
 use crate::plan_file;
 
 /// A run that will be measured again.
@@ -38,13 +38,13 @@ pub fn again(
     let there = measurable(run)?;
     let mut spec = asked(run, &there, here)?;
     let mut engine_flags = engine_flags(&there, here);
-    for (key, file) in placed(bundle, &there, here)? {
+    for (key, file) in locate_files(bundle, &there, here)? {
         if key == CARD {
             // If a server is measured here instead of the embedded engine, there is no flag for a card.
             engine_flags.entry(key).and_modify(|named| *named = file.display().to_string());
             continue;
         }
-        if !name_instead(&mut spec, &key, &file) {
+        if !set_file(&mut spec, &key, &file) {
             return Err(ReproduceError::refused(format!(
                 "{}: its manifest has a file for `{key}`, which is not a key of a file",
                 bundle.path.display()
@@ -118,10 +118,10 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
 fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let environment = &run.summary.environment;
     // With another server, absent keys could get other defaults. So the spec states all keys.
-    let asked = spelled_out(&there.asked)?;
+    let asked = spelled_out(&there.spec)?;
     let mut spec = Spec {
         seed: Some(there.seed),
-        salt: environment.salt.clone().or_else(|| there.asked.salt.clone()),
+        salt: environment.salt.clone().or_else(|| there.spec.salt.clone()),
         target: None,
         server: None,
         header: None,
@@ -188,7 +188,7 @@ fn servers_own(
             run.id, run.summary.target.url
         )));
     };
-    match (&there.asked.server, here.start_server) {
+    match (&there.spec.server, here.start_server) {
         (Some(server), true) => Ok(server.clone()),
         _ => Err(ReproduceError::refused(format!(
             "run {} started its server by the command `{}`{}: --start-server runs that command here, as you; \

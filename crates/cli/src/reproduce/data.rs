@@ -24,7 +24,7 @@ const SHORT: usize = 16;
 /// # Errors
 /// If a file is neither in the bundle nor on this machine, or if `here` contains a file that the bundle does not name.
 /// The message states how to get a missing file.
-pub fn placed(
+pub fn locate_files(
     bundle: &Bundle,
     there: &Plan,
     here: &LocalSetup,
@@ -61,7 +61,7 @@ fn place(
     here: &LocalSetup,
 ) -> Result<PathBuf, ReproduceError> {
     if data.file.is_some() {
-        return Ok(kept(bundle, data, here)?);
+        return Ok(extract(bundle, data, here)?);
     }
     let is_it = |sum: &Checksum| Some(&sum.sha256) == data.sha256.as_ref();
     if let Some((path, _)) = given.iter().find(|(_, sum)| is_it(sum)) {
@@ -106,7 +106,7 @@ fn sum_of(path: &Path) -> Result<Checksum, BundleRunError> {
 }
 
 /// Extracts a file of the bundle to a folder next to the store, where it remains available for the new run's plan.
-fn kept(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBuf, BundleRunError> {
+fn extract(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBuf, BundleRunError> {
     let folder = here.store.parent().unwrap_or(Path::new("")).join(FOLDER);
     let unwritable = |path: &Path| {
         let path = path.to_owned();

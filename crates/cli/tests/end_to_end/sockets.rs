@@ -65,7 +65,7 @@ fn every_byte_and_the_end_are_told_of_whatever_the_readers_buffer_holds() {
         let buffer = vec![0; room];
         let (begun, ended, got, longest) = (false, false, 0, 0);
         let mut sipper = Sipper { to, begun, left: bytes, got, longest, buffer, ended };
-        net.play(&mut sipper).expect("it plays to its end");
+        net.run(&mut sipper).expect("it plays to its end");
         assert_eq!((sipper.got, sipper.left), (bytes, 0), "with room for {room}");
         assert!(sipper.longest <= room);
     }

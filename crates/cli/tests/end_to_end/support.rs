@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::tiny_server::Asked;
+use crate::tiny_server::Request;
 
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_inferometer");
@@ -280,6 +280,6 @@ pub fn log_bytes(folder: &Path) -> u64 {
 }
 
 /// Whether a request is for generated text, and not for tokens or for facts about the server.
-pub fn is_generation(asked: &Asked) -> bool {
+pub fn is_generation(asked: &Request) -> bool {
     asked.head.starts_with("POST") && !asked.path().contains("tokenize")
 }

@@ -6,14 +6,14 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 /// A request that the server received.
-pub struct Asked {
+pub struct Request {
     /// The request line and the header fields.
     pub head: String,
     /// The body as text.
     pub body: String,
 }
 
-impl Asked {
+impl Request {
     /// The path with the query.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
@@ -30,7 +30,7 @@ pub fn whole(status_and_fields: &str, body: &str) -> String {
 
 /// Starts a server that answers each request with the result of `answer`, until the process of the test ends. Returns
 /// the address.
-pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> String {
+pub fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let answer = Arc::new(answer);
@@ -44,7 +44,7 @@ pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> Strin
     url
 }
 
-fn respond(mut stream: TcpStream, answer: &impl Fn(&Asked) -> String) -> io::Result<()> {
+fn respond(mut stream: TcpStream, answer: &impl Fn(&Request) -> String) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -62,5 +62,5 @@ fn respond(mut stream: TcpStream, answer: &impl Fn(&Asked) -> String) -> io::Res
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body).into_owned();
-    stream.write_all(answer(&Asked { head, body }).as_bytes())
+    stream.write_all(answer(&Request { head, body }).as_bytes())
 }

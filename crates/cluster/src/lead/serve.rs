@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_net::{Nanos, monotonic_now};
 
-use super::board::Shared;
+use super::rank_states::Shared;
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
 
@@ -44,10 +44,10 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
     let (mut is_last, mut sink) = (false, None);
     let (has, is_free, records) = match up {
         Up::Ping { order, progress } => {
-            let mut board = shared.lock();
+            let mut states = shared.lock();
             let is_done = matches!(progress, Progress::Done(_));
-            is_last = is_done && board.ends() && order == board.order();
-            sink = board.hear(number, order, progress);
+            is_last = is_done && states.ends() && order == states.order();
+            sink = states.hear(number, order, progress);
             (order, is_done || order == 0, Vec::new())
         }
         Up::Records { order, records } => (order, false, records),
@@ -68,16 +68,16 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
     }
     shared.changed();
     let down = {
-        let board = shared.lock();
+        let states = shared.lock();
         // Each rank receives the orders one after the other. No order is skipped, even if the next one exists
         // already.
-        let what = board.after(has).filter(|_| is_free).cloned();
+        let what = states.after(has).filter(|_| is_free).cloned();
         Down {
             clock,
             order: has + u64::from(what.is_some()),
             what,
-            start: board.start.filter(|_| board.order() == has),
-            stop: shared.is_interrupted() || board.stops(),
+            start: states.start.filter(|_| states.order() == has),
+            stop: shared.is_interrupted() || states.stops(),
         }
     };
     (down, is_last)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use inferometer_net::thread::spawn;
 
-use super::board::Shared;
+use super::rank_states::Shared;
 use super::serve;
 use crate::link::Link;
 use crate::meeting::JoinError;
@@ -23,7 +23,7 @@ const BEFORE_NEXT: Duration = Duration::from_millis(50);
 const STRANGERS: usize = 64;
 
 /// The data by which rank 0 recognises the ranks of its run.
-pub struct Guests {
+pub struct JoinContext {
     pub token: Token,
     pub me: Introduction,
     pub salt: String,
@@ -52,10 +52,10 @@ pub fn accept(
     listener: &TcpListener,
     shared: &Arc<Shared>,
     closed: &Arc<AtomicBool>,
-    guests: &Arc<Guests>,
+    context: &Arc<JoinContext>,
 ) {
     let open = Arc::new(AtomicUsize::new(0));
-    let most = guests.me.ranks as usize + STRANGERS;
+    let most = context.me.ranks as usize + STRANGERS;
     loop {
         let stream = listener.accept();
         if closed.load(Ordering::Relaxed) {
@@ -70,9 +70,9 @@ pub fn accept(
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (shared, guests, count) = (Arc::clone(shared), Arc::clone(guests), Arc::clone(&open));
+        let (shared, context, count) = (Arc::clone(shared), Arc::clone(context), Arc::clone(&open));
         let served = spawn(move || {
-            let joined = welcome(stream, &shared, &guests);
+            let joined = welcome(stream, &shared, &context);
             if let Ok(Some((number, mut link))) = joined {
                 serve::serve(&shared, number, &mut link);
             }
@@ -86,7 +86,11 @@ pub fn accept(
 
 /// Receives the introduction of a process. If the process joins as a rank, returns the number and the connection of
 /// the rank.
-fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Option<(u32, Link)>> {
+fn welcome(
+    stream: TcpStream,
+    shared: &Shared,
+    context: &JoinContext,
+) -> io::Result<Option<(u32, Link)>> {
     let from = stream.peer_addr()?;
     let mut link = Link::new(stream)?;
     let Ok(nonce) = nonce() else { return Ok(None) };
@@ -94,12 +98,12 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
     link.send(&challenge, INTRODUCTION)?;
     let hello: Hello = link.receive(INTRODUCTION)?;
     let nonces = [challenge.nonce.as_str(), &hello.nonce];
-    let is_proven = guests.token.is_proven(&hello.proof, "member", nonces, &hello.introduction);
+    let is_proven = context.token.is_proven(&hello.proof, "member", nonces, &hello.introduction);
     if !is_proven {
         // A process without the token receives no other information.
         let why = "it does not have the token of this run".to_owned();
         link.send(&Welcome::Refused { why, mistake: false }, INTRODUCTION)?;
-        (guests.notice)(&format!(
+        (context.notice)(&format!(
             "warning: a process at {from} was refused: it does not have the token of this run"
         ));
         return Ok(None);
@@ -109,11 +113,11 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
         link.send(&Welcome::Refused { why, mistake: true }, INTRODUCTION)?;
         return Ok(None);
     };
-    if other.rank == 0 && hello.instance == guests.instance {
+    if other.rank == 0 && hello.instance == context.instance {
         link.send(&Welcome::Itself, INTRODUCTION)?;
         return Ok(None);
     }
-    if let Err((why, ends_run)) = join(shared, &guests.me, &other) {
+    if let Err((why, ends_run)) = join(shared, &context.me, &other) {
         // Send the refusal now: rank 0 may end the run because of it.
         let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
         if ends_run {
@@ -123,8 +127,8 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
         return told.map(|()| None);
     }
     let swapped = [hello.nonce.as_str(), &challenge.nonce];
-    let proof = guests.token.prove("lead", swapped, &guests.salt);
-    let welcome = Welcome::Joined { proof, salt: guests.salt.clone() };
+    let proof = context.token.prove("lead", swapped, &context.salt);
+    let welcome = Welcome::Joined { proof, salt: context.salt.clone() };
     link.trust();
     match link.send(&welcome, INTRODUCTION) {
         Ok(()) => Ok(Some((other.rank, link))),
@@ -138,10 +142,10 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
 
 /// Registers a rank. The error states why the process cannot join, and whether the run cannot begin because of it.
 fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
-    let mut board = shared.lock();
-    let has_begun = board.missing().is_empty();
+    let mut states = shared.lock();
+    let has_begun = states.missing().is_empty();
     mismatch(me, other).map_err(|why| (why, !has_begun))?;
-    let rank = board.rank(other.rank);
+    let rank = states.rank(other.rank);
     if rank.joined {
         let first = rank.host.clone();
         let why = format!(
@@ -152,7 +156,7 @@ fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), 
     }
     rank.joined = true;
     rank.host = other.host.clone();
-    drop(board);
+    drop(states);
     shared.changed();
     Ok(())
 }

@@ -87,8 +87,8 @@ impl Rank0Connection for VirtualLine {
             .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    fn wait(&mut self, desk: &MemberState, most: Duration) {
-        if !self.script.act(desk, self.now()) {
+    fn wait(&mut self, shared: &MemberState, most: Duration) {
+        if !self.script.act(shared, self.now()) {
             // If the scheduler has ended, the next message returns the error.
             let _ = self.wish(Wish::Sleep(most));
         }
@@ -127,24 +127,24 @@ impl Made {
 
 impl Script {
     /// Executes the next step of the run; false if there is nothing to do. In a pass: true after the last record.
-    fn act(&mut self, desk: &MemberState, now: Nanos) -> bool {
+    fn act(&mut self, shared: &MemberState, now: Nanos) -> bool {
         let (order, is_told) = {
-            let state = desk.lock();
+            let state = shared.lock();
             (state.order, state.told)
         };
         let is_in_pass = self.pass.is_some_and(|pass| pass == order && !is_told);
         if !is_in_pass {
-            let Some(taken) = desk.take_order() else { return false };
+            let Some(taken) = shared.take_order() else { return false };
             if matches!(taken, Order::Pass { .. }) {
                 self.pass = Some(order);
                 let outgoing = Arc::clone(&self.outgoing);
-                desk.begin_pass(Box::new(move || outgoing.lock().unwrap().next()), true);
-                desk.start("hash");
+                shared.begin_pass(Box::new(move || outgoing.lock().unwrap().next()), true);
+                shared.start("hash");
             }
             return true;
         }
         let mut outgoing = self.outgoing.lock().unwrap();
-        let Some(start) = desk.start("hash").filter(|_| !outgoing.is_over) else { return false };
+        let Some(start) = shared.start("hash").filter(|_| !outgoing.is_over) else { return false };
         if !self.knows_start {
             self.knows_start = true;
             self.ahead.lock().unwrap().push(start.0 as i64 - now.0 as i64);
@@ -162,7 +162,7 @@ impl Script {
         }
         outgoing.is_over = self.made == all;
         if outgoing.is_over {
-            desk.lock().played = Some(PassReport::default());
+            shared.lock().played = Some(PassReport::default());
         }
         outgoing.is_over
     }

@@ -10,7 +10,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::{Net, Wake};
 
 use super::Driver;
-use super::common::Taken;
+use super::common::TakeResult;
 use crate::connections::Purpose;
 use crate::encode::Encoded;
 use crate::exchange::Exchange;
@@ -39,15 +39,15 @@ impl<R: Recorder> Driver<R> {
             let continues = self.load.continues();
             let taken = self.common.lock().take(self.which, due, now, continues);
             match taken {
-                Taken::Begun(encoded, record) => self.begin(net, record, *encoded),
-                Taken::Dropped(conversation, record) => {
+                TakeResult::Begun(encoded, record) => self.begin(net, record, *encoded),
+                TakeResult::Dropped(conversation, record) => {
                     self.load.take();
                     self.load_ended(conversation, &record);
                     self.common.lock().notify(conversation, &record, "");
                 }
-                Taken::Later => return Wake::At(now + RETRY),
-                Taken::Full => return Wake::WhenReady,
-                Taken::Over => self.begins_no_more = true,
+                TakeResult::Later => return Wake::At(now + RETRY),
+                TakeResult::Full => return Wake::WhenReady,
+                TakeResult::Over => self.begins_no_more = true,
             }
         }
         Wake::At(net.now())

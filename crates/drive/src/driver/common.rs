@@ -13,7 +13,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::Waker;
 
 use super::Waits;
-use super::places::Places;
+use super::in_flight_limit::InFlightLimit;
 use crate::balance::Servers;
 use crate::encode::{Encoded, Encoder, NextRequest, RequestInfo};
 use crate::job::{Order, Recorder, StartGate};
@@ -82,7 +82,7 @@ pub(super) struct State<R> {
     pub next: u32,
     /// The number of requests begun, without the later turns of conversations.
     pub begun: u32,
-    pub places: Places,
+    pub limit: InFlightLimit,
     pub loops: Vec<Loop>,
     /// Which loop takes which request.
     pub order: Order,
@@ -118,7 +118,7 @@ pub(super) struct Rest {
 }
 
 /// The result of [`State::take`].
-pub(super) enum Taken {
+pub(super) enum TakeResult {
     Begun(Box<Encoded>, Record),
     /// The request was dropped and recorded. Contains its conversation and its record.
     Dropped(u32, Record),
@@ -133,21 +133,27 @@ pub(super) enum Taken {
 impl<R: Recorder> State<R> {
     /// Takes the next request of the loop `which`, which is due at `due`. If the request is a later turn of a
     /// conversation, `continues` is the number of this conversation in the loop.
-    pub fn take(&mut self, which: usize, due: Nanos, now: Nanos, continues: Option<u32>) -> Taken {
+    pub fn take(
+        &mut self,
+        which: usize,
+        due: Nanos,
+        now: Nanos,
+        continues: Option<u32>,
+    ) -> TakeResult {
         if self.rest.is_some() || self.planned.is_some_and(|planned| self.next >= planned) {
-            return Taken::Over;
+            return TakeResult::Over;
         }
-        let full = !self.places.is_free_for(which, due);
-        if full && self.places.over_limit == OverLimit::Queue {
-            self.places.wait(which, due);
+        let full = !self.limit.is_free_for(which, due);
+        if full && self.limit.over_limit == OverLimit::Queue {
+            self.limit.wait(which, due);
             self.wake_next(which);
-            return Taken::Full;
+            return TakeResult::Full;
         }
         if self.recorder.is_behind() {
             // This limits the memory of records that wait. The record of the request shows that it begins
             // late.
             self.waits.begin(now);
-            return Taken::Later;
+            return TakeResult::Later;
         }
         self.waits.end(now);
         let number = self.number(which);
@@ -168,30 +174,30 @@ impl<R: Recorder> State<R> {
                 if full {
                     let why = format!(
                         "when it was due, the limit of {} requests in flight was reached",
-                        self.places.in_flight()
+                        self.limit.in_flight()
                     );
                     let info = Some(encoded.info);
                     let record = self.record_unsent(number, due, Outcome::Dropped, &why, info);
-                    return Taken::Dropped(encoded.conversation, record);
+                    return TakeResult::Dropped(encoded.conversation, record);
                 }
-                self.places.begin(which);
+                self.limit.begin(which);
                 self.wake_next(which);
                 let mut record = self.planned_record(number, due, Some(&encoded.info));
                 record.picked = Some(now);
                 let server = self.servers.choose(encoded.session.map(Session::number));
                 record.server = self.servers.recorded(server);
                 self.encoder.address_to(&mut encoded, server);
-                return Taken::Begun(encoded, record);
+                return TakeResult::Begun(encoded, record);
             }
             // The source waits for the end of a request, or for a thread that generates requests.
-            NextRequest::Wait => return Taken::Later,
+            NextRequest::Wait => return TakeResult::Later,
             NextRequest::Exhausted => "the source of requests ended before it was due".to_owned(),
             // The dialect does not support a request of this source, so all remaining requests are skipped.
             NextRequest::Unsupported(why) => why,
         };
         self.rest = Some(Rest { at: Some(now), why });
         self.skip_rest_if_alone(now);
-        Taken::Over
+        TakeResult::Over
     }
 
     /// Records a request that has ended. If later turns of its conversation will not be sent, they are
@@ -203,7 +209,7 @@ impl<R: Recorder> State<R> {
         record: Record,
         (answer, reasoning): (Option<String>, Option<String>),
     ) {
-        self.places.end();
+        self.limit.end();
         self.servers.ended(record.server);
         self.wake_next(which);
         if let Some(watch) = &mut self.watch {
@@ -363,7 +369,7 @@ impl<R: Recorder> State<R> {
 
     fn record_alike(&mut self, alike: Option<(Option<RequestInfo>, Record, u32)>) {
         let Some((_, record, count)) = alike else { return };
-        if self.places.in_flight() == 0 {
+        if self.limit.in_flight() == 0 {
             self.recorder.wait_for_room();
         }
         self.recorder.record_never_begun(record, count);
@@ -371,7 +377,7 @@ impl<R: Recorder> State<R> {
 
     /// Wakes the loop that may begin its request now, unless it is the calling loop.
     fn wake_next(&self, which: usize) {
-        let next = self.places.next().filter(|next| *next != which);
+        let next = self.limit.next().filter(|next| *next != which);
         if let Some(waker) = next.and_then(|next| self.loops[next].waker.as_ref()) {
             waker.wake();
         }

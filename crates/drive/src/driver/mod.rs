@@ -7,7 +7,7 @@
 mod begin;
 mod common;
 mod finish;
-mod places;
+mod in_flight_limit;
 mod prepare;
 mod timeouts;
 mod transfer;
@@ -24,7 +24,7 @@ use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use inferometer_plan::Timeouts;
 
 use self::common::{Common, Loop, State};
-use self::places::Places;
+use self::in_flight_limit::InFlightLimit;
 use crate::balance::Servers;
 use crate::connections::{Connections, Purpose};
 use crate::job::{Job, LoopPart, Order, Recorder, StartGate};
@@ -122,7 +122,7 @@ impl<R: Recorder> Driver<R> {
             planned: job.planned,
             next: 0,
             begun: 0,
-            places: Places::new(job.max_in_flight, job.over_limit),
+            limit: InFlightLimit::new(job.max_in_flight, job.over_limit),
             loops: vec![Loop::default()],
             order: Order::NextOfAll,
             gate: None,

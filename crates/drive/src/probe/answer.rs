@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// An unexpected answer at a path where a known server sends JSON of a known form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct UnexpectedAnswer {
     /// The path.
     pub path: String,
     /// The HTTP status; `None` if the answer was not HTTP.
@@ -21,7 +21,7 @@ pub struct Instead {
     pub message: String,
 }
 
-impl Instead {
+impl UnexpectedAnswer {
     fn of(client: &Client, path: &str, response: &ClientResponse) -> Self {
         let secrets = Secrets::of_headers(&client.headers);
         let content_type = response.header("content-type").unwrap_or_default();
@@ -95,18 +95,18 @@ impl Instead {
 }
 
 /// Sends requests to a server, one after the other, and remembers unexpected answers.
-pub(super) struct Asker<'a> {
+pub(super) struct ProbeClient<'a> {
     client: &'a Client,
     /// `None` before the first request. Then: the first answer if it was not JSON, otherwise `Some(None)`.
-    first: Option<Option<Instead>>,
+    first: Option<Option<UnexpectedAnswer>>,
     /// The answer of a server that is loading its model.
-    loading: Option<Instead>,
+    loading: Option<UnexpectedAnswer>,
     last: Option<ClientResponse>,
     /// The header fields of all answers so far.
     headers: Vec<(String, String)>,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> ProbeClient<'a> {
     pub(super) fn new(client: &'a Client) -> Self {
         Self { client, first: None, loading: None, last: None, headers: Vec::new() }
     }
@@ -129,29 +129,29 @@ impl<'a> Asker<'a> {
         response: Result<ClientResponse, ClientError>,
     ) -> Result<Option<Value>, ClientError> {
         self.last = None;
-        let (value, instead) = match response {
+        let (value, unexpected) = match response {
             Ok(response) => {
                 let value = serde_json::from_slice(&response.body).ok();
                 let value = value.filter(|_| response.status == 200);
-                let instead = Instead::of(self.client, path, &response);
+                let unexpected = UnexpectedAnswer::of(self.client, path, &response);
                 self.headers.extend(response.headers.iter().cloned());
                 self.last = Some(response);
-                (value, instead)
+                (value, unexpected)
             }
             Err(error) => {
                 let error = self.other_protocol(error);
                 let ClientError::Garbled { what, .. } = error else { return Err(error) };
                 let (path, status, location) = (path.to_owned(), None, None);
-                (None, Instead { path, status, location, is_page: false, message: what })
+                (None, UnexpectedAnswer { path, status, location, is_page: false, message: what })
             }
         };
-        if value.is_none() && instead.may_pass() {
-            let says_so = instead.message.to_ascii_lowercase().contains("loading");
+        if value.is_none() && unexpected.may_pass() {
+            let says_so = unexpected.message.to_ascii_lowercase().contains("loading");
             if self.first.is_none() || says_so {
-                self.loading.get_or_insert(instead.clone());
+                self.loading.get_or_insert(unexpected.clone());
             }
         }
-        self.first.get_or_insert(value.is_none().then_some(instead));
+        self.first.get_or_insert(value.is_none().then_some(unexpected));
         Ok(value)
     }
 
@@ -184,12 +184,12 @@ impl<'a> Asker<'a> {
     }
 
     /// The answer to the first request, if it was not JSON.
-    pub(super) fn instead(&self) -> Option<&Instead> {
+    pub(super) fn unexpected(&self) -> Option<&UnexpectedAnswer> {
         self.first.as_ref()?.as_ref()
     }
 
     /// The server's answer while it is loading, unless its `/health` says that it is ready.
-    pub(super) fn loading(&mut self) -> Option<Instead> {
+    pub(super) fn loading(&mut self) -> Option<UnexpectedAnswer> {
         let loading = self.loading.take()?;
         let health = self.client.get("/health");
         let is_well = health.is_ok_and(|health| (200..300).contains(&health.status));

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::answer::Asker;
+use super::answer::ProbeClient;
 use super::found::ServerInfo;
 
 /// Owners of models in a server's list of models (`owned_by`), and the engines that they identify.
@@ -62,11 +62,13 @@ pub(super) fn note_models(found: &mut ServerInfo, models: &Value, server: Option
 
 /// Whether the last answer, for an unknown path, is that of mlx_lm's server: plain text that is declared as
 /// JSON, from Python's own HTTP server.
-pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
-    let is = |name, value: &str| asker.last_header(name).is_some_and(|had| had.starts_with(value));
+pub(super) fn is_mlx_lm(probe_client: &ProbeClient<'_>) -> bool {
+    let is = |name, value: &str| {
+        probe_client.last_header(name).is_some_and(|had| had.starts_with(value))
+    };
     is("server", "BaseHTTP/")
         && is("content-type", "application/json")
-        && asker.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
+        && probe_client.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
 }
 
 /// Reads the `/info` of TGI, or of Text Embeddings Inference, which has the same path.

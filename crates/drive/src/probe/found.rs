@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use inferometer_model::secrets::Secrets;
 use inferometer_model::visible;
 
-use super::answer::Instead;
+use super::answer::UnexpectedAnswer;
 
 /// The information that a server states about itself. A value that it does not state is `None` or empty,
 /// never guessed.
@@ -28,9 +28,9 @@ pub struct ServerInfo {
     /// Whether the server answered with a list of models, which may be empty.
     pub lists_models: bool,
     /// The answer to the request for the list of models, if it was not JSON.
-    pub instead: Option<Instead>,
+    pub unexpected: Option<UnexpectedAnswer>,
     /// The server's answer while it loads its model, or the answer of a gateway without a server behind it.
-    pub loading: Option<Instead>,
+    pub loading: Option<UnexpectedAnswer>,
 }
 
 impl ServerInfo {

@@ -217,7 +217,7 @@ fn what_came_instead_of_a_list_of_models_is_told_in_words() {
         ("500 Oh\r\n\r\n{\"error\":\"broken\"}", "answers 500 at /v1/models (broken)"),
     ] {
         let found = probe(&serve(&[], said)).unwrap();
-        let told = found.instead.expect("no list came").in_words();
+        let told = found.unexpected.expect("no list came").in_words();
         assert!(told.contains(words), "{told}");
         assert!(!told.contains('<'), "no page is printed: {told}");
         assert_eq!(found.dialect, None);

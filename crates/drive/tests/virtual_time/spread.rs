@@ -53,8 +53,8 @@ fn played(
     let others = (1..servers.len()).map(|number| endpoint(&format!("h{number}"))).collect();
     let encoder =
         Encoder::new(Box::new(Prepared::new(requests.collect())), endpoint("h0"), sampling, false)
-            .for_others_too(others)
-            .telling_sessions(SessionHeaders::default(), false);
+            .with_other_servers(others)
+            .with_session_headers(SessionHeaders::default(), false);
     let job = Job {
         pass: 0,
         load: load_model(&pass, 1),
@@ -80,7 +80,7 @@ fn played(
     for (server, net) in &mut actors {
         all.push((server, net.clone()));
     }
-    virtual_net::play(&mut all);
+    virtual_net::run(&mut all);
     let (body_hash, recorder) = driver.into_parts();
     let mut records = recorder.records;
     records.sort_by_key(|record| record.index);

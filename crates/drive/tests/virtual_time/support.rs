@@ -274,7 +274,7 @@ impl Setup {
             LoopPart {
                 part,
                 load: part.load_model_of_loop(&self.pass, 1),
-                connections_ahead: part.slots(ahead) as usize,
+                connections_ahead: part.share_of(ahead) as usize,
                 spare_connections: 0,
                 waker: Some(hosts[which as usize].waker()),
             }
@@ -288,7 +288,7 @@ impl Setup {
             actors.push((driver, net));
         }
         actors.push((&mut server, server_net));
-        virtual_net::play_until(&mut actors, loops as usize);
+        virtual_net::run_until(&mut actors, loops as usize);
         let driver = drivers.swap_remove(0);
         drop(drivers);
         let start = driver.start();

@@ -27,7 +27,7 @@ pub(super) struct Spread {
     /// The number of left-out tables.
     count: usize,
     /// Whether the left-out tables have the same weights as the model.
-    is_of_kind: bool,
+    has_same_weights: bool,
     /// The weights of the model, for messages.
     weights: String,
 }
@@ -73,7 +73,7 @@ impl Spread {
     fn pooled(
         sets: &[Vec<SignedError>],
         least_scatter: f64,
-        is_of_kind: bool,
+        has_same_weights: bool,
         weights: String,
     ) -> Self {
         let degrees: usize = sets.iter().map(|set| set.len().saturating_sub(1)).sum();
@@ -89,7 +89,7 @@ impl Spread {
             rows,
             scatter: (inside / rows.max(1.0)).sqrt().max(least_scatter),
             count: all.len(),
-            is_of_kind,
+            has_same_weights,
             weights,
         }
     }
@@ -105,7 +105,7 @@ impl Spread {
     /// The source of the spread, in words.
     pub fn words(&self) -> String {
         let Self { count, weights, .. } = self;
-        match (self.is_of_kind, count) {
+        match (self.has_same_weights, count) {
             (true, 1) => {
                 format!("one other model of {weights} weights that was left out of the fit")
             }

@@ -1,6 +1,6 @@
 //! The cost of a step in seconds: the calibrated cost model and its terms. Nothing is scheduled here.
 //!
-//! There are two cost models. The cost model of vLLM since 0.8 is in `today` and is used for profiles with `steps`. The
+//! There are two cost models. The cost model of vLLM since 0.8 is in `v1` and is used for profiles with `steps`. The
 //! older cost model is in this file and is used for the engine versions of 2023.
 //!
 //! B is the number of sequences, C the number of context tokens in the batch, and G the number of output tokens among
@@ -37,7 +37,7 @@ mod shape;
 mod decode;
 mod products;
 mod reduction;
-mod today;
+mod v1;
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ use decode::{captured, nanoseconds};
 use products::Products;
 use reduction::Reduction;
 pub use shape::StepShape;
-use today::TodayCost;
+use v1::V1Cost;
 
 /// The number of tokens in a part of a sequence (`model_executor/layers/attention.py` of vLLM 0.2.x).
 const PART_TOKENS: f64 = 512.0;
@@ -70,7 +70,7 @@ pub struct CostModel {
     products: Products,
     reduction: Reduction,
     /// The cost model of vLLM since 0.8. If present, it replaces all fields above.
-    today: Option<TodayCost>,
+    v1: Option<V1Cost>,
 }
 
 impl CostModel {
@@ -101,14 +101,14 @@ impl CostModel {
             prompt_square_s: 2.0 * layers * width / flops,
             products: Products::new(config),
             reduction: Reduction::new(config),
-            today: config.profile.steps.as_ref().map(|steps| TodayCost::new(config, steps)),
+            v1: config.profile.steps.as_ref().map(|steps| V1Cost::new(config, steps)),
         }
     }
 
     /// The time of a step, in seconds.
     pub fn seconds(&self, shape: StepShape) -> f64 {
-        if let Some(today) = &self.today {
-            return today.seconds(shape);
+        if let Some(v1) = &self.v1 {
+            return v1.seconds(shape);
         }
         match shape {
             StepShape::Decode { sequences, context, generated } => {
@@ -136,8 +136,8 @@ impl CostModel {
 
     /// The cost of decode steps of `sequences` sequences, as a function of their context.
     pub(crate) fn decode(&self, sequences: u32) -> DecodeCost {
-        if let Some(today) = &self.today {
-            return today.decode(sequences);
+        if let Some(v1) = &self.v1 {
+            return v1.decode(sequences);
         }
         let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
         let sequences = f64::from(sequences);

@@ -39,7 +39,7 @@ pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
 
 /// The work of the scheduled tokens of a step.
 #[derive(Default)]
-pub(super) struct MixedWork {
+pub(super) struct StepWork {
     sequences: u32,
     prompts: u32,
     rows: u32,
@@ -49,7 +49,7 @@ pub(super) struct MixedWork {
     generated: u64,
 }
 
-impl MixedWork {
+impl StepWork {
     /// Adds the tokens of a sequence that are scheduled and not computed yet.
     #[inline]
     pub fn add(&mut self, sequence: &Sequence) {

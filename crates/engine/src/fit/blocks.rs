@@ -7,7 +7,7 @@ use super::{BLOCKS_TETHER, csv, search, spread_of_errors};
 use crate::config::EngineConfig;
 use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
-use crate::text_blocks::TextBlock;
+use crate::text_blocks::ClosedLoopLoad;
 
 /// The logarithmic error above which the weight of a row decreases. The log does not state the cost of failed requests.
 /// So some rows have large errors with any constants, and must not distort the fit.
@@ -21,7 +21,7 @@ pub struct MeasuredBlock {
     /// The requested number of output characters.
     pub requested_characters: u32,
     /// The load of the engine.
-    pub block: TextBlock,
+    pub block: ClosedLoopLoad,
     /// The measured output tokens per second.
     pub output_tokens_per_s: f64,
 }
@@ -38,7 +38,7 @@ pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, Engine
         MeasuredBlock {
             block_characters: characters as u32,
             requested_characters: requested as u32,
-            block: TextBlock {
+            block: ClosedLoopLoad {
                 prompt: input.round() as u32,
                 mean_output: output,
                 in_flight: in_flight as u32,

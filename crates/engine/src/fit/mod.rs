@@ -114,12 +114,12 @@ pub fn fit(
 }
 
 /// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants keep
-/// their values. `tether` is the weight of the ridge term. `residuals` gets a profile and the residuals of the ridge,
-/// and appends the residuals of the rows. It returns `None` if the engine cannot start with the profile.
+/// their values. `ridge_weight` is the weight of the ridge term. `residuals` gets a profile and the residuals of the
+/// ridge, and appends the residuals of the rows. It returns `None` if the engine cannot start with the profile.
 fn search(
     start: &Profile,
     names: &[&str],
-    tether: f64,
+    ridge_weight: f64,
     residuals: impl Fn(&Profile, Vec<f64>) -> Option<Vec<f64>>,
 ) -> Result<Profile, EngineError> {
     let parameters = names.iter().map(|name| parameter(name)).collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +133,7 @@ fn search(
     let origin: Vec<f64> =
         parameters.iter().map(|parameter| parameter.axis_of((parameter.get)(start))).collect();
     let point = least_squares(&origin, |point| {
-        let ridge = point.iter().zip(&origin).map(|(x, o)| tether * (x - o)).collect();
+        let ridge = point.iter().zip(&origin).map(|(x, o)| ridge_weight * (x - o)).collect();
         residuals(&with(point), ridge)
     });
     Ok(with(&point))

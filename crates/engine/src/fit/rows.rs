@@ -24,9 +24,9 @@ pub struct MeasuredRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
     /// Outputs ended after the requested number of tokens.
-    AsAsked,
+    RequestedLength,
     /// The model ended the outputs; their mean length is tokens/s / requests/s.
-    EndByThemselves,
+    EndOfText,
 }
 
 const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_per_s,\
@@ -48,8 +48,7 @@ pub fn parse_rows(
             output_tokens_per_s: tokens_per_s,
             latency_per_output_token_ms: latency,
             max_model_len: limit as u32,
-            mean_output: (outputs == Outputs::EndByThemselves)
-                .then_some(tokens_per_s / requests_per_s),
+            mean_output: (outputs == Outputs::EndOfText).then_some(tokens_per_s / requests_per_s),
         };
     Ok(csv::parse(text, path, HEADER)?.into_iter().map(row).collect())
 }

@@ -30,8 +30,8 @@ pub fn fit_scales(
         super::errors(start, table)?;
     }
     let point = least_squares(&[0.0; 3], |point| {
-        let tether = point.iter().map(|x| RIDGE_WEIGHT * x).collect();
-        residuals(&scaled(start, factors(point)), tables, tether)
+        let ridge = point.iter().map(|x| RIDGE_WEIGHT * x).collect();
+        residuals(&scaled(start, factors(point)), tables, ridge)
     });
     let found = factors(&point);
     Ok((scaled(start, found), found))

@@ -33,7 +33,7 @@ pub struct Generation {
     pub(super) first_token: Option<Nanos>,
     pub(super) last_token: Option<Nanos>,
     /// Whether the response failed or stalls, so that nothing more is sent.
-    pub(super) silent: bool,
+    pub(super) sends_nothing: bool,
 }
 
 impl Generation {

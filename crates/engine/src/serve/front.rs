@@ -19,7 +19,7 @@ use super::api::{self, Call, Host, Job, Reply};
 use super::connection::{Connection, Generation, respond, stream_head};
 use super::fault::FaultKind;
 use super::latencies::Latencies;
-use super::telling::{FAILURE, fail, name, tell};
+use super::output::{FAILURE, fail, name, queue_output};
 use super::words::Words;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -130,7 +130,7 @@ impl Front {
             arrived: now,
             first_token: None,
             last_token: None,
-            silent: false,
+            sends_nothing: false,
         });
     }
 
@@ -208,19 +208,19 @@ impl Front {
             });
         }
         let middle = (generation.job.max_tokens / 2).max(1);
-        if output.tokens_so_far == middle && !generation.silent {
+        if output.tokens_so_far == middle && !generation.sends_nothing {
             self.dead |= generation.has(FaultKind::Die);
-            generation.silent = !fail(connection, &generation);
+            generation.sends_nothing = !fail(connection, &generation);
             if let Some(spike) = generation.spike() {
                 connection.output.hold_until(at + spike);
             }
         }
-        if !generation.silent {
-            tell(connection, &mut generation, output, &self.words, sent);
+        if !generation.sends_nothing {
+            queue_output(connection, &mut generation, output, &self.words, sent);
         }
         // A failed response is dropped. A stalled response remains, so that the connection handles no further request.
         let stalls = generation.has(FaultKind::Stall);
-        if stalls || (output.finished.is_none() && !generation.silent) {
+        if stalls || (output.finished.is_none() && !generation.sends_nothing) {
             connection.response = Some(generation);
         }
     }

@@ -7,7 +7,7 @@ mod connection;
 mod fault;
 mod front;
 mod latencies;
-mod telling;
+mod output;
 mod words;
 
 use std::io::Write;
@@ -78,6 +78,6 @@ pub fn serve(
     let at = net.listen(listen).map_err(io)?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "listening on http://{at}").and_then(|()| stdout.flush()).map_err(io)?;
-    net.play(&mut server).map_err(io)?;
+    net.run(&mut server).map_err(io)?;
     Err(EngineError::Died)
 }

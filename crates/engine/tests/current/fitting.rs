@@ -1,7 +1,7 @@
 //! Tests that a fit finds the constants that the runs were simulated with, and does not change constants that the runs
 //! do not determine.
 
-use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, play_run};
+use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, simulate_run};
 use inferometer_engine::profile::{Profile, StepConstants, profile};
 
 /// Simulates two runs of a model with changed constants, one with few and one with many requests in flight. Returns
@@ -17,7 +17,7 @@ fn made(change: impl Fn(&mut StepConstants)) -> (Profile, Vec<MeasuredRun>) {
     let mut truth = start.clone();
     change(truth.steps.as_mut().expect("a profile of today"));
     for run in &mut runs {
-        run.measured = play_run(&truth, run).expect("a run that plays");
+        run.measured = simulate_run(&truth, run).expect("a run that plays");
     }
     (start, runs)
 }
@@ -44,7 +44,7 @@ fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
         assert!(of(name).remaining > 0.95, "{name}: {}", of(name).remaining);
     }
     for run in &runs {
-        let found = play_run(&fitted.profiles[0], run).expect("a run that plays");
+        let found = simulate_run(&fitted.profiles[0], run).expect("a run that plays");
         for (found, made) in found.values().into_iter().zip(run.measured.values()) {
             let (found, made) = (found.expect("a figure"), made.expect("a figure"));
             assert!((found / made - 1.0).abs() < 0.04, "{found} {made}");
@@ -56,7 +56,7 @@ fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
 fn a_run_is_full_where_it_asks_for_more_sequences_than_the_engine_has_places() {
     let header = "engine,card,model,max_num_seqs,max_in_flight,rate,arrival,requests,input_length,\
                   output_length,tpot_p50_ms,ttft_p50_ms";
-    for (row, is_full) in [
+    for (row, exceeds_max_num_seqs) in [
         ("128,440,153,constant,9000,204,64,19.5,3034", true),
         ("128,64,10,poisson,100,938,512,20,88", false),
         ("128,,10,poisson,300,582,768,33.4,50", true),
@@ -66,7 +66,7 @@ fn a_run_is_full_where_it_asks_for_more_sequences_than_the_engine_has_places() {
     ] {
         let text = format!("{header}\nvllm-0.11,h100-sxm,llama-3.1-8b,{row}\n");
         let runs = parse_runs(&text, "rows", None, &|_| panic!("no details")).expect("rows");
-        assert_eq!(runs[0].is_full(), is_full, "{row}");
+        assert_eq!(runs[0].exceeds_max_num_seqs(), exceeds_max_num_seqs, "{row}");
     }
 }
 

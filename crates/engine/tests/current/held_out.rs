@@ -2,7 +2,7 @@
 //! improvement.
 
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
-use inferometer_engine::fit::runs::{MeasuredRun, RunError, play_run, run_errors};
+use inferometer_engine::fit::runs::{MeasuredRun, RunError, run_errors, simulate_run};
 use inferometer_engine::profile::profiles;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -48,7 +48,7 @@ fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
     let mut outside = Vec::new();
     for run in &test_rows() {
         let sure = sure_of(run);
-        let found = play_run(&run.config.profile, run).expect("a run").values();
+        let found = simulate_run(&run.config.profile, run).expect("a run").values();
         let measured = run.measured.values();
         // Requests/s is left out: for an open load below capacity, it is the rate of the load.
         for (at, column) in [

@@ -1,6 +1,6 @@
 //! Tests how much longer requests take on an engine that is slightly slower.
 
-use inferometer_engine::fit::runs::{RunFigures, play_run, play_slower};
+use inferometer_engine::fit::runs::{RunFigures, simulate_run, simulate_slower};
 use inferometer_load::PassPlan;
 
 use crate::test_rows;
@@ -13,11 +13,12 @@ fn a_slower_engine_takes_longer_and_near_its_capacity_much_longer() {
         let run = runs.iter().find(|run| run.set.starts_with("resid") && is_it(&run.pass));
         let run = run.expect("a run at this rate");
         let at = |factor| {
-            let figures = play_slower(&run.config, &run.pass, factor, |block| run.requests(block));
+            let figures =
+                simulate_slower(&run.config, &run.pass, factor, |block| run.requests(block));
             figures.expect("a run").expect("an open load")
         };
         let of = |figures: RunFigures| figures.values().map(|figure| figure.expect("a figure"));
-        assert_eq!(of(at(1.0)), of(play_run(&run.config.profile, run).expect("a run")));
+        assert_eq!(of(at(1.0)), of(simulate_run(&run.config.profile, run).expect("a run")));
         let (same, slower) = (of(at(1.0)), of(at(1.05)));
         std::array::from_fn(|figure| slower[figure] / same[figure])
     };

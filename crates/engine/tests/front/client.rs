@@ -9,7 +9,7 @@ use inferometer_engine::{Engine, EngineConfig};
 use inferometer_http::Server;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
-use inferometer_net::virtual_net::{VirtualNet, hosts, play};
+use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::ResponseReader;
@@ -168,7 +168,7 @@ pub fn with_engine(
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let mut caller = Client { to, calls };
-    play(&mut [(&mut caller, client), (&mut late, server)]);
+    run(&mut [(&mut caller, client), (&mut late, server)]);
     caller.calls
 }
 

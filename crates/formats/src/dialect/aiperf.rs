@@ -1,6 +1,6 @@
 //! The table of AIPerf.
 
-use super::layout::{Printed, TableLine, section, statistics};
+use super::layout::{TableLine, ToolTable, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -90,7 +90,7 @@ impl Times {
     }
 }
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     let streams = pass.completed();
     let times: Vec<Times> = streams.iter().filter_map(Times::of).collect();
     let ms = |of: fn(&Times) -> Option<f64>| Numbers::of_seconds_in_ms(times.iter().filter_map(of));
@@ -140,7 +140,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
             of_metric(label, "inter_token_latency_per_chunk_usage", &ms(|t| t.itl_of_usage));
         lines.insert(AFTER_ITL, of_usage);
     }
-    Printed { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
+    ToolTable { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
 }
 
 /// Seconds from the first pick to the last chunk with content. Only completed requests count, because the tool

@@ -1,6 +1,6 @@
 //! The table of GuideLLM.
 
-use super::layout::{Printed, TableLine, count, number, section, statistics};
+use super::layout::{TableLine, ToolTable, count, number, section, statistics};
 use super::numbers::{Numbers, Weighted};
 use super::stream::{Chunk, Stream};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -59,7 +59,7 @@ impl Times {
     }
 }
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     let streams = pass.completed();
     let times: Vec<Times> = streams.iter().filter_map(Times::of).collect();
     let duration = pass.duration().unwrap_or(f64::NAN);
@@ -104,7 +104,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
         number("Total Tokens / Sec", "tokens_per_second", (input.sum() + output.sum()) / duration),
     ];
     let left_out = vec!["distributions of the rates over time: GuideLLM smooths them itself"];
-    Printed { title: "GuideLLM".to_owned(), lines, left_out }
+    ToolTable { title: "GuideLLM".to_owned(), lines, left_out }
 }
 
 fn of_metric(label: &str, key: &str, values: &Weighted) -> TableLine {

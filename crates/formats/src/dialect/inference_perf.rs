@@ -1,6 +1,6 @@
 //! The table of inference-perf. Its result files state latencies in seconds, its screen in milliseconds.
 
-use super::layout::{Printed, TableLine, count, number, section, statistics};
+use super::layout::{TableLine, ToolTable, count, number, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Chunk, Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -32,7 +32,7 @@ static DEFINITIONS: [Definition; 5] = [
     Definition { name: "request_latency", unit: "s", formula: "end of the request - pick" },
 ];
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     let all = pass.completed();
     let streams: Vec<&Stream<'_>> = all.iter().filter(|s| !s.visible().is_empty()).collect();
     let of = |value: &dyn Fn(&Stream<'_>) -> Option<f64>| {
@@ -76,7 +76,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
         of_metric("prompt_len", &input),
         of_metric("output_len", &output),
     ];
-    Printed { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
+    ToolTable { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
 }
 
 /// Returns the times between tokens, in seconds. The first token of each chunk gets the gap before the chunk,

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 /// The table that a tool would have printed for a pass.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Printed {
+pub struct ToolTable {
     /// The title above the table.
     pub title: String,
     /// The lines of the table.
@@ -56,7 +56,7 @@ pub enum Value {
     Words(String),
 }
 
-impl Printed {
+impl ToolTable {
     /// Returns the value of a figure by its key, or of a statistic by `key.statistic`. `None` if there is no such
     /// value, or if it is a text.
     pub fn value(&self, name: &str) -> Option<f64> {

@@ -18,7 +18,7 @@ mod sglang;
 mod v02;
 pub(crate) mod vllm;
 
-pub use layout::{Printed, TableLine, Value};
+pub use layout::{TableLine, ToolTable, Value};
 pub(crate) use numbers::Numbers;
 pub(crate) use selection::percentile_word;
 pub use selection::{ServingMetric, ServingSelection, SteadyStateWindow};

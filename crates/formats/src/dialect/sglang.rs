@@ -1,6 +1,6 @@
 //! The table of SGLang's `bench_serving`.
 
-use super::layout::{Printed, Value, count, figure, number, section};
+use super::layout::{ToolTable, Value, count, figure, number, section};
 use super::numbers::Numbers;
 use super::stream::{Chunk, Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -53,7 +53,7 @@ fn itl(stream: &Stream<'_>, native: bool) -> Vec<f64> {
     gaps.into_iter().zip(&chunks[1..]).flat_map(spread).collect()
 }
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     let native = pass.dialect == "sglang";
     let streams: Vec<Stream<'_>> =
         pass.completed().into_iter().filter(|stream| !stream.visible().is_empty()).collect();
@@ -127,5 +127,5 @@ fn printed(pass: &Pass<'_>) -> Printed {
         }
     }
     let left_out = vec!["Total generated tokens (retokenized): no text is kept to count again"];
-    Printed { title: "Serving Benchmark Result".to_owned(), lines, left_out }
+    ToolTable { title: "Serving Benchmark Result".to_owned(), lines, left_out }
 }

@@ -3,7 +3,7 @@
 
 use inferometer_model::record::Record;
 
-use super::layout::Printed;
+use super::layout::ToolTable;
 use super::stream::Stream;
 
 /// [`Tool::origin`] of tools that measure latencies from the pick.
@@ -19,12 +19,12 @@ pub struct Tool {
     pub origin: &'static str,
     /// How the tool defines its figures.
     pub definitions: &'static [Definition],
-    pub(super) printed: fn(&Pass<'_>) -> Printed,
+    pub(super) printed: fn(&Pass<'_>) -> ToolTable,
 }
 
 impl Tool {
     /// Returns the table that the tool would have printed for a pass.
-    pub fn printed(self, pass: &Pass<'_>) -> Printed {
+    pub fn printed(self, pass: &Pass<'_>) -> ToolTable {
         (self.printed)(pass)
     }
 }

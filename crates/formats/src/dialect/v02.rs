@@ -4,7 +4,7 @@
 use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
 use inferometer_metrics::Timeline;
 
-use super::layout::{Printed, TableLine, Value};
+use super::layout::{TableLine, ToolTable, Value};
 use super::tool::{Definition, Pass, Tool};
 
 pub(super) const TOOL: Tool =
@@ -35,7 +35,7 @@ static DEFINITIONS: [Definition; 6] = [
     },
 ];
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     let mut fold = ServingRunFold::default();
     for record in pass.records {
         fold.add(&Timeline::new(record));
@@ -51,5 +51,5 @@ fn printed(pass: &Pass<'_>) -> Printed {
         Some(TableLine::Figure { label, key: field.name.to_owned(), value })
     });
     let lines = lines.collect();
-    Printed { title: "benchmark_serving.py, vLLM 0.2".to_owned(), lines, left_out: Vec::new() }
+    ToolTable { title: "benchmark_serving.py, vLLM 0.2".to_owned(), lines, left_out: Vec::new() }
 }

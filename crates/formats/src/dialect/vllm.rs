@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-use super::layout::{Printed, TableLine, Value, count, figure, number, section};
+use super::layout::{TableLine, ToolTable, Value, count, figure, number, section};
 use super::numbers::Numbers;
 use super::selection::{ServingMetric, ServingSelection, percentile_word};
 use super::stream::{Stream, gaps};
@@ -187,12 +187,12 @@ fn peaks(requests: &[Request]) -> (f64, u64) {
     (chunks as f64, u64::try_from(most).unwrap_or(0))
 }
 
-fn printed(pass: &Pass<'_>) -> Printed {
+fn printed(pass: &Pass<'_>) -> ToolTable {
     serving_table(pass, &ServingSelection::default())
 }
 
 /// Returns the table of a pass with the selected figures.
-pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
+pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> ToolTable {
     let completed = pass.completed();
     let requests: Vec<Request> =
         completed.iter().map(|stream| Request::of(stream, selection)).collect();
@@ -255,7 +255,7 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
     let steady =
         selection.steady_state.and_then(|window| SteadyState::of(window, &requests, duration));
     lines.extend(steady.iter().flat_map(|steady| steady.lines(&selection.percentiles)));
-    Printed { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
+    ToolTable { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
 }
 
 fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<TableLine> {

@@ -53,7 +53,7 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
     let target = &summary.target;
     let backend = target.facts.get("backend").map_or(target.dialect.as_str(), String::as_str);
     let backend = if backend == "openai-completions" { "openai" } else { backend };
-    let words = imported.and_then(|imported| imported.passes.first()).map(|stated| &stated.words);
+    let words = imported.and_then(|imported| imported.passes.first()).map(|stated| &stated.texts);
     let tokenizer = words.and_then(|words| words.get("tokenizer_id"));
     let tokenizer = tokenizer.or(summary.environment.tokenizer.as_ref());
     let label = words.and_then(|words| words.get("label"));

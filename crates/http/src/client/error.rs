@@ -2,7 +2,7 @@
 
 use std::io;
 
-use inferometer_net::tls::{Distrust, distrust};
+use inferometer_net::tls::{TlsFailure, tls_failure};
 use inferometer_plan::Url;
 
 use super::protocol::HTTP1_IS_NEEDED;
@@ -99,20 +99,20 @@ pub(super) fn reason(source: &io::Error) -> String {
 
 /// The error for a failed TLS handshake, with advice.
 pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
-    match distrust(&source) {
-        Some(Distrust::NotTls) => ClientError::OtherProtocol {
+    match tls_failure(&source) {
+        Some(TlsFailure::NotTls) => ClientError::OtherProtocol {
             url: url.to_string(),
             speaks: "does not use TLS",
             advice: format!("give {} as the target", Url { secure: false, ..url.clone() }),
         },
-        Some(Distrust::NoHttp1) => ClientError::OtherProtocol {
+        Some(TlsFailure::NoHttp1) => ClientError::OtherProtocol {
             url: url.to_string(),
             speaks: "does not use HTTP/1.1",
             advice: HTTP1_IS_NEEDED.to_owned(),
         },
-        Some(distrust) => {
-            let advice = format!("; {}", distrust.advice());
-            ClientError::NoTls { url: url.to_string(), what: distrust.in_words(), advice }
+        Some(tls_failure) => {
+            let advice = format!("; {}", tls_failure.advice());
+            ClientError::NoTls { url: url.to_string(), what: tls_failure.in_words(), advice }
         }
         None => {
             let what = match source.kind() {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::secrets::Secrets;
-use inferometer_net::tls::{Identity, TlsClient, Trust, distrust};
+use inferometer_net::tls::{Identity, TlsClient, Trust, tls_failure};
 use inferometer_net::{Address, monotonic_now};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
@@ -345,7 +345,7 @@ impl Client {
 
     fn broken(&self, path: &str, source: io::Error) -> ClientError {
         // With TLS 1.3, a client learns only after the handshake that its certificate is refused.
-        if distrust(&source).is_some() {
+        if tls_failure(&source).is_some() {
             return no_tls(&self.url, source);
         }
         ClientError::Broken { url: self.url.to_string(), path: path.to_owned(), source }

@@ -38,5 +38,5 @@ pub fn serve(
     let stop = Arc::new(AtomicBool::new(false));
     ready(at, Arc::clone(&stop), net.waker());
     let mut server = Server::new(PageHandler::new(pages, access, stop));
-    net.play(&mut server).map_err(ServeError::Sockets)
+    net.run(&mut server).map_err(ServeError::Sockets)
 }

@@ -88,7 +88,7 @@ fn a_unix_socket_is_read_by_the_clock_of_the_program_within_an_interval() {
     let server = echo(&path, 1, begin);
     let mut client = Client::of(&path, 1);
     client.all_begun = Some(tell);
-    EpollNet::new().unwrap().play(&mut client).unwrap();
+    EpollNet::new().unwrap().run(&mut client).unwrap();
     server.join().unwrap();
     let [arrived] = client.came[..] else { panic!("{:?}", client.failed) };
     // The kernel has no stamps for Unix sockets: the bytes arrived between two readings of the clock.
@@ -105,7 +105,7 @@ fn connections_for_which_the_server_has_no_room_are_opened_when_it_has() {
     let server = echo(&path, wanted, begin);
     let mut client = Client::of(&path, wanted);
     client.all_begun = Some(tell);
-    EpollNet::new().unwrap().play(&mut client).unwrap();
+    EpollNet::new().unwrap().run(&mut client).unwrap();
     server.join().unwrap();
     assert_eq!((client.came.len(), client.failed.len()), (wanted, 0));
 }
@@ -122,7 +122,7 @@ fn a_socket_where_nobody_listens_and_a_path_that_is_none_are_told() {
         (long, ErrorKind::InvalidInput),
     ] {
         let mut client = Client::of(&path, 1);
-        EpollNet::new().unwrap().play(&mut client).unwrap();
+        EpollNet::new().unwrap().run(&mut client).unwrap();
         assert_eq!(client.failed, [why], "{}", path.display());
     }
 }

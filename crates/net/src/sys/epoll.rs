@@ -295,7 +295,7 @@ mod tests {
         }
         on_old_systems(|| {
             let mut actor = TwoTurns(0);
-            EpollNet::new().unwrap().play(&mut actor).unwrap();
+            EpollNet::new().unwrap().run(&mut actor).unwrap();
             assert_eq!(actor.0, 3);
         });
     }

@@ -5,15 +5,15 @@
 //! completed their TLS record.
 
 mod client;
-mod distrust;
 mod error;
+mod failure;
 mod identity;
 mod pem;
 mod secured;
 mod verify;
 
 pub use client::{TlsClient, TlsStream, Trust};
-pub use distrust::{Distrust, distrust};
 pub use error::TlsError;
+pub use failure::{TlsFailure, tls_failure};
 pub use identity::Identity;
 pub use secured::{EncryptedNet, Secured};

@@ -33,7 +33,8 @@ pub struct ObservePlan {
 #[serde(rename_all = "snake_case")]
 pub enum MetricsAt {
     /// The server's metrics are not read.
-    Nowhere,
+    #[serde(rename = "nowhere")]
+    Off,
     /// The usual path on the server under test, if it has metrics there.
     Usual,
     /// Another path on the server under test.

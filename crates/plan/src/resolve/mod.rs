@@ -64,7 +64,7 @@ impl Spec {
             sweep,
             stop: self.stop(&mut mistakes),
             ab: None,
-            asked: Box::new(Self {
+            spec: Box::new(Self {
                 header: None,
                 proxy: None,
                 store: None,
@@ -161,7 +161,7 @@ fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
         );
         mistakes.add("repeat", problem);
     }
-    if plan.asked.model.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
+    if plan.spec.model.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
         mistakes.add("model", format!("is a name of more than {MAX_NAME} characters"));
     }
 }

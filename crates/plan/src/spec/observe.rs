@@ -41,7 +41,7 @@ impl ObserveKeys {
             mistakes.add(key, "needs server_metrics; leave out one of the two");
         }
         let metrics = match self.metrics_url.as_ref().map(Addresses::all) {
-            _ if !asks => MetricsAt::Nowhere,
+            _ if !asks => MetricsAt::Off,
             None => MetricsAt::Usual,
             Some([path]) if path.starts_with('/') => {
                 if let Some(name) = values::secret_parameter(path) {
@@ -120,7 +120,7 @@ mod tests {
     fn metrics_are_at_the_usual_path_another_one_another_address_or_not_asked_for() {
         for (url, asks, expected) in [
             (None, None, Some(MetricsAt::Usual)),
-            (None, Some(false), Some(MetricsAt::Nowhere)),
+            (None, Some(false), Some(MetricsAt::Off)),
             (Some("/m"), None, Some(MetricsAt::Path("/m".to_owned()))),
             (Some("/m"), Some(false), None),
             (Some("nowhere"), None, None),

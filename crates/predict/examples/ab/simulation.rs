@@ -129,7 +129,7 @@ pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
             blocks[side.index()].push(machine.block(side, &plan, &pass, number));
         }
         let [a, b] = &blocks;
-        comparison.tell([&a[a.len() - 1], &b[b.len() - 1]]);
+        comparison.add_pair([&a[a.len() - 1], &b[b.len() - 1]]);
     }
     let side = |name: &str| AbSide { name: name.to_owned(), run_id: String::new() };
     let given = Sides {

@@ -68,19 +68,19 @@ impl Axis {
 
     /// The axis with another scale.
     #[must_use]
-    pub fn scaled(self, scale: Scale) -> Self {
+    pub fn with_scale(self, scale: Scale) -> Self {
         Self { scale, ..self }
     }
 
     /// The axis with other ends.
     #[must_use]
-    pub fn reaching(self, extent: Extent) -> Self {
+    pub fn with_extent(self, extent: Extent) -> Self {
         Self { extent, ..self }
     }
 
     /// The axis with ticks only at these values.
     #[must_use]
-    pub fn naming(self, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn with_ticks(self, values: impl IntoIterator<Item = f64>) -> Self {
         let ticks = values.into_iter().map(|at| Tick { at, text: significant(at) });
         Self { ticks: ticks.collect(), ..self }
     }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn range(values: &[f64], scale: Scale, extent: Extent) -> Range {
-        let axis = Axis::new("a", "b").scaled(scale).reaching(extent);
+        let axis = Axis::new("a", "b").with_scale(scale).with_extent(extent);
         Range::of(&axis, values.iter().copied(), 6.0)
     }
 
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn an_axis_without_zero_says_so_and_does_not_magnify_noise() {
-        let axis = Axis::new("a", "b").reaching(Extent::Close);
+        let axis = Axis::new("a", "b").with_extent(Extent::Close);
         let close = |values: &[f64]| Range::of(&axis, values.iter().copied(), 6.0);
         let range = close(&[13.48, 13.49]);
         assert_eq!(axis.remark(range), Some("axis does not start at 0"));

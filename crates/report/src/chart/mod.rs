@@ -160,8 +160,8 @@ mod tests {
             texts: ["a", "b", "c"].map(str::to_owned).to_vec(),
             ..Series::default()
         };
-        let y = Axis::new("y", "ms").scaled(Scale::Log);
-        let mut chart = Chart::new("c", "t", Axis::new("x", "ms").scaled(Scale::Log));
+        let y = Axis::new("y", "ms").with_scale(Scale::Log);
+        let mut chart = Chart::new("c", "t", Axis::new("x", "ms").with_scale(Scale::Log));
         chart.panels = vec![Panel::new(y, 100.0, vec![series])];
         let kept = chart.on_its_axes();
         let first = &kept.panels[0].series[0];

@@ -7,8 +7,8 @@ pub struct Series {
     /// The name in the legend. A reader of a page shows or hides all series of the same name together.
     pub name: String,
     /// A number that selects the colour, the marker and the dashes.
-    pub look: usize,
-    /// Whether the colour depends on `look`, on an order, or marks something important.
+    pub style_index: usize,
+    /// Whether the colour depends on `style_index`, on an order, or marks something important.
     pub tint: Tint,
     /// How it is drawn.
     pub shape: Shape,
@@ -43,7 +43,7 @@ pub struct Series {
 /// The kind of colour of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Tint {
-    /// The colour that `look` selects, for series without an order.
+    /// The colour that `style_index` selects, for series without an order.
     #[default]
     Named,
     /// The colour at this position of a colour ramp, from 0 to 1, for series with an order, such as input

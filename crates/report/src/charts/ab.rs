@@ -1,7 +1,7 @@
 //! The charts of a comparison of two servers in blocks. One shows the deciding figure of each block in
 //! the order of time, the other the ratio with its interval after each pair of blocks.
 
-use inferometer_analysis::ab::{AbAnswer, Side, places};
+use inferometer_analysis::ab::{AbAnswer, Side, chart_points};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series, Shape, Tint};
 
@@ -21,22 +21,22 @@ pub(super) fn charts(answer: &AbAnswer) -> Vec<Chart> {
 
 /// The deciding figure of each block, over the time at which the block began.
 fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
-    let x = Axis::new("Time since the first block", "s").reaching(Extent::Values);
+    let x = Axis::new("Time since the first block", "s").with_extent(Extent::Values);
     let mut chart = Chart::new("ab-blocks", "Blocks in order of time", x);
     let unit = if figure.ends_with("_per_s") { "1/s" } else { "ms" };
     let series = Side::BOTH.into_iter().map(|side| {
         let mut series = Series {
             name: answer.sides[side.index()].name.clone(),
-            look: side.index(),
+            style_index: side.index(),
             shape: Shape::Marked,
             ..Series::default()
         };
-        for (at, value) in places(answer, side) {
+        for (at, value) in chart_points(answer, side) {
             series.push(at, value, None);
         }
         series
     });
-    let y = Axis::new(figure, unit).reaching(Extent::Close);
+    let y = Axis::new(figure, unit).with_extent(Extent::Close);
     chart.panels.push(Panel::new(y, HEIGHT, series.collect()));
     chart.notes.push(
         "Each mark is a block without its uncounted requests. Changes common to both lines come \
@@ -48,19 +48,19 @@ fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
 
 /// The ratio after each pair with its interval, and the limits within which a difference is not relevant.
 fn course(answer: &AbAnswer, figure: &str) -> Chart {
-    let x = Axis::new("Blocks of each server", "pairs").reaching(Extent::Values);
+    let x = Axis::new("Blocks of each server", "pairs").with_extent(Extent::Values);
     let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
     let title = format!("{figure} of {b} divided by that of {a}");
     let mut chart = Chart::new("ab-ratio", title, x);
     let mut known = Series {
         name: "ratio so far, with its interval".to_owned(),
-        look: 1,
+        style_index: 1,
         shape: Shape::Marked,
         ..Series::default()
     };
     let mut pairs = Series {
         name: "ratio of one pair".to_owned(),
-        look: 3,
+        style_index: 3,
         shape: Shape::Dots,
         ..Series::default()
     };
@@ -73,7 +73,7 @@ fn course(answer: &AbAnswer, figure: &str) -> Chart {
     let ends = [1.0, answer.course.last().map_or(1.0, |step| f64::from(step.pair))];
     let line = |name: String, y: f64, tint: Tint| Series {
         name,
-        look: 5,
+        style_index: 5,
         tint,
         x: ends.to_vec(),
         y: vec![y; 2],
@@ -88,7 +88,7 @@ fn course(answer: &AbAnswer, figure: &str) -> Chart {
         pairs,
         known,
     ];
-    let y = Axis::new("Ratio", "times A").reaching(Extent::Close);
+    let y = Axis::new("Ratio", "times A").with_extent(Extent::Close);
     chart.panels.push(Panel::new(y, HEIGHT, series));
     chart.notes.push(answer.sentence.clone());
     chart

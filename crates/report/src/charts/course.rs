@@ -39,9 +39,9 @@ pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize
 }
 
 /// A series from the points of a line.
-pub(super) fn series(name: &str, look: usize, shape: Shape, line: &[(f64, f64)]) -> Series {
+pub(super) fn series(name: &str, style_index: usize, shape: Shape, line: &[(f64, f64)]) -> Series {
     let (x, y) = line.iter().copied().unzip();
-    Series { name: name.to_owned(), look, shape, x, y, ..Series::default() }
+    Series { name: name.to_owned(), style_index, shape, x, y, ..Series::default() }
 }
 
 fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel {
@@ -53,9 +53,9 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
         (1, "running (server)", &course.server.running),
         (3, "waiting (server)", &course.server.waiting),
     ];
-    for (look, name, line) in server {
+    for (style_index, name, line) in server {
         if !line.is_empty() {
-            all.push(series(name, look, Shape::Line, &thinned_to(line.clone(), points)));
+            all.push(series(name, style_index, Shape::Line, &thinned_to(line.clone(), points)));
         }
     }
     let failed = failures(trace, 0.0, "");
@@ -117,8 +117,12 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
         return None;
     }
     let every = trace.failures.len().div_ceil(200).max(1);
-    let mut series =
-        Series { name: "failed".to_owned(), look: 6, shape: Shape::Marks, ..Series::default() };
+    let mut series = Series {
+        name: "failed".to_owned(),
+        style_index: 6,
+        shape: Shape::Marks,
+        ..Series::default()
+    };
     for (at_s, kind, index) in trace.failures.iter().step_by(every) {
         series.x.push(from_s + at_s);
         series.y.push(0.0);
@@ -135,7 +139,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     let parts = (most / 5).clamp(12, 60);
     let mut all = Vec::new();
     let mut many = None;
-    for (look, name, of) in [
+    for (style_index, name, of) in [
         (
             0,
             "TTFT",
@@ -151,7 +155,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         }
         if points.len() <= most {
             let line: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
-            let mut dots = series(name, look, Shape::Dots, &line);
+            let mut dots = series(name, style_index, Shape::Dots, &line);
             dots.texts = points.iter().map(|(.., index)| format!("request {index}")).collect();
             all.push(dots);
             continue;
@@ -161,7 +165,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         many = Some(pairs.len());
         all.push(Series {
             name: format!("{name}, median and p5 to p95"),
-            look,
+            style_index,
             shape: Shape::Line,
             texts: bands.n.iter().map(|n| format!("of {} requests", count(*n))).collect(),
             x: bands.x,
@@ -194,7 +198,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
     let every = trace.requests.len().div_ceil(most.max(1)).max(1);
     let mut series = Series {
         name: "requests: before, then after the first output".to_owned(),
-        look: 0,
+        style_index: 0,
         shape: Shape::Spans,
         ..Series::default()
     };

@@ -107,7 +107,7 @@ pub(super) fn mapped() -> impl Iterator<Item = &'static Metric> {
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_over_blocks = !crate::published::passes(summary).is_empty();
     // A single trial of a search or a sweep is not a result.
-    if is_over_blocks || summary.cells.len() < 2 || answers::are_in(summary) {
+    if is_over_blocks || summary.cells.len() < 2 || answers::has_answers(summary) {
         return Vec::new();
     }
     of_several(std::slice::from_ref(summary))
@@ -227,7 +227,7 @@ fn points(
 /// The pass of the cell from which a figure comes; absent if the cell has no such pass.
 fn source(source: Source, cell: &Cell) -> Option<&PassSummary> {
     match source {
-        Source::Loading => cell.loading().or_else(|| cell.alone()),
-        Source::OneByOne => cell.alone(),
+        Source::Loading => cell.throughput_pass().or_else(|| cell.latency_pass()),
+        Source::OneByOne => cell.latency_pass(),
     }
 }

@@ -12,16 +12,18 @@ use crate::number::{count, significant};
 use crate::trace::Traces;
 
 /// The fewest input lengths, and the fewest output lengths, of a run with maps.
-const FEWEST: usize = 3;
+const MIN_LENGTHS: usize = 3;
 /// Height of a row, and the maximum height of all rows together, in pixels.
-const ROW: f64 = 44.0;
-const MOST: f64 = 480.0;
+const ROW_HEIGHT: f64 = 44.0;
+const MAX_HEIGHT: f64 = 480.0;
 
 /// A map for each figure of [`mapped`]; empty if the run has too few lengths.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let run = std::slice::from_ref(summary);
     let [inputs, outputs] = [Length::Input, Length::Output].map(|length| length.values(run));
-    let is_map = inputs.len() >= FEWEST && outputs.len() >= FEWEST && !answers::are_in(summary);
+    let is_map = inputs.len() >= MIN_LENGTHS
+        && outputs.len() >= MIN_LENGTHS
+        && !answers::has_answers(summary);
     mapped().filter(|_| is_map).filter_map(|of| map(of, summary, &inputs, &outputs)).collect()
 }
 
@@ -43,7 +45,7 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
         let (x, y) = (place(outputs, cell.output_length), place(inputs, cell.input_length));
         tile((x as f64, y as f64), cell.plan().to_string(), shade(*value, ends), *value)
     });
-    let height = (inputs.len() as f64 * ROW).min(MOST);
+    let height = (inputs.len() as f64 * ROW_HEIGHT).min(MAX_HEIGHT);
     let [x, y] = [(Length::Output, outputs), (Length::Input, inputs)].map(named);
     let id = format!("heat-{}", metric.name);
     let mut chart = Chart::new(id, format!("{}, over both lengths", metric.title), x);
@@ -67,7 +69,8 @@ fn named((length, values): (Length, &[u32])) -> Axis {
     let ticks = values.iter().enumerate();
     let ticks = ticks.map(|(at, value)| Tick { at: at as f64, text: count(u64::from(*value)) });
     let axis = Axis::new(length.title(), "tokens");
-    Axis { ticks: ticks.collect(), ..axis }.reaching(Extent::Fixed(-0.5, values.len() as f64 - 0.5))
+    Axis { ticks: ticks.collect(), ..axis }
+        .with_extent(Extent::Fixed(-0.5, values.len() as f64 - 0.5))
 }
 
 fn tile((x, y): (f64, f64), name: String, shade: f64, value: f64) -> Series {

@@ -31,7 +31,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     }
     let mut series = vec![bars];
     if let Some(values) = pass.latency(latency.metric) {
-        for (look, name, value) in [
+        for (style_index, name, value) in [
             (1, "p50", Some(values.p50)),
             (4, "mean", Some(values.mean)),
             (5, "p99", Some(values.p99)),
@@ -39,7 +39,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
             let Some(value) = value.filter(|value| value.is_finite()) else { continue };
             series.push(Series {
                 name: name.to_owned(),
-                look,
+                style_index,
                 shape: Shape::Marks,
                 x: vec![value],
                 y: vec![0.0],
@@ -77,7 +77,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     }
     notes.push(format!("{}: {}.", tail_heading(metric), tail(latency)));
     let scale = if is_log { Scale::Log } else { Scale::Linear };
-    let x = Axis::new(metric.title, "ms").scaled(scale).reaching(Extent::Values);
+    let x = Axis::new(metric.title, "ms").with_scale(scale).with_extent(Extent::Values);
     let title = format!("{}, distribution", metric.title);
     let mut chart = Chart::new(format!("{id}-{}-chart", metric.name), title, x);
     chart.notes = notes;

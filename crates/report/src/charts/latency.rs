@@ -44,10 +44,10 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
 
 /// The cumulative distribution as a line. If the line contains every value, it is a step line. Otherwise
 /// straight lines join the selected points, because steps would be biased to one side.
-fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
+fn line(name: String, style_index: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
-    let mut series = Series { name, look, shape, ..Series::default() };
+    let mut series = Series { name, style_index, shape, ..Series::default() };
     for point in points {
         series.x.push(point.value);
         series.y.push(point.share * 100.0);
@@ -69,9 +69,9 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
 }
 
 /// The percentiles of the tables, as a series of points on the curve.
-fn marks(name: &str, look: usize, values: &Distribution) -> Series {
+fn marks(name: &str, style_index: usize, values: &Distribution) -> Series {
     let mut series =
-        Series { name: name.to_owned(), look, shape: Shape::Dots, ..Series::default() };
+        Series { name: name.to_owned(), style_index, shape: Shape::Dots, ..Series::default() };
     for statistic in MARKED {
         let value = statistic.of(values).filter(|value| value.is_finite());
         if let (Some(value), Some(share)) = (value, statistic.share()) {
@@ -84,7 +84,7 @@ fn marks(name: &str, look: usize, values: &Distribution) -> Series {
 }
 
 fn shares(series: Vec<Series>, height: f64) -> Panel {
-    let y = Axis::new("Share of values at or below", "%").reaching(Extent::Fixed(0.0, 100.0));
+    let y = Axis::new("Share of values at or below", "%").with_extent(Extent::Fixed(0.0, 100.0));
     Panel::new(y, height, series)
 }
 
@@ -99,7 +99,7 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis
     }
     let is_log = low > 0.0 && high / low > 20.0;
     let scale = if is_log { Scale::Log } else { Scale::Linear };
-    Axis::new(title, "ms").scaled(scale).reaching(Extent::Values)
+    Axis::new(title, "ms").with_scale(scale).with_extent(Extent::Values)
 }
 
 /// The 5th percentile of a distribution. If that is zero, the smallest value above zero: gaps between
@@ -169,10 +169,10 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     let choices: Vec<&(String, &Latency, &PassSummary)> =
         chosen.iter().copied().chain(others).map(|at| &all[at]).collect();
     let mut series = Vec::new();
-    for (look, (place, latency, pass)) in choices.iter().enumerate() {
-        let hidden = look >= chosen.len();
-        let marks = pass.latency(metric).map(|values| marks(place, look, values));
-        let both = [line(place.clone(), look, latency, OF_SEVERAL)].into_iter().chain(marks);
+    for (style_index, (place, latency, pass)) in choices.iter().enumerate() {
+        let hidden = style_index >= chosen.len();
+        let marks = pass.latency(metric).map(|values| marks(place, style_index, values));
+        let both = [line(place.clone(), style_index, latency, OF_SEVERAL)].into_iter().chain(marks);
         series.extend(both.map(|series| Series { hidden, ..series }));
     }
     let mut notes = vec![
@@ -257,12 +257,12 @@ pub(super) fn cumulative(
         return None;
     }
     let mut series = Vec::new();
-    for (look, latency) in trace.latencies.iter().enumerate() {
+    for (style_index, latency) in trace.latencies.iter().enumerate() {
         let name = latency.metric.title;
         let n = count(latency.curve.n);
-        series.push(line(format!("{name} (n = {n})"), look, latency, points));
+        series.push(line(format!("{name} (n = {n})"), style_index, latency, points));
         if let Some(values) = pass.latency(latency.metric) {
-            series.push(marks(&format!("{name} (n = {n})"), look, values));
+            series.push(marks(&format!("{name} (n = {n})"), style_index, values));
         }
     }
     let mut notes = vec![

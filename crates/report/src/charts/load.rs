@@ -64,9 +64,9 @@ fn over_load(
     summary: &Summary,
 ) -> Chart {
     let of = |value: &dyn Fn(&PassSummary) -> Figure| {
-        let series = cells.iter().enumerate().map(|(look, (name, passes))| {
+        let series = cells.iter().enumerate().map(|(style_index, (name, passes))| {
             let points = passes.iter().map(|(load, pass)| (*load, value(pass)));
-            marked(name.clone(), look, points)
+            marked(name.clone(), style_index, points)
         });
         series.collect::<Vec<Series>>()
     };
@@ -88,7 +88,7 @@ fn over_load(
     }
     let loads: BTreeSet<u64> =
         cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
-    let x = axis.scaled(Scale::Log).naming(loads.into_iter().map(f64::from_bits));
+    let x = axis.with_scale(Scale::Log).with_ticks(loads.into_iter().map(f64::from_bits));
     let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency against load", x);
     let note = "One line for each pair of lengths. Whiskers: 95 % intervals of the quantile. With \
         repeats, the first one is drawn.";
@@ -107,7 +107,7 @@ fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
 
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
     let panels = latencies().map(|metric| {
-        let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
+        let series = cells.iter().enumerate().map(|(style_index, (cell, passes))| {
             // The points stay in the order of their loads: above saturation, throughput decreases, and
             // the line turns back.
             let points: Vec<(f64, (f64, &PassSummary))> = passes
@@ -116,7 +116,7 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
                 .collect();
             let mut series = marked(
                 cell.clone(),
-                look,
+                style_index,
                 points.iter().map(|(x, (_, pass))| {
                     let values = pass.latency(metric);
                     (*x, (values.map(|v| v.p50), values.and_then(|v| v.p50_ci)))
@@ -136,8 +136,8 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
     chart
 }
 
-fn marked(name: String, look: usize, points: impl Iterator<Item = (f64, Figure)>) -> Series {
-    let mut series = Series { name, look, shape: Shape::Marked, ..Series::default() };
+fn marked(name: String, style_index: usize, points: impl Iterator<Item = (f64, Figure)>) -> Series {
+    let mut series = Series { name, style_index, shape: Shape::Marked, ..Series::default() };
     for (x, (y, interval)) in points {
         series.push(x, y, interval);
     }

@@ -129,7 +129,7 @@ pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
 
 /// A time axis in seconds, from the smallest to the largest value.
 fn seconds(title: &str) -> Axis {
-    Axis::new(title, "s").reaching(Extent::Values)
+    Axis::new(title, "s").with_extent(Extent::Values)
 }
 
 /// A panel whose vertical axis begins at zero.

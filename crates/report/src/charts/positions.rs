@@ -73,7 +73,7 @@ impl OverPositions {
         });
         let y = match are_columns {
             true => y,
-            false => y.scaled(Scale::for_values(values.flatten())).reaching(Extent::Close),
+            false => y.with_scale(Scale::for_values(values.flatten())).with_extent(Extent::Close),
         };
         let single = panels.len() == 1;
         let height = if single { HEIGHTS.0 } else { HEIGHTS.1 };
@@ -83,21 +83,21 @@ impl OverPositions {
                 let tick = Tick { at: 0.0, text: significant(*only) };
                 let least = if single { COLUMNS.0 } else { COLUMNS.1 };
                 let half = least.max(most as f64 + 0.4) / 2.0;
-                Axis { ticks: vec![tick], ..chart.x }.reaching(Extent::Fixed(-half, half))
+                Axis { ticks: vec![tick], ..chart.x }.with_extent(Extent::Fixed(-half, half))
             }
-            _ => chart.x.scaled(Scale::Log).naming(positions),
+            _ => chart.x.with_scale(Scale::Log).with_ticks(positions),
         };
         chart.arrangement = if single { Arrangement::Stacked } else { Arrangement::Grid };
         let panels = panels.into_iter().map(|(title, lines)| {
             let count = lines.len();
-            let series = lines.into_iter().enumerate().map(|(look, line)| {
-                let shade = look as f64 / (count.max(2) - 1) as f64;
+            let series = lines.into_iter().enumerate().map(|(style_index, line)| {
+                let shade = style_index as f64 / (count.max(2) - 1) as f64;
                 let tint = if is_ordered { Tint::Ramp(shade) } else { Tint::Named };
                 let labelled =
                     are_columns || (count == 1 && line.points.len() <= MOST_VALUE_LABELS);
-                let mut series = series(line, look, tint, labelled);
+                let mut series = series(line, style_index, tint, labelled);
                 if are_columns {
-                    as_column(&mut series, look as f64 - (count as f64 - 1.0) / 2.0);
+                    as_column(&mut series, style_index as f64 - (count as f64 - 1.0) / 2.0);
                 }
                 series
             });
@@ -118,9 +118,15 @@ pub(super) fn name_columns(chart: &mut Chart) {
     chart.legend = Legend::Above;
 }
 
-fn series(line: FigureLine, look: usize, tint: Tint, labelled: bool) -> Series {
-    let mut series =
-        Series { name: line.name, look, tint, shape: Shape::Marked, labelled, ..Series::default() };
+fn series(line: FigureLine, style_index: usize, tint: Tint, labelled: bool) -> Series {
+    let mut series = Series {
+        name: line.name,
+        style_index,
+        tint,
+        shape: Shape::Marked,
+        labelled,
+        ..Series::default()
+    };
     for point in line.points {
         series.push(point.x, point.y.filter(|y| y.is_finite()), point.interval);
         series.failed.push(point.is_partial);

@@ -31,7 +31,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
         Over::Concurrency => ("Load", "requests in flight"),
     };
     let loads = shown.iter().flat_map(|answer| &answer.loads).map(|load| load.load);
-    let x = Axis::new(title, unit).scaled(Scale::for_values(loads)).reaching(Extent::Close);
+    let x = Axis::new(title, unit).with_scale(Scale::for_values(loads)).with_extent(Extent::Close);
     let mut chart = Chart::new(SEARCH, "Search: objectives against load", x);
     for answer in shown {
         let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
@@ -56,7 +56,7 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
         let y = Axis::new(&format!("{name}{of_whole}"), "ms");
         let series = latencies(answer, cell, of);
         let values = series.iter().flat_map(|series| &series.y).copied();
-        let y = y.scaled(Scale::for_values(values)).reaching(Extent::Close);
+        let y = y.with_scale(Scale::for_values(values)).with_extent(Extent::Close);
         panel(answer, y, series)
     };
     let share = Axis::new(
@@ -64,7 +64,7 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
         it",
         "%",
     )
-    .reaching(Extent::Fixed(0.0, 100.0));
+    .with_extent(Extent::Fixed(0.0, 100.0));
     [
         panel(answer, share, attainment(answer)),
         latency("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT).copied()),
@@ -78,7 +78,7 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     if !ends.is_empty() {
         series.push(Series {
             name: "interval of the answer".to_owned(),
-            look: 6,
+            style_index: 6,
             shape: Shape::Marks,
             y: vec![0.0; ends.len()],
             texts: ends.iter().map(|end| significant(*end)).collect(),
@@ -115,7 +115,7 @@ fn attainment(answer: &SearchAnswer) -> Vec<Series> {
         all.push(line);
         all.push(Series {
             name: format!("needed: {} %", significant(needed * 100.0)),
-            look: index,
+            style_index: index,
             tint: Tint::Alert,
             x: vec![first, last],
             y: vec![needed * 100.0; 2],
@@ -141,8 +141,8 @@ fn latencies(
     vec![p50, p99]
 }
 
-fn marked(name: &str, look: usize) -> Series {
-    Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
+fn marked(name: &str, style_index: usize) -> Series {
+    Series { name: name.to_owned(), style_index, shape: Shape::Marked, ..Series::default() }
 }
 
 /// The trial with the most requests among the trials at a load. Trials that were cut off are ignored:

@@ -2,7 +2,7 @@
 //! per card over output tokens/s per user. Each server has its own line.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
+use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
 use inferometer_plan::search::Over;
 
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
@@ -69,7 +69,7 @@ type Cells<'a> = [(String, Vec<Curve<'a>>)];
 
 /// Latency over throughput: one point for each load, labelled with the load.
 fn latency(cells: &Cells<'_>) -> Chart {
-    let x = Axis::new("Throughput", "requests/s").reaching(Extent::Close);
+    let x = Axis::new("Throughput", "requests/s").with_extent(Extent::Close);
     let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
     chart.notes.push(
         "Each point is a load, with its label where there is space (requests in flight, or \
@@ -89,7 +89,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     let loads = cells.iter().flat_map(|(_, curves)| curves).flat_map(|curve| &curve.answer.levels);
     let loads = loads.filter(|level| level.by == by).map(|level| level.load);
     let title = if by == Over::Rate { "Arrival rate" } else { "Load" };
-    let x = Axis::new(title, by.unit()).scaled(Scale::for_values(loads)).reaching(Extent::Close);
+    let x =
+        Axis::new(title, by.unit()).with_scale(Scale::for_values(loads)).with_extent(Extent::Close);
     let mut chart = Chart::new("sweep-throughput", "Sweep: throughput against load", x);
     chart.notes.push(
         "Completed requests per second at each load, with confidence intervals. The vertical line \
@@ -100,8 +101,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     for (cell, curves) in cells {
         let mut panel = Panel::new(Axis::new("Throughput", "requests/s"), HEIGHT, Vec::new());
         panel.title.clone_from(cell);
-        for (look, Curve { name, answer }) in curves.iter().enumerate() {
-            let mut line = line(name, look);
+        for (style_index, Curve { name, answer }) in curves.iter().enumerate() {
+            let mut line = line(name, style_index);
             for level in answer.levels.iter().filter(|level| level.by == by) {
                 let ends = level.requests_per_s.map(|ends| [ends.low, ends.high]);
                 line.push(level.load, level.requests_per_s.map(|ends| ends.value), ends);
@@ -110,7 +111,7 @@ fn throughput(cells: &Cells<'_>) -> Chart {
             let Some(knee) = &answer.knee else { continue };
             panel.series.push(Series {
                 name: format!("knee of {name}"),
-                look,
+                style_index,
                 shape: Shape::Marks,
                 x: vec![knee.load],
                 y: vec![0.0],
@@ -134,7 +135,7 @@ fn throughput(cells: &Cells<'_>) -> Chart {
 fn front(cells: &Cells<'_>) -> Chart {
     let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
     let per_gpu = answers().all(|answer| answer.gpus.is_some());
-    let x = Axis::new("Output tokens/s per user", "tokens/s").reaching(Extent::Close);
+    let x = Axis::new("Output tokens/s per user", "tokens/s").with_extent(Extent::Close);
     let what = if per_gpu { "per GPU" } else { "of the server" };
     let title = format!("Sweep: output tokens/s {what} against output tokens/s per user");
     let mut chart = Chart::new("sweep-front", title, x);
@@ -160,7 +161,7 @@ fn front(cells: &Cells<'_>) -> Chart {
         let (x, y) = front.into_iter().unzip();
         panel.series.insert(
             0,
-            Series { name: "Pareto front".to_owned(), look: 6, x, y, ..Series::default() },
+            Series { name: "Pareto front".to_owned(), style_index: 6, x, y, ..Series::default() },
         );
     }
     chart
@@ -186,11 +187,11 @@ fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 fn panels(
     cells: &Cells<'_>,
     y: impl Fn(&[Series]) -> Axis,
-    of: impl Fn(&LevelAnswer) -> Option<(Ends, Ends)>,
+    of: impl Fn(&LevelAnswer) -> Option<(FigureInterval, FigureInterval)>,
 ) -> Vec<Panel> {
     let panel = |(cell, curves): &(String, Vec<Curve<'_>>)| {
-        let lines = curves.iter().enumerate().map(|(look, Curve { name, answer })| {
-            let mut line = Series { labelled: true, ..line(name, look) };
+        let lines = curves.iter().enumerate().map(|(style_index, Curve { name, answer })| {
+            let mut line = Series { labelled: true, ..line(name, style_index) };
             for level in &answer.levels {
                 let Some((across, up)) = of(level) else { continue };
                 line.push(across.value, Some(up.value), Some([up.low, up.high]));
@@ -209,11 +210,11 @@ fn panels(
 
 fn log_axis(name: &str, unit: &str, lines: &[Series]) -> Axis {
     let values = lines.iter().flat_map(|line| &line.y).copied();
-    Axis::new(name, unit).scaled(Scale::for_values(values)).reaching(Extent::Close)
+    Axis::new(name, unit).with_scale(Scale::for_values(values)).with_extent(Extent::Close)
 }
 
-fn line(name: &str, look: usize) -> Series {
-    Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
+fn line(name: &str, style_index: usize) -> Series {
+    Series { name: name.to_owned(), style_index, shape: Shape::Marked, ..Series::default() }
 }
 
 #[cfg(test)]

@@ -80,11 +80,11 @@ fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, boo
 
 /// All panels except the panel of single requests.
 fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
-    let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
-        joined(all, most, of).map(|line| series(name, look, shape, &line))
+    let whole = |name: &str, style_index, shape, of: &dyn Fn(&PassTrace) -> Line| {
+        joined(all, most, of).map(|line| series(name, style_index, shape, &line))
     };
-    let of_server = |name: &str, look, of: fn(&ServerCourse) -> &Line| {
-        whole(name, look, Shape::Line, &|trace| of(&trace.course.server).clone())
+    let of_server = |name: &str, style_index, of: fn(&ServerCourse) -> &Line| {
+        whole(name, style_index, Shape::Line, &|trace| of(&trace.course.server).clone())
     };
     let mut requests = in_flight(all, most);
     requests.extend(of_server("running (server)", 1, |server| &server.running));

@@ -27,7 +27,8 @@ impl PageLinks<'_> {
                 Some(format!("#{}", charts::pass_id(row, pass)))
             };
             // Columns 2 and 3 (from 0) are throughputs; columns 4 and 5 are latencies.
-            let (throughput, latency) = (link_to(cell.loading()), link_to(cell.alone()));
+            let (throughput, latency) =
+                (link_to(cell.throughput_pass()), link_to(cell.latency_pass()));
             let columns = [(2, &throughput), (3, &throughput), (4, &latency), (5, &latency)];
             for (column, link) in columns {
                 if let Some(link) = link {

@@ -85,7 +85,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ),
     };
     out.push(Block::Callout(tone, title.to_owned(), lines));
-    if let Some(word) = label::unreal(summary) {
+    if let Some(word) = label::origin_word(summary) {
         let of_source = "Figures are those of the source, as it states them; Inferometer has no \
             request records for them.";
         let of_model = if summary.predicted {
@@ -173,7 +173,7 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
 fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
-    if answers::are_in(summary) {
+    if answers::has_answers(summary) {
         // The report shows the answer above. A single trial is not a result.
         return trials(out, summary, &links);
     }

@@ -158,7 +158,7 @@ fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: 
         for (name, value) in &stated.numbers {
             table.push(vec![name.clone(), format!("{value}")]);
         }
-        for (name, words) in &stated.words {
+        for (name, words) in &stated.texts {
             table.push(vec![name.clone(), words.clone()]);
         }
         let heading = format!("Statements of the source: {place}");

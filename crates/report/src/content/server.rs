@@ -1,7 +1,7 @@
 //! The parts of a report on the metrics of the server and of its cards in each pass. If they contradict
 //! the client's figures, that is a finding, which is not computed here.
 
-use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
+use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerMetrics};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{itl, ttft};
@@ -17,7 +17,7 @@ fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
 
 /// Adds the section on the metrics of the server in each pass. Adds nothing if the metrics were not read.
 pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
-    let passes: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
+    let passes: Vec<(String, &PassSummary, &ServerMetrics)> = passes(summary)
         .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
         .collect();
     if passes.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
             samples within the pass. Counters and latencies: the increase from before the first \
             request to after the last. Values in parentheses are the client's.",
     )));
-    let has_queue = passes.iter().any(|(_, _, says)| says.queue_ms.is_some());
+    let has_queue = passes.iter().any(|(_, _, metrics)| metrics.queue_ms.is_some());
     let queue_column = has_queue.then_some(("Queue mean (ms)", Align::Right));
     let mut gauges = Table::new(
         [
@@ -54,27 +54,30 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("Response time (ms)", Align::Right),
         ("Client's processor time (ms)", Align::Right),
     ]);
-    for (place, pass, says) in passes {
+    for (place, pass, metrics) in passes {
         let mut row = vec![
             place.clone(),
-            level(says.running, 1.0),
-            level(says.waiting, 1.0),
-            level(says.kv_use, 100.0),
-            number(says.preemptions),
-            share(says.prefix_hits, says.prefix_queries),
-            share(says.accepted, says.drafted),
-            beside(says.generation_tokens, Some(pass.output_tokens as f64)),
-            latency(says.ttft_ms, pass.latencies.get(&ttft::FROM_SENT).map(|client| client.mean)),
-            latency(says.itl_ms, pass.latencies.get(&itl::DEFINITION).map(|client| client.mean)),
+            level(metrics.running, 1.0),
+            level(metrics.waiting, 1.0),
+            level(metrics.kv_use, 100.0),
+            number(metrics.preemptions),
+            share(metrics.prefix_hits, metrics.prefix_queries),
+            share(metrics.accepted, metrics.drafted),
+            beside(metrics.generation_tokens, Some(pass.output_tokens as f64)),
+            latency(
+                metrics.ttft_ms,
+                pass.latencies.get(&ttft::FROM_SENT).map(|client| client.mean),
+            ),
+            latency(metrics.itl_ms, pass.latencies.get(&itl::DEFINITION).map(|client| client.mean)),
         ];
-        row.extend(has_queue.then(|| number(says.queue_ms.map(|queue| queue.mean))));
+        row.extend(has_queue.then(|| number(metrics.queue_ms.map(|queue| queue.mean))));
         gauges.push(row);
         cost.push(vec![
             place,
-            count(says.scrapes),
-            count(says.failed),
-            format!("{} / {}", significant(says.took_ms_mean), significant(says.took_ms_max)),
-            significant(says.client_cpu_ms),
+            count(metrics.scrapes),
+            count(metrics.failed),
+            format!("{} / {}", significant(metrics.took_ms_mean), significant(metrics.took_ms_max)),
+            significant(metrics.client_cpu_ms),
         ]);
     }
     out.push(Block::Table(gauges));

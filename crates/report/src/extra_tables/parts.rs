@@ -1,7 +1,7 @@
 //! Tables of parts of a pass: one part per class of requests, per server, or per rank. No figure is
 //! computed here.
 
-use inferometer_analysis::observed::{Level, SourceSays};
+use inferometer_analysis::observed::{Level, SourceMetrics};
 use inferometer_analysis::part::PartFigures;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
@@ -97,31 +97,31 @@ pub(super) fn metrics(summary: &Summary) -> Table {
     for cell in &summary.cells {
         for pass in &cell.passes {
             for source in &pass.sources {
-                table.push(said(cell.place(pass), source));
+                table.push(source_row(cell.place(pass), source));
             }
         }
     }
     table
 }
 
-fn said(place: String, SourceSays { name, says }: &SourceSays) -> Vec<String> {
+fn source_row(place: String, SourceMetrics { name, metrics }: &SourceMetrics) -> Vec<String> {
     let of = |value: Option<f64>| value.map_or(MISSING.to_owned(), significant);
     let mean = |level: &Option<Level>| of(level.as_ref().map(|level| level.mean));
     let max = |level: &Option<Level>| level.as_ref().map(|level| level.max);
-    let hits = says.prefix_hits.zip(says.prefix_queries).filter(|(_, asked)| *asked > 0.0);
+    let hits = metrics.prefix_hits.zip(metrics.prefix_queries).filter(|(_, asked)| *asked > 0.0);
     vec![
         place,
         name.clone(),
-        format!("{} / {}", count(says.scrapes - says.failed), count(says.scrapes)),
-        mean(&says.running),
-        of(max(&says.running)),
-        mean(&says.waiting),
-        of(max(&says.kv_use).map(|share| share * 100.0)),
-        of(says.preemptions),
+        format!("{} / {}", count(metrics.scrapes - metrics.failed), count(metrics.scrapes)),
+        mean(&metrics.running),
+        of(max(&metrics.running)),
+        mean(&metrics.waiting),
+        of(max(&metrics.kv_use).map(|share| share * 100.0)),
+        of(metrics.preemptions),
         of(hits.map(|(hits, asked)| 100.0 * hits / asked)),
-        of(says.generation_tokens),
-        of(says.ttft_ms.map(|it| it.mean)),
-        of(says.itl_ms.map(|it| it.mean)),
-        of(says.queue_ms.map(|it| it.mean)),
+        of(metrics.generation_tokens),
+        of(metrics.ttft_ms.map(|it| it.mean)),
+        of(metrics.itl_ms.map(|it| it.mean)),
+        of(metrics.queue_ms.map(|it| it.mean)),
     ]
 }

@@ -143,7 +143,7 @@ fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skip
         ("ttft_p99", 0.1, RowVerdict::NoDifference, "passed"),
         ("ttft_p99", 20.0, RowVerdict::Differs, "skipped"),
         ("ttft_p99", 20.0, RowVerdict::NotEnoughData { needed: 9 }, "skipped"),
-        ("ttft_p99", 1.0, RowVerdict::WithoutError, "skipped"),
+        ("ttft_p99", 1.0, RowVerdict::NoInterval, "skipped"),
     ];
     let made = rows.iter().map(|(figure, pct, verdict, _)| row(figure, *pct, *verdict)).collect();
     let suite = of_comparison(&comparison(made), &[], &[Some("a b".to_owned()), None], false);

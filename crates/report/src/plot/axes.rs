@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::font::{AXIS_TITLE, Font, PANEL_TITLE, SUBJECT, TICK};
-use super::layout::{Layout, Placed};
+use super::layout::{Layout, PanelLayout};
 use super::svg::{Anchor, Svg, coordinate};
 use super::theme::Paint;
 use crate::chart::{Arrangement, Axis, Chart, Range, Tick};
@@ -21,7 +21,7 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
             let y = placed.at_y(tick.at);
             let (from, at) = (coordinate(placed.left), coordinate(y));
             let _ = write!(grid, "M{from},{at}h{}", coordinate(placed.width));
-            if placed.names_y {
+            if placed.labels_y {
                 svg.text((placed.left - 8.0, y + 4.0), Anchor::End, TICK, &tick.text);
             }
         }
@@ -30,7 +30,7 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
             let _ = write!(grid, "M{x},{top}v{}", coordinate(placed.height));
         }
         svg.path(&grid, &format!(r#" stroke="{}""#, svg.css(Paint::Grid)));
-        if placed.names_x {
+        if placed.labels_x {
             draw_x_ticks(svg, layout, placed);
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
 
 /// Draws the labels of the horizontal ticks. The ends matter most, so they are labelled first. A tick
 /// whose label would touch another label gets none.
-fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
+fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &PanelLayout) {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let last = layout.ticks.len().saturating_sub(1);
     let order = [0, last].into_iter().chain(1..last).take(layout.ticks.len());

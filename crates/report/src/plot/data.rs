@@ -18,7 +18,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
             "t": number(placed.top),
             "w": number(placed.width),
             "h": number(placed.height),
-            "n": [u8::from(placed.names_x), u8::from(placed.names_y)],
+            "n": [u8::from(placed.labels_x), u8::from(placed.labels_y)],
             "y": axis(placed.y),
             "u": panel.y.unit,
             "s": panel.series.iter().map(series).collect::<Vec<_>>(),

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::font::VALUE;
-use super::layout::{Layout, Placed};
+use super::layout::{Layout, PanelLayout};
 use super::look::Look;
 use super::svg::{Anchor, Svg, coordinate};
 use super::theme::Paint;
@@ -14,7 +14,7 @@ use crate::chart::{Panel, Series, Shape};
 use crate::number::significant;
 
 /// Draws the bands of a panel, then its series.
-pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel) {
+pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, panel: &Panel) {
     for band in &panel.bands {
         let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
         let (paint, more) = match band.is_result {
@@ -26,9 +26,10 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel:
     let marked = panel.series.iter().filter(|series| series.shape == Shape::Marked);
     let count = marked.count() as f64;
     for (index, series) in panel.series.iter().enumerate() {
-        let aside = layout.dodge * (index as f64 - (count - 1.0) / 2.0);
-        let aside = if series.shape == Shape::Marked { aside.clamp(-22.0, 22.0) } else { 0.0 };
-        let pen = Pen { layout, placed, series, look: Look::of(series), aside };
+        let offset_x = layout.dodge * (index as f64 - (count - 1.0) / 2.0);
+        let offset_x =
+            if series.shape == Shape::Marked { offset_x.clamp(-22.0, 22.0) } else { 0.0 };
+        let pen = Pen { layout, placed, series, look: Look::of(series), offset_x };
         let attributes = if series.hidden { r#"class="s" display="none""# } else { r#"class="s""# };
         svg.group(attributes, |svg| pen.draw(svg));
     }
@@ -37,16 +38,16 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel:
 /// Draws one series in its panel.
 pub(super) struct Pen<'a> {
     pub layout: &'a Layout,
-    pub placed: &'a Placed,
+    pub placed: &'a PanelLayout,
     pub series: &'a Series,
     pub look: Look,
     /// The horizontal distance, in pixels, by which the series is moved from its positions.
-    pub aside: f64,
+    pub offset_x: f64,
 }
 
 impl Pen<'_> {
     fn at_x(&self, value: f64) -> f64 {
-        self.layout.at_x(self.placed, value) + self.aside
+        self.layout.at_x(self.placed, value) + self.offset_x
     }
 
     fn at_y(&self, value: f64) -> f64 {
@@ -283,13 +284,13 @@ impl Pen<'_> {
         for (mark, x) in xs.filter(|_| of.labelled) {
             let Some(text) = of.texts.get(mark) else { continue };
             let is_beyond = x + 4.0 + VALUE.width(text) > self.placed.right();
-            let (aside, anchor) = if (mark == 0 && of.x.len() > 1) || is_beyond {
+            let (text_x, anchor) = if (mark == 0 && of.x.len() > 1) || is_beyond {
                 (-4.0, Anchor::End)
             } else {
                 (4.0, Anchor::Start)
             };
             svg.anchored((x, bottom), |svg| {
-                svg.text_on_lines((aside, -6.0), anchor, VALUE, text);
+                svg.text_on_lines((text_x, -6.0), anchor, VALUE, text);
             });
         }
     }

@@ -42,13 +42,13 @@ pub(super) struct Layout {
     pub ticks: Vec<Tick>,
     /// Whether the ticks of the horizontal axis have grid lines. They have none in charts with columns.
     pub has_x_grid: bool,
-    pub panels: Vec<Placed>,
+    pub panels: Vec<PanelLayout>,
     /// The distance by which series at the same position are moved apart; 0 in pages.
     pub dodge: f64,
 }
 
 /// The position of a panel.
-pub(super) struct Placed {
+pub(super) struct PanelLayout {
     pub left: f64,
     pub top: f64,
     pub width: f64,
@@ -58,9 +58,9 @@ pub(super) struct Placed {
     pub y_ticks: Vec<Tick>,
     /// Whether the panel has the labels of its vertical ticks; otherwise the leftmost panel of its row
     /// has them.
-    pub names_y: bool,
+    pub labels_y: bool,
     /// Whether the panel has the labels of its horizontal ticks; otherwise the lowest panel has them.
-    pub names_x: bool,
+    pub labels_x: bool,
 }
 
 impl Layout {
@@ -77,7 +77,7 @@ impl Layout {
             Arrangement::Grid => grid(chart, &ys, left, WIDTH - left - right),
         };
         panels.iter_mut().for_each(|panel| panel.top += from);
-        let end = |panel: &Placed| (panel.left + panel.width, panel.top + panel.height);
+        let end = |panel: &PanelLayout| (panel.left + panel.width, panel.top + panel.height);
         let ends = panels.iter().map(end);
         let (width, height) = ends.fold((0.0_f64, from), |(w, h), (x, y)| (w.max(x), h.max(y)));
         let wanted = panels.first().map_or(1.0, |panel| wanted_x(panel.width));
@@ -108,12 +108,12 @@ impl Layout {
     }
 
     /// The horizontal position of a value in a panel.
-    pub fn at_x(&self, placed: &Placed, value: f64) -> f64 {
+    pub fn at_x(&self, placed: &PanelLayout, value: f64) -> f64 {
         placed.left + self.x.share(value) * placed.width
     }
 }
 
-impl Placed {
+impl PanelLayout {
     /// The vertical position of a value.
     pub fn at_y(&self, value: f64) -> f64 {
         self.top + (1.0 - self.y.share(value)) * self.height
@@ -184,21 +184,21 @@ fn names_room(chart: &Chart) -> f64 {
     names.fold(NOTE.width(heading), f64::max).min(MOST_FOR_NAMES) + BESIDE_NAMES
 }
 
-fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
+fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<PanelLayout> {
     let is_named = chart.panels.iter().flat_map(|panel| &panel.bands).any(|b| !b.name.is_empty());
     let mut top = TITLE + if is_named { NAMES } else { 0.0 };
     let last = chart.panels.len().saturating_sub(1);
     let panels = chart.panels.iter().zip(ys).enumerate().map(|(index, (panel, y))| {
         let height = panel.height;
-        let placed = Placed {
+        let placed = PanelLayout {
             left,
             top,
             width,
             height,
             y: *y,
             y_ticks: y_ticks(panel, *y),
-            names_y: true,
-            names_x: index == last,
+            labels_y: true,
+            labels_x: index == last,
         };
         top += height + GAP;
         placed
@@ -208,7 +208,7 @@ fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
 
 /// Arranges the panels in as few rows as possible, with as few columns as possible for this number of
 /// rows.
-fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
+fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<PanelLayout> {
     let count = chart.panels.len();
     let rows = count.div_ceil(MOST_COLUMNS).max(1);
     let columns = count.div_ceil(rows).max(1);
@@ -216,15 +216,15 @@ fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
     let width = width.max(LEAST_WIDTH);
     let place = |(index, (panel, y)): (usize, (&Panel, &Range))| {
         let (column, row) = ((index % columns) as f64, (index / columns) as f64);
-        Placed {
+        PanelLayout {
             left: left + column * (width + COLUMN_GAP),
             top: 2.0 * TITLE + row * (panel.height + ROW_GAP),
             width,
             height: panel.height,
             y: *y,
             y_ticks: y_ticks(panel, *y),
-            names_y: index % columns == 0,
-            names_x: true,
+            labels_y: index % columns == 0,
+            labels_x: true,
         }
     };
     chart.panels.iter().zip(ys).enumerate().map(place).collect()

@@ -3,7 +3,7 @@
 
 use super::font::{LEGEND, NOTE};
 use super::ink::Pen;
-use super::layout::{Layout, Placed};
+use super::layout::{Layout, PanelLayout};
 use super::look::Look;
 use super::svg::{Anchor, Svg};
 use super::theme::Paint;
@@ -15,11 +15,17 @@ const GAP: f64 = 18.0;
 const ROOM: f64 = 300.0;
 
 /// Draws the name of each line to the right of its last point, and a heading above the names.
-pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel, heading: &str) {
+pub(super) fn draw(
+    svg: &mut Svg,
+    layout: &Layout,
+    placed: &PanelLayout,
+    panel: &Panel,
+    heading: &str,
+) {
     let mut names: Vec<(Look, (f64, f64), String)> = Vec::new();
     for series in &panel.series {
         let look = Look::of(series);
-        let pen = Pen { layout, placed, series, look, aside: 0.0 };
+        let pen = Pen { layout, placed, series, look, offset_x: 0.0 };
         names.push(match pen.places().into_iter().rev().flatten().next() {
             Some(end) => (look, end, series.name.clone()),
             None => {

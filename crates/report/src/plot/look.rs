@@ -35,13 +35,16 @@ impl Look {
     pub fn of(series: &Series) -> Self {
         let (paint, dash) = match (series.tint, series.shape) {
             (Tint::Alert, _) => (Paint::Alert, DASHES[2]),
-            (Tint::Named, Shape::Marked) => {
-                (Paint::Named(series.look), ROUNDS[(series.look / NAMED).min(ROUNDS.len() - 1)])
+            (Tint::Named, Shape::Marked) => (
+                Paint::Named(series.style_index),
+                ROUNDS[(series.style_index / NAMED).min(ROUNDS.len() - 1)],
+            ),
+            (Tint::Named, _) => {
+                (Paint::Named(series.style_index), DASHES[series.style_index % DASHES.len()])
             }
-            (Tint::Named, _) => (Paint::Named(series.look), DASHES[series.look % DASHES.len()]),
             (Tint::Ramp(share), _) => (Paint::Ramp(share), None),
         };
-        Self { paint, marker: series.look % MARKERS, dash }
+        Self { paint, marker: series.style_index % MARKERS, dash }
     }
 
     /// The SVG attributes of the line.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::summary::Summary;
 use inferometer_report::charts;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
@@ -23,9 +23,9 @@ fn compared() -> Comparison {
         run.cells = vec![cell(128, 32, [Some(rate), Some(32.0 * rate), Some(0.5), Some(2.5)])];
         runs.push((BTreeMap::from([("max-num-seqs".to_owned(), value.to_owned())]), round, run));
     }
-    let tried: Vec<Tried<'_>> = runs
+    let tried: Vec<SweptRun<'_>> = runs
         .iter()
-        .map(|(settings, round, run)| Tried { settings, round: *round, cells: &run.cells })
+        .map(|(settings, round, run)| SweptRun { settings, round: *round, cells: &run.cells })
         .collect();
     Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),

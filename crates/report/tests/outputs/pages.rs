@@ -8,6 +8,8 @@ use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, html, markdown, table};
 
+use crate::charts::page;
+use crate::support::records::traces;
 use crate::support::{CHATGLM3, full, published};
 
 static NO_TRACES: LazyLock<Traces> = LazyLock::new(Traces::default);
@@ -113,4 +115,23 @@ fn only_what_this_program_measured_is_said_to_be_measured_with_it() {
         summary.predicted = predicted;
         assert_eq!(said(&summary), [false, false, false, true, true]);
     }
+}
+
+#[test]
+fn a_latency_in_the_table_of_passes_links_to_the_chart_of_its_own_metric() {
+    let summary = full();
+    let page = page(&summary, &traces(&summary, 30, 4));
+    let is_of_passes = |table: &&str| table.contains("Peak in flight");
+    let table = page.split("<table").find(is_of_passes).expect("a table of passes");
+    let names: Vec<&str> = table.split("<th ").skip(1).collect();
+    let row = table.split("<tr").nth(2).expect("a row");
+    let mut linked = 0;
+    for (name, cell) in names.iter().zip(row.split("<td").skip(1)) {
+        for metric in ["ttft", "tpot", "itl", "e2e"] {
+            let is_linked = cell.contains(&format!("-{metric}\""));
+            assert_eq!(is_linked, name.contains(&metric.to_uppercase()), "{name}: {cell}");
+            linked += u32::from(is_linked);
+        }
+    }
+    assert_eq!(linked, 8);
 }

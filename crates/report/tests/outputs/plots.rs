@@ -254,7 +254,7 @@ fn a_band_has_its_whole_name_or_that_of_its_cell_or_none() {
     let line = Series { x: vec![0.0, 100.0], y: vec![1.0, 2.0], ..Series::default() };
     let mut panel = Panel::new(Axis::new("Requests", "count"), 100.0, vec![line]);
     panel.bands = vec![band(0.0, 60.0), band(60.0, 72.0), band(72.0, 75.0), band(75.0, 75.1)];
-    let mut chart = Chart::new("c", "Title", Axis::new("Time", "s").reaching(Extent::Values));
+    let mut chart = Chart::new("c", "Title", Axis::new("Time", "s").with_extent(Extent::Values));
     chart.panels = vec![panel];
     let svg = plot::file(&chart, Theme::Light);
     let named: Vec<String> =

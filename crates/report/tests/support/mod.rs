@@ -11,7 +11,7 @@ use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::distributions::Distributions;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::observed::{
-    CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerSays,
+    CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerMetrics,
 };
 use inferometer_analysis::pass::{Goodput, PassSummary};
 use inferometer_analysis::prediction::CellPrediction;
@@ -187,10 +187,10 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
 }
 
 /// Metrics of a server from 7 reads, one of which failed.
-pub fn server() -> ServerSays {
+pub fn server() -> ServerMetrics {
     let level = |mean| Some(Level { mean, max: 2.0 * mean, n: 4 });
     let latency = |mean, p50_above, p50_below| ServerLatency { mean, p50_above, p50_below, n: 9.0 };
-    ServerSays {
+    ServerMetrics {
         scrapes: 7,
         failed: 1,
         first_failure: Some("it answered 500".to_owned()),

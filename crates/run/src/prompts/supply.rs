@@ -73,7 +73,7 @@ fn batches(
         let number = numbers.next().unwrap_or(u64::MAX);
         let mut place = place.clone();
         place.pass = format!("{} batch {number}", place.pass);
-        place.taken += number * u64::from(BATCH);
+        place.used_before += number * u64::from(BATCH);
         Ok(Some(prompts.build(cell, &place, BATCH)?.requests))
     };
     ThreadedSource::on_a_thread(first, batch, Arc::clone(error))

@@ -53,8 +53,8 @@ impl EarlierRun {
             seed: Some(plan.seed),
             salt: stored.environment.salt.clone(),
             // A run of a group has a folder within the folder of the group.
-            out: plan.asked.out.clone().filter(|_| fact(&stored, "group").is_none()),
-            ..(*plan.asked).clone()
+            out: plan.spec.out.clone().filter(|_| fact(&stored, "group").is_none()),
+            ..(*plan.spec).clone()
         };
         let Ok(Value::Object(mut keys)) = serde_json::to_value(asked) else {
             return Err(problem(format!("run {run}: its plan cannot be read")));

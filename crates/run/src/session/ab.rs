@@ -29,7 +29,7 @@ pub struct Pairs {
 #[derive(Clone, Copy)]
 pub struct Pairing<'a> {
     /// Whether each side gets different prompts: if both sides are one server, it may cache prompts.
-    pub other_prompts: bool,
+    pub different_prompts: bool,
     /// The salt of the random order of blocks.
     pub order_salt: &'a str,
     /// The gate: conditions on the differences between the sides.
@@ -46,10 +46,10 @@ pub fn carry_out_pairs(
     pairing: Pairing<'_>,
 ) -> Result<Pairs, RunError> {
     let [of_a, of_b] = servers;
-    let pairs = begin(sides[0], of_a).and_then(|a| match begin(sides[1], of_b) {
-        Ok(b) => Ok(played([a, b], pairing)),
+    let pairs = prepare_side(sides[0], of_a).and_then(|a| match prepare_side(sides[1], of_b) {
+        Ok(b) => Ok(run_pairs([a, b], pairing)),
         Err(error) => {
-            abandon(a, &error);
+            finish_unstarted(a, &error);
             Err(error)
         }
     });
@@ -59,7 +59,7 @@ pub fn carry_out_pairs(
 }
 
 /// Prepares a run up to its first block, including the warm-up.
-fn begin<'a>(
+fn prepare_side<'a>(
     request: RunRequest<'a>,
     servers: &'a mut Servers,
 ) -> Result<Session<'a, EventLoops>, RunError> {
@@ -74,20 +74,20 @@ fn begin<'a>(
     match warm {
         Ok(()) => Ok(session),
         Err(error) => {
-            abandon(session, &error);
+            finish_unstarted(session, &error);
             Err(error)
         }
     }
 }
 
 /// Ends a run as one that stopped early, because it or the other run could not begin.
-fn abandon(mut session: Session<'_, EventLoops>, why: &RunError) {
+fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
     // The result is ignored: its error would only repeat the reason for the early end.
     let _ = session.finish();
 }
 
-fn played(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
+fn run_pairs(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
     alternate(&mut sessions, pairing);
     let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
     // If the user interrupts while one report is written, the other report is still written.
@@ -114,7 +114,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
             }
         }
         let same = sessions[0].workload_hash.hash() == sessions[1].workload_hash.hash();
-        if !same && !pairing.other_prompts {
+        if !same && !pairing.different_prompts {
             let why = "the two servers did not get the same requests: they count tokens \
                        differently, or differ in `extra_body`; give one --tokenizer for both";
             sessions.iter_mut().for_each(|session| session.broken = Some(why.to_owned()));
@@ -122,7 +122,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
         }
         let last = |side: Side| sessions[side.index()].grid.blocks.last();
         let (Some(a), Some(b)) = (last(Side::A), last(Side::B)) else { return };
-        procedure.tell([a, b]);
+        procedure.add_pair([a, b]);
         events.say(&ab_text::pair(ab, &procedure, [a, b]));
     }
 }

@@ -22,7 +22,7 @@ use crate::prompts::{self, PromptTokenizer, Prompts};
 use crate::ready_target::ReadyTarget;
 use crate::recording::Counter;
 use crate::servers::{Servers, Start};
-use crate::slow::told_if_slow;
+use crate::slow::report_if_slow;
 use crate::spread::ServerSpread;
 use crate::team::Team;
 use crate::{messages, model_limit, observers, overhead, prompt_findings};
@@ -61,7 +61,7 @@ pub(super) fn equip<N: Network>(
         Some(tokenizer) => tokenizer,
         None => {
             let server = ready.server.as_ref();
-            told_if_slow(
+            report_if_slow(
                 events,
                 "checking whether the server has a tokenizer API (/tokenize, /detokenize)",
                 || prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings),
@@ -74,7 +74,7 @@ pub(super) fn equip<N: Network>(
     let mut runner = runner(net, request, &ready, &counter);
     let what = "sending first short requests, to learn what the server adds to a prompt and how \
         fast it is";
-    let first = told_if_slow(events, what, || {
+    let first = report_if_slow(events, what, || {
         first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)
     })?;
     if runner.interrupted() {
@@ -119,7 +119,7 @@ fn connected(
         }
         _ => "starting the server".to_owned(),
     };
-    let ready = match told_if_slow(events, &what, || connect(servers, start)) {
+    let ready = match report_if_slow(events, &what, || connect(servers, start)) {
         Err(_) if interrupt.is_requested() => {
             return Err(RunError::Interrupted("anything was measured"));
         }

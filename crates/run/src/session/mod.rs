@@ -138,7 +138,7 @@ struct Session<'a, N> {
     cache: PrefixCache,
     cursor: PromptCursor,
     /// Whether a pass had no number of requests: the cursor may then be ahead of the prompts that were sent.
-    cursor_is_a_bound: bool,
+    cursor_is_upper_bound: bool,
     /// Why the run cannot continue; `None` while it can.
     broken: Option<String>,
     /// The reports of the other ranks on each pass.

@@ -152,11 +152,11 @@ impl<N: Network> Session<'_, N> {
         let supplied = prompts::supply(&self.prompts, plan, begin, &place, &mut self.workload_hash);
         events.emit(Event::PromptsEnded);
         let supplied = supplied?;
-        let of_a_bound = self.cursor_is_a_bound;
+        let is_upper_bound = self.cursor_is_upper_bound;
         for note in &supplied.notes {
-            self.found(prompt_findings::of_note(note, of_a_bound).at(label));
+            self.found(prompt_findings::of_note(note, is_upper_bound).at(label));
         }
-        self.cursor_is_a_bound |= pass.requests().is_none();
+        self.cursor_is_upper_bound |= pass.requests().is_none();
         Ok(supplied)
     }
 

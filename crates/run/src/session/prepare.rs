@@ -32,7 +32,7 @@ use crate::ready_target::ReadyTarget;
 use crate::recording::Recording;
 use crate::search_bound::LongestRun;
 use crate::servers::{Servers, Start};
-use crate::slow::told_if_slow;
+use crate::slow::report_if_slow;
 use crate::{ab_text, estimate, messages};
 
 /// The results of the checks that need no server.
@@ -89,7 +89,7 @@ pub(super) fn prepare<'a, N: Network>(
             }
             false => format!("making a first prompt for {cell}"),
         };
-        told_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
+        report_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
     }
     if let Some(earlier) = &context.same_work {
         events.say(&format!(
@@ -122,7 +122,7 @@ pub(super) fn prepare<'a, N: Network>(
         runner,
         prompts,
         recording,
-        observer: heard(observer, request),
+        observer: with_sample_events(observer, request),
         header,
         grid: Grid::default(),
         findings,
@@ -133,7 +133,7 @@ pub(super) fn prepare<'a, N: Network>(
         completed: 0,
         cache: PrefixCache::of(&ready, plan),
         cursor: PromptCursor::default(),
-        cursor_is_a_bound: false,
+        cursor_is_upper_bound: false,
         broken: None,
         reports: Vec::new(),
         _embedded: ready.embedded,
@@ -206,7 +206,7 @@ fn max_passes(plan: &Plan) -> usize {
 }
 
 /// An observer that sends its samples as events.
-fn heard(mut observer: Observer, request: RunRequest<'_>) -> Observer {
+fn with_sample_events(mut observer: Observer, request: RunRequest<'_>) -> Observer {
     let events = request.events.clone();
     observer.on_sample = Some(Box::new(move |sample| events.emit(Event::Sample(sample))));
     observer

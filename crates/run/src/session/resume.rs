@@ -43,7 +43,7 @@ impl<N: Network> Session<'_, N> {
         let of_pass = |record: Record| Record { pass: begin.pass, ..record };
         let records = pass.records.iter().cloned().map(of_pass);
         let beside = (pass.end.and_then(|end| end.process), pass.observed.clone());
-        let (result, error) = self.recording.played_pass(plan, &begin, records, beside);
+        let (result, error) = self.recording.add_stored_pass(plan, &begin, records, beside);
         if let Some(error) = error {
             return Err(RunError::OfServer { name: label, source: Box::new(error.into()) });
         }

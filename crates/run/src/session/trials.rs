@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::sweep::SweepAnswer;
-use inferometer_analysis::trials::{Trials, Tried};
+use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
 
@@ -47,8 +47,8 @@ impl<N: Network> Session<'_, N> {
             }
             let Some(tried) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
             let (count, was_cut_off) = (trials.count(), tried.was_cut_off());
-            trials.tell(tried);
-            if *tried == Tried::OutOfTime {
+            trials.add_trial(tried);
+            if *tried == TrialResult::OutOfTime {
                 self.request.events.say(
                     "    the time limit of --max-time is reached: the last trial is \
                         discarded",
@@ -170,7 +170,7 @@ impl<N: Network> Session<'_, N> {
 
     fn so_far(&self, cell: CellPlan) -> Option<Trials> {
         let mut trials = Trials::of(self.request.plan)?;
-        self.grid.trials_of(cell).iter().for_each(|tried| trials.tell(tried));
+        self.grid.trials_of(cell).iter().for_each(|tried| trials.add_trial(tried));
         Some(trials)
     }
 }

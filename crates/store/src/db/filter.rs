@@ -30,7 +30,7 @@ pub struct RunFilter {
 
 impl RunFilter {
     /// Returns `since` and `until` if `since` is after `until`, so that no run can match.
-    pub fn never(&self) -> Option<(&str, &str)> {
+    pub fn contradiction(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
         // Only the part of the time that both texts have can be compared.
         let common = since.len().min(until.len());

@@ -97,9 +97,9 @@ fn of_requests_that_never_began_the_log_has_all_and_the_index_the_first() {
     recording.begin_pass(&begin(0)).unwrap();
     recording.append(streamed(0, 0, 1)).unwrap();
     let never = |index: u32| Record::planned(0, index, Nanos(1_000));
-    recording.append_alike(never(1), 4_000).unwrap();
-    recording.append_alike(never(4_001), 1).unwrap();
-    recording.append_alike(never(4_002), 100_000).unwrap();
+    recording.append_repeated(never(1), 4_000).unwrap();
+    recording.append_repeated(never(4_001), 1).unwrap();
+    recording.append_repeated(never(4_002), 100_000).unwrap();
     recording.end_pass(Ending::Interrupted, None, &Observed::default()).unwrap();
     let rows = "SELECT count(*), max(request) FROM requests WHERE outcome = 'skipped'";
     assert_eq!(ask(&folder, rows), ["10000|10000"]);

@@ -28,7 +28,7 @@ fn recorded(folder: &TempDir) -> StoredRun {
             recording.append(record).unwrap();
         }
         if pass == 1 {
-            recording.append_alike(Record::planned(1, 5, Nanos(1_000)), 12_000).unwrap();
+            recording.append_repeated(Record::planned(1, 5, Nanos(1_000)), 12_000).unwrap();
         }
         recording.end_pass(Ending::Complete, None, &Observed::default()).unwrap();
     }

@@ -70,7 +70,7 @@ pub fn plan(stream: bool) -> Plan {
         max_failures: 0.01,
         slo: Vec::new(),
         goodput: Vec::new(),
-        asked: Box::default(),
+        spec: Box::default(),
         sweep: None,
         stop: inferometer_plan::stop::StopPlan::default(),
         search: None,

@@ -44,13 +44,13 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     };
     let requests = Series {
         name: "in flight".to_owned(),
-        look: 1,
+        style_index: 1,
         shape: Shape::Step,
         x: moments().map(seconds).collect(),
         y: moments().map(|at| in_flight(at + step / 2)).collect(),
         ..Series::default()
     };
-    let x = Axis::new("Time in the pass", "s").reaching(Extent::Values);
+    let x = Axis::new("Time in the pass", "s").with_extent(Extent::Values);
     let mut chart = Chart::new("live-time", "Over time", x);
     let note = "Only requests that have ended: requests in flight are not in the log yet.";
     chart.notes = vec![note.to_owned()];
@@ -64,10 +64,10 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
 /// A histogram of each latency, with a logarithmic axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
-    for (look, (metric, spans)) in (2..).zip(pass.drawn()) {
+    for (style_index, (metric, spans)) in (2..).zip(pass.drawn()) {
         let title = metric.title;
-        let Some(columns) = columns(title, look, spans) else { continue };
-        let x = Axis::new(title, "ms").scaled(Scale::Log).reaching(Extent::Values);
+        let Some(columns) = columns(title, style_index, spans) else { continue };
+        let x = Axis::new(title, "ms").with_scale(Scale::Log).with_extent(Extent::Values);
         let heading = format!("{title}, {} values so far", spans.count());
         let mut chart = Chart::new(format!("live-{}", metric.name), heading, x);
         chart.panels = vec![Panel::new(Axis::new("Share", "%"), HEIGHT, vec![columns])];
@@ -77,7 +77,7 @@ pub(crate) fn distributions(pass: &SoFar) -> Html {
 }
 
 /// The columns of a histogram, from the first percentile to the maximum; `None` without positive values.
-fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
+fn columns(name: &str, style_index: usize, spans: &Histogram) -> Option<Series> {
     let (low, high) = (spans.quantile(0.01).as_secs_f64(), spans.max().as_secs_f64());
     if spans.count() == 0 || low <= 0.0 {
         return None;
@@ -89,7 +89,7 @@ fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
     let each = |of: &dyn Fn(u32) -> f64| (0..COLUMNS).map(of).collect::<Vec<f64>>();
     Some(Series {
         name: name.to_owned(),
-        look,
+        style_index,
         shape: Shape::Bars,
         x: each(&|at| 1e3 * (edge(at) * edge(at + 1)).sqrt()),
         y: each(&share),

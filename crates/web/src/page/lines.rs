@@ -123,7 +123,7 @@ impl Filter {
             words: words.map(str::to_owned).collect(),
             limit: None,
         };
-        match filter.never() {
+        match filter.contradiction() {
             Some((from, to)) => {
                 Err(PageError::BadQuery(format!("from={from} is after to={to}: no run can match")))
             }

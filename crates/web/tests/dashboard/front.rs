@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use inferometer_http::Server;
 use inferometer_http::pages::{PageHandler, ReaderAccess};
-use inferometer_net::virtual_net::{VirtualNet, hosts, play};
+use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
 use inferometer_store::Ending;
 use inferometer_web::Site;
@@ -59,7 +59,7 @@ fn response(made: &Made, access: ReaderAccess, text: &str, seconds: u64) -> Stri
     let mut front = serve(made, access);
     let until = Nanos(seconds * 1_000_000_000);
     let mut reader = Reader { to, text: text.to_owned(), conn: None, until, came: Vec::new() };
-    play(&mut [(&mut reader, client), (&mut front, server)]);
+    run(&mut [(&mut reader, client), (&mut front, server)]);
     String::from_utf8_lossy(&reader.came).into_owned()
 }
 
@@ -152,6 +152,6 @@ fn a_connection_without_a_whole_request_is_closed_after_some_seconds() {
     let conn = Some(client.connect(&to.into()).unwrap());
     let mut reader = Reader { to, text: "GET / HT".to_owned(), conn, until, came: Vec::new() };
     let clock = server.clone();
-    play(&mut [(&mut reader, client), (&mut front, server)]);
+    run(&mut [(&mut reader, client), (&mut front, server)]);
     assert_eq!(clock.now(), Nanos(10_000_000_000));
 }

@@ -91,9 +91,9 @@ impl Workload for TextBlocks {
             return Err(WorkloadError::BlockBeyondCorpus { corpus, chars, block });
         }
         let order = BlockOrder { chars, block, seed: context.seed, salt: &context.salt };
-        let starts = order.starts(scope.taken, count);
+        let starts = order.starts(scope.used_before, count);
         let requests = context.make(count, |at| self.request(context, cell, starts[at]))?;
-        let overlapping = order.overlapping(scope.taken, count);
+        let overlapping = order.overlapping(scope.used_before, count);
         let available = order.per_round();
         let notes =
             (overlapping > 0).then_some(Note::Overlapping { prompts: overlapping, available });

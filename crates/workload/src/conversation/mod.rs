@@ -68,7 +68,7 @@ impl Conversations {
     /// The plans of the turns of the conversation with this number, from 0.
     fn plans(&self, seed: u64, number: u32) -> Vec<TurnPlan> {
         let available = self.file.as_ref().map(|file| file.conversation(number).len() as u32);
-        self.plan.talk(seed, number, available)
+        self.plan.turns_of(seed, number, available)
     }
 
     /// The turns of the conversation with this number, from 0.

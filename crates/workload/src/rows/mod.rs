@@ -135,7 +135,7 @@ impl Workload for Rows {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
         // A replay begins with the first row, because the arrival times of the pass begin with that row.
-        let taken = if self.timed { 0 } else { scope.taken };
+        let taken = if self.timed { 0 } else { scope.used_before };
         let from_the_end = self.timed && scope.pass == "warm-up";
         let requests = context.make(count, |index| {
             let row = ((taken + index as u64) % rows as u64) as usize;

@@ -10,4 +10,4 @@ mod whole;
 pub(crate) use cut::Cut;
 pub(crate) use file::each_row;
 pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
-pub(crate) use whole::WholeConversations;
+pub(crate) use whole::FirstTurnsDefinition;

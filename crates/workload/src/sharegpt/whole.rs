@@ -18,30 +18,30 @@ use crate::scope::PromptForm;
 use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 /// The workload as a plan configures it.
-pub(crate) struct WholeConversations<'a> {
+pub(crate) struct FirstTurnsDefinition<'a> {
     pub dataset: &'a str,
     pub limits: ServingLimits,
 }
 
-impl WorkloadDefinition for WholeConversations<'_> {
+impl WorkloadDefinition for FirstTurnsDefinition<'_> {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         let path = fetch::data_file(self.dataset)?;
         let loaded = file::load_pairs(&path)?;
         let pool = ConversationPool::new(path, loaded, context, |tokenizer, (prompt, answer)| {
             Ok((tokenizer.count(prompt)?, tokenizer.count(answer)?))
         });
-        Ok(Arc::new(WholeTurns { pool, limits: self.limits }))
+        Ok(Arc::new(FirstTurns { pool, limits: self.limits }))
     }
 }
 
 /// The opened workload.
-struct WholeTurns {
+struct FirstTurns {
     /// The lengths of a conversation are the tokens of its prompt and of its answer.
     pool: ConversationPool<TurnPair, (u32, u32)>,
     limits: ServingLimits,
 }
 
-impl WholeTurns {
+impl FirstTurns {
     fn fits(&self, (prompt, answer): (u32, u32)) -> bool {
         let ServingLimits { min_tokens, max_prompt_tokens, max_total_tokens, output_tokens } =
             self.limits;
@@ -52,10 +52,10 @@ impl WholeTurns {
     }
 }
 
-impl Workload for WholeTurns {
+impl Workload for FirstTurns {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
-        let picked = self.pool.pick(scope.taken, count, |lengths| self.fits(lengths))?;
+        let picked = self.pool.pick(scope.used_before, count, |lengths| self.fits(lengths))?;
         let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
             path: self.pool.path.clone(),
             conversations: self.pool.loaded.conversations.len(),

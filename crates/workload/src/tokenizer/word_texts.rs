@@ -26,7 +26,7 @@ pub fn plain_words(
     if vocabulary.any(may_join) {
         return None;
     }
-    let mut words = PlainWords { apart: true, ..PlainWords::default() };
+    let mut words = PlainWords { encodes_exactly: true, ..PlainWords::default() };
     for id in plain {
         // Chinese characters have no spaces between them, so the tokenizer may join them.
         if !tokenizer.is_word(*id) {

@@ -46,7 +46,7 @@ fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
 fn turns_have_the_tokens_and_answers_that_the_plan_draws() {
     let talks = talks(&random(), "salt", 8);
     for (number, talk) in talks.iter().enumerate() {
-        let planned = random().talk(1, number as u32, None);
+        let planned = random().turns_of(1, number as u32, None);
         assert_eq!(talk.len(), planned.len());
         for (turn, plan) in talk.iter().zip(planned) {
             assert_eq!(

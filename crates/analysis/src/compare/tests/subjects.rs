@@ -12,8 +12,8 @@ fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Su
         values: values.to_vec(),
         times_s: Vec::new(),
     });
-    let (identity, reservations) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
-    Subject { identity, reservations, ..Subject::of_series(name, series.collect()) }
+    let (identity, warnings) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
+    Subject { identity, warnings, ..Subject::of_series(name, series.collect()) }
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn prompts_of_another_salt_are_not_taken_for_another_workload() {
     let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
     let run = |name: &str, plan: &str, kind: Option<&str>| {
         let mut run = with(name, name, &figures);
-        run.reservations.clear();
+        run.warnings.clear();
         run.conditions.insert("workload", format!("{name}{}", "0".repeat(64)));
         run.facts = [("salt", name), ("plan", plan)].map(|(k, v)| (k.into(), v.into())).into();
         run.kind_of_prompts = kind.map(str::to_owned);
@@ -132,7 +132,7 @@ fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
 fn a_tokenizer_is_the_same_wherever_its_file_lies() {
     let run = |path: &str, hash: Option<&str>| {
         let mut run = with(path, path, &[(1, "saturated", "requests_per_s", &[1.0][..])]);
-        run.reservations.clear();
+        run.warnings.clear();
         run.conditions.insert("tokenizer", path.to_owned());
         let hash = hash.map(|hash| ("tokenizer's file (SHA-256)", hash.to_owned()));
         run.conditions.extend(hash);
@@ -152,6 +152,6 @@ fn a_tokenizer_is_the_same_wherever_its_file_lies() {
 fn a_run_that_stands_among_several_twice_is_found() {
     let run = |name: &str, identity: &str| with(name, identity, &[]);
     let twice = [run("a", "1"), run("b", "2"), run("c", "1")];
-    assert_eq!(Subject::stands_twice(&twice), Some("c"));
-    assert_eq!(Subject::stands_twice(&twice[..2]), None);
+    assert_eq!(Subject::first_duplicate(&twice), Some("c"));
+    assert_eq!(Subject::first_duplicate(&twice[..2]), None);
 }

@@ -122,7 +122,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let Translated { mut keys, outcome, notes } =
         translate(&arguments.given, server.url()).map_err(Failure::Usage)?;
     own.add_to(&mut keys);
-    let chosen = server.told();
+    let chosen = server.message();
     if !own.quiet {
         chosen.iter().for_each(|line| tell(&format!("note: {line}")));
         notes.iter().for_each(|note| tell(&format!("note: {note}")));
@@ -147,7 +147,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let run = store.run(finished.run.as_str()).map_err(Failure::run_failed)?;
     let (mut text, mut file) = (String::new(), None);
     // If there is no record, there is no table, and the judgement below states why.
-    if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
+    if let Some(found) = serving_result(&run, summary, &plan, &outcome.serving_settings())? {
         text += &found.table;
         file = Some(found.file);
     }
@@ -200,7 +200,7 @@ impl<'a> Server<'a> {
     }
 
     /// A line that states the address and its origin; None if a flag gives the address.
-    fn told(&self) -> Option<String> {
+    fn message(&self) -> Option<String> {
         match self {
             Self::Named => None,
             Self::OfSettings(url, origin) => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::bundle::{Made, WithData, bundle as bundle_runs, default_name};
+use crate::bundle::{WithData, WrittenBundle, bundle as bundle_runs, default_name};
 use crate::stored::runs_named;
 use clap::Args;
 use inferometer_store::Store;
@@ -52,7 +52,7 @@ pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| default_name(&runs).into());
     let made = bundle_runs(&runs, &out, with, secrets())?;
     if arguments.json {
-        let Made { path, bytes, manifest } = made;
+        let WrittenBundle { path, bytes, manifest } = made;
         let document = json!({ "file": path, "bytes": bytes, "manifest": manifest });
         return print(&format!("{document:#}\n"));
     }
@@ -71,7 +71,7 @@ pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn words(Made { path, bytes, manifest }: &Made) -> String {
+fn words(WrittenBundle { path, bytes, manifest }: &WrittenBundle) -> String {
     let runs: Vec<&str> = manifest.runs.iter().map(|run| run.run_id.as_str()).collect();
     let data: Vec<String> = manifest
         .data

@@ -38,7 +38,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl RankFlags {
     /// Fills in absent values from `lower`, which has lower precedence.
-    pub fn switch(&mut self, lower: &Self) {
+    pub fn fill_from(&mut self, lower: &Self) {
         self.join_timeout = self.join_timeout.or(lower.join_timeout);
         if self.rendezvous.is_none() {
             self.rendezvous.clone_from(&lower.rendezvous);

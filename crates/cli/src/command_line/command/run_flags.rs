@@ -281,7 +281,7 @@ impl RunArgs {
 
     /// Fills in flags that are not keys of a plan from `lower`, which has lower precedence. A flag of `lower` is
     /// ignored if it contradicts a flag that was given.
-    pub fn switch(&mut self, lower: &Self) {
+    pub fn fill_from(&mut self, lower: &Self) {
         let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
         self.tui |= lower.tui && !shows_less;
         self.quiet |= lower.quiet && !shows_all;
@@ -289,7 +289,7 @@ impl RunArgs {
         self.json |= lower.json;
         self.yes |= lower.yes;
         self.strict |= lower.strict;
-        self.ranks.switch(&lower.ranks);
+        self.ranks.fill_from(&lower.ranks);
         self.dry_run |= lower.dry_run;
         self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
         if self.resume.is_none() {

@@ -58,7 +58,7 @@ pub struct RunsArgs {
 pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let filter = arguments.filter();
-    if let Some((since, until)) = filter.never() {
+    if let Some((since, until)) = filter.contradiction() {
         return Err(Failure::usage(format!(
             "--since {since} is after --until {until}: no run can match"
         )));

@@ -70,7 +70,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         return print(&plan_toml(&plan?, run.environment.salt.as_deref()));
     }
     let notes = store.notes(&run.row.id).map_err(Failure::run_failed)?;
-    let out = plan.as_ref().ok().and_then(|plan| plan.asked.out.as_deref());
+    let out = plan.as_ref().ok().and_then(|plan| plan.spec.out.as_deref());
     let default = || Path::new(DEFAULT_FOLDER).join(run.row.id.as_str());
     let reports = out.map_or_else(default, PathBuf::from);
     let shown = Shown {

@@ -119,7 +119,7 @@ fn requests(out: &mut Exposition, totals: &Totals) {
 }
 
 fn latencies(out: &mut Exposition, totals: &Totals) {
-    let spans = &totals.spans;
+    let spans = &totals.histograms;
     for (_, live, of) in &spans.metrics {
         out.histogram(&format!("inferometer_{}", live.family), live.help, &[], of);
     }

@@ -31,7 +31,7 @@ use view::Watcher;
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// Whether the full-screen view is active.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// The active full-screen view; dropping this value closes the view.
 pub struct Screen {
@@ -64,22 +64,22 @@ impl Screen {
     /// If the terminal cannot be switched.
     pub fn open(live: LiveState) -> Result<Self, Failure> {
         check()?;
-        give_back_on_panics();
-        interrupt::before_exit(give_back);
+        restore_terminal_on_panics();
+        interrupt::before_exit(restore_terminal);
         let failed = |error| Failure::run_failed(format!("--tui: the terminal: {error}"));
-        TAKEN.store(true, Ordering::SeqCst);
+        ACTIVE.store(true, Ordering::SeqCst);
         console::hold();
         let terminal = enable_raw_mode()
             .and_then(|()| execute!(stderr(), EnterAlternateScreen))
             .and_then(|()| Terminal::new(CrosstermBackend::new(stderr())));
         let terminal = terminal.map_err(|error| {
-            give_back();
+            restore_terminal();
             failed(error)
         })?;
         let stop = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&stop);
         let thread = spawn(move || show(terminal, &live, &ending)).map_err(|error| {
-            give_back();
+            restore_terminal();
             Failure::run_failed(error)
         })?;
         Ok(Self { stop, thread: Some(thread) })
@@ -92,13 +92,13 @@ impl Drop for Screen {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        give_back();
+        restore_terminal();
     }
 }
 
 /// Restores the terminal, if the full-screen view is active, and prints the buffered lines.
-pub fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+pub fn restore_terminal() {
+    if ACTIVE.swap(false, Ordering::SeqCst) {
         // Errors are ignored, because a closed terminal cannot be restored.
         let _ = execute!(stderr(), LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
@@ -107,12 +107,12 @@ pub fn give_back() {
 }
 
 /// Restores the terminal on a panic, so that the message of the panic can be read.
-fn give_back_on_panics() {
+fn restore_terminal_on_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let earlier = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
+            restore_terminal();
             earlier(panic);
         }));
     });
@@ -121,7 +121,7 @@ fn give_back_on_panics() {
 /// Draws the view and handles keys until `stop` is set, the view is closed, or the terminal fails.
 fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, live: &LiveState, stop: &AtomicBool) {
     let mut watcher = Watcher::default();
-    while !stop.load(Ordering::Relaxed) && TAKEN.load(Ordering::SeqCst) {
+    while !stop.load(Ordering::Relaxed) && ACTIVE.load(Ordering::SeqCst) {
         let view = live.look(|state| watcher.look(state, REDRAW));
         let lines = console::held_last(3);
         if terminal.draw(|frame| draw::draw(frame, &view, &lines)).is_err() {

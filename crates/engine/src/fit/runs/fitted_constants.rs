@@ -26,7 +26,7 @@ pub struct FittedConstant {
     pub of: fn(&mut StepConstants) -> &mut f64,
 }
 
-macro_rules! knob {
+macro_rules! fitted_constant {
     ($name:ident, $scope:ident, $spread:expr) => {
         FittedConstant {
             name: stringify!($name),
@@ -40,18 +40,18 @@ macro_rules! knob {
 /// All constants that are fitted. The spread of a card's factor is the scatter of single operations between
 /// sizes and versions (`data/cards`). Of the times of the host, only the order of magnitude is known before the fit.
 pub static FITTED_CONSTANTS: [FittedConstant; 12] = [
-    knob!(bandwidth_factor, Card, 0.04),
-    knob!(products_factor, Card, 0.10),
-    knob!(kv_factor, Card, 0.06),
-    knob!(fp8_factor, Card, 0.08),
-    knob!(layer_us, All, 0.5),
-    knob!(sequence_layer_us, All, 0.5),
-    knob!(prompt_layer_us, All, 0.3),
-    knob!(reduction_factor, All, 0.2),
-    knob!(step_us, Engine, 0.7),
-    knob!(sequence_us, Engine, 0.6),
-    knob!(prompt_step_us, Engine, 1.0),
-    knob!(front_us, Engine, 0.8),
+    fitted_constant!(bandwidth_factor, Card, 0.04),
+    fitted_constant!(products_factor, Card, 0.10),
+    fitted_constant!(kv_factor, Card, 0.06),
+    fitted_constant!(fp8_factor, Card, 0.08),
+    fitted_constant!(layer_us, All, 0.5),
+    fitted_constant!(sequence_layer_us, All, 0.5),
+    fitted_constant!(prompt_layer_us, All, 0.3),
+    fitted_constant!(reduction_factor, All, 0.2),
+    fitted_constant!(step_us, Engine, 0.7),
+    fitted_constant!(sequence_us, Engine, 0.6),
+    fitted_constant!(prompt_step_us, Engine, 1.0),
+    fitted_constant!(front_us, Engine, 0.8),
 ];
 
 impl FittedConstant {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::play::play_run;
+use super::play::simulate_run;
 use super::{MeasuredRun, RunFigures};
 use crate::error::EngineError;
 use crate::fit::spread_of_errors;
@@ -41,13 +41,13 @@ pub fn run_errors(
         let is_own = |profile: &&Profile| {
             profile.card == own.card && profile.engine_version == own.engine_version
         };
-        let found = play_run(profiles.iter().find(is_own).unwrap_or(own), run)?.values();
+        let found = simulate_run(profiles.iter().find(is_own).unwrap_or(own), run)?.values();
         let measured = run.measured.values();
         let mut errors: RunError = [None; 7];
         for (at, name) in RunFigures::NAMES.iter().enumerate() {
             let error = found[at].zip(measured[at]).map(|(found, measured)| found / measured - 1.0);
             match name.starts_with("ttft") {
-                true if run.is_full() => {}
+                true if run.exceeds_max_num_seqs() => {}
                 // In `ERROR_NAMES`, the TTFT errors of limited loads are three positions after the others.
                 true if run.pass.is_limited() => errors[at + 3] = error,
                 _ => errors[at] = error,

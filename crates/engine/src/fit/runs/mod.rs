@@ -18,7 +18,7 @@ pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{
     ERROR_NAMES, RunError, column_errors, replicates, run_errors, run_provenances, signed_errors,
 };
-pub use play::{play_run, play_slower, step_error};
+pub use play::{simulate_run, simulate_slower, step_error};
 pub use read::{Details, details, parse_runs, parse_steps};
 pub use search::{Determined, FittedRuns, fit_runs};
 
@@ -92,7 +92,7 @@ impl MeasuredRun {
 
     /// Whether the load needs more sequences at once than the engine runs, so that TTFT depends on the engine's queue.
     /// The number of sequences of an open load without a limit is its rate times the mean decode time of a request.
-    pub fn is_full(&self) -> bool {
+    pub fn exceeds_max_num_seqs(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;
         };
@@ -107,7 +107,7 @@ impl MeasuredRun {
 
     /// Whether requests wait for each other, either in the client or in the engine.
     pub(crate) fn is_queued(&self) -> bool {
-        self.pass.is_limited() || self.is_full()
+        self.pass.is_limited() || self.exceeds_max_num_seqs()
     }
 
     /// Returns the mean decode time of a request in seconds, without its prompt; 0 if TPOT was not measured.

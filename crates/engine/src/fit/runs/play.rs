@@ -22,7 +22,7 @@ const SEEDS: u64 = 6;
 ///
 /// # Errors
 /// If the engine cannot start with the configuration.
-pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, EngineError> {
+pub fn simulate_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, EngineError> {
     let config = EngineConfig { profile: profile.clone(), ..run.config.clone() };
     play(&config, &run.pass, |block_size| run.requests(block_size))
 }
@@ -35,8 +35,8 @@ pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, Engi
 /// `factor`.
 ///
 /// # Errors
-/// See [`play_run`].
-pub fn play_slower<Requests: Iterator<Item = EngineRequest>>(
+/// See [`simulate_run`].
+pub fn simulate_slower<Requests: Iterator<Item = EngineRequest>>(
     config: &EngineConfig,
     pass: &PassPlan,
     factor: f64,
@@ -95,7 +95,7 @@ fn play<Requests: Iterator<Item = EngineRequest>>(
 /// Returns the logarithm of predicted / measured duration of a step.
 ///
 /// # Errors
-/// See [`play_run`].
+/// See [`simulate_run`].
 pub fn step_error(
     profile: &Profile,
     config: &EngineConfig,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use inferometer_load::PassPlan;
 
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
-use super::play::{play_run, step_error};
+use super::play::{simulate_run, step_error};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::card::card;
 use crate::error::EngineError;
@@ -65,7 +65,7 @@ pub struct FittedRuns {
 
 /// A constant that the profiles with the indices `profiles` share.
 struct Shared<'a> {
-    knob: &'static FittedConstant,
+    constant: &'static FittedConstant,
     owner: &'a str,
     prior: f64,
     spread: f64,
@@ -87,7 +87,7 @@ pub fn fit_runs(
     let runs: Vec<MeasuredRun> = runs.iter().map(shortened).collect();
     let places: Vec<usize> = runs.iter().map(|run| place(starts, run)).collect::<Result<_, _>>()?;
     for (run, &place) in runs.iter().zip(&places) {
-        play_run(&starts[place], run)?;
+        simulate_run(&starts[place], run)?;
     }
     let used = |at: &usize| places.contains(at);
     let shared = shared(starts, &used);
@@ -95,7 +95,7 @@ pub fn fit_runs(
         let mut profiles = starts.to_vec();
         for (shared, x) in shared.iter().zip(point) {
             let value = shared.prior * (x * UNIT * shared.spread).exp();
-            shared.profiles.iter().for_each(|&at| shared.knob.set(&mut profiles[at], value));
+            shared.profiles.iter().for_each(|&at| shared.constant.set(&mut profiles[at], value));
         }
         profiles
     };
@@ -125,9 +125,9 @@ pub fn fit_runs(
     let profiles = with(&point);
     let variances = inverse_diagonal(&point, residuals);
     let constants = shared.iter().zip(&variances).map(|(shared, variance)| Determined {
-        name: shared.knob.name,
+        name: shared.constant.name,
         owner: shared.owner.to_owned(),
-        value: shared.profiles.first().map_or(1.0, |&at| shared.knob.get(&profiles[at])),
+        value: shared.profiles.first().map_or(1.0, |&at| shared.constant.get(&profiles[at])),
         prior: shared.prior,
         remaining: variance.sqrt() * UNIT,
     });
@@ -164,25 +164,26 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
 
 /// Returns the factor on a constant's spread: [`UNMEASURED`] for a constant of a card of which only the data sheet is
 /// known, otherwise 1.
-fn widened(knob: &FittedConstant, start: &Profile) -> f64 {
+fn widened(constant: &FittedConstant, start: &Profile) -> f64 {
     let is_measured =
         card(&start.card).is_ok_and(|card| card.is_some_and(|card| card.operations.is_some()));
-    if knob.scope == Scope::Card && !is_measured { UNMEASURED } else { 1.0 }
+    if constant.scope == Scope::Card && !is_measured { UNMEASURED } else { 1.0 }
 }
 
 /// Returns the constants of all profiles that have runs, each once.
 fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Shared<'a>> {
     let mut all: Vec<Shared<'a>> = Vec::new();
-    for knob in &FITTED_CONSTANTS {
+    for constant in &FITTED_CONSTANTS {
         for (at, start) in starts.iter().enumerate().filter(|(at, _)| used(at)) {
-            let owner = knob.owner(start);
-            let known = |it: &&mut Shared<'_>| it.knob.name == knob.name && it.owner == owner;
+            let owner = constant.owner(start);
+            let known =
+                |it: &&mut Shared<'_>| it.constant.name == constant.name && it.owner == owner;
             match all.iter_mut().find(known) {
                 Some(known) => known.profiles.push(at),
                 None => {
-                    let prior = knob.get(start);
-                    let spread = knob.spread * widened(knob, start);
-                    all.push(Shared { knob, owner, prior, spread, profiles: vec![at] });
+                    let prior = constant.get(start);
+                    let spread = constant.spread * widened(constant, start);
+                    all.push(Shared { constant, owner, prior, spread, profiles: vec![at] });
                 }
             }
         }
@@ -190,7 +191,7 @@ fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Share
     // Profiles without runs also get the constants that they share with profiles that have runs.
     for shared in &mut all {
         for (at, start) in starts.iter().enumerate() {
-            if shared.knob.owner(start) == shared.owner && !shared.profiles.contains(&at) {
+            if shared.constant.owner(start) == shared.owner && !shared.profiles.contains(&at) {
                 shared.profiles.push(at);
             }
         }
@@ -199,13 +200,13 @@ fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Share
 }
 
 fn bits(profile: &Profile) -> Vec<u64> {
-    FITTED_CONSTANTS.iter().map(|knob| knob.get(profile).to_bits()).collect()
+    FITTED_CONSTANTS.iter().map(|constant| constant.get(profile).to_bits()).collect()
 }
 
 /// Returns the robust errors of a run, in units of their scatter; `None` if the engine cannot start with its
 /// configuration.
 fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
-    let found = play_run(profile, run).ok()?;
+    let found = simulate_run(profile, run).ok()?;
     let (found, measured) = (found.values(), run.measured.values());
     let error = |at: usize| {
         let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && run.is_queued();

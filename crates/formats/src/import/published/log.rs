@@ -4,7 +4,7 @@
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
@@ -51,9 +51,9 @@ fn run(page: &Page<'_>, blocks: &[&LoggedBlock]) -> Import {
     Import { summary: summary(imported, target, cells, findings), records: Vec::new() }
 }
 
-fn stated(block: &LoggedBlock) -> Stated {
+fn stated(block: &LoggedBlock) -> ImportedPass {
     let numbers = block.stated.iter().cloned().collect();
-    Stated { numbers, ..Stated::default() }
+    ImportedPass { numbers, ..ImportedPass::default() }
 }
 
 /// The lengths of the cell are the mean numbers of tokens in the log, because its block sizes are characters.

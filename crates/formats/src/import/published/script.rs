@@ -3,7 +3,7 @@
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
@@ -122,8 +122,8 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
 }
 
 /// Returns the six figures. `at` is the index of the first line.
-fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
-    let mut stated = Stated::default();
+fn stated(lines: &[&str], at: usize) -> Result<ImportedPass, String> {
+    let mut stated = ImportedPass::default();
     for (field, number) in FIELDS.iter().zip(at..) {
         let line = lines.get(number).copied().unwrap_or("");
         let rest = line.strip_prefix(field.name).and_then(|rest| rest.strip_prefix(": "));
@@ -177,7 +177,7 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
     })?;
     let (plan, prompts) = load(&command)?;
     belongs(lines, at, command.0, prompts)?;
-    stated.words.insert("command".to_owned(), command.1);
+    stated.texts.insert("command".to_owned(), command.1);
     let figure = |at: usize| {
         let field = &FIELDS[at];
         stated.numbers.get(&format!("{} ({})", field.name, field.unit)).copied()

@@ -123,7 +123,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
             max_in_flight: None,
             over_limit: OverLimit::default(),
         },
-        stated: inferometer_analysis::imported::Stated::default(),
+        stated: inferometer_analysis::imported::ImportedPass::default(),
         requests,
         has_instants: true,
         planned,

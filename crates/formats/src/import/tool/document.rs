@@ -1,6 +1,6 @@
 //! Access to the JSON of another tool by field name. Errors name the field.
 
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_model::target::Target;
 use inferometer_stats::Distribution;
 use serde_json::Value;
@@ -60,14 +60,14 @@ impl<'a> Document<'a> {
 
     /// Returns every number, text and flag outside arrays, with dotted names. Fields with a key in `without` are
     /// left out, at any depth.
-    pub fn stated(&self, without: &[&str]) -> Stated {
-        let mut stated = Stated::default();
+    pub fn stated(&self, without: &[&str]) -> ImportedPass {
+        let mut stated = ImportedPass::default();
         flatten(&mut stated, "", self.value, without);
         stated
     }
 }
 
-fn flatten(stated: &mut Stated, name: &str, value: &Value, without: &[&str]) {
+fn flatten(stated: &mut ImportedPass, name: &str, value: &Value, without: &[&str]) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields.iter().filter(|(key, _)| !without.contains(&key.as_str())) {
@@ -81,10 +81,10 @@ fn flatten(stated: &mut Stated, name: &str, value: &Value, without: &[&str]) {
             }
         }
         Value::String(words) => {
-            stated.words.insert(name.to_owned(), without_folders(words));
+            stated.texts.insert(name.to_owned(), without_folders(words));
         }
         Value::Bool(is) => {
-            stated.words.insert(name.to_owned(), is.to_string());
+            stated.texts.insert(name.to_owned(), is.to_string());
         }
         Value::Null | Value::Array(_) => {}
     }

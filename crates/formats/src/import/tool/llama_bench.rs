@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_load::{Bound, PassPlan};
@@ -31,7 +31,7 @@ struct Test {
     prompt: u32,
     output: u32,
     repetitions: u64,
-    stated: Stated,
+    stated: ImportedPass,
 }
 
 pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
@@ -148,7 +148,7 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
             ("stddev_ts".to_owned(), number_of(deviation)?),
         ]);
         model = model.or_else(|| fields.get("model").cloned());
-        let stated = Stated { numbers, words: fields, ..Stated::default() };
+        let stated = ImportedPass { numbers, texts: fields, ..ImportedPass::default() };
         tests.push(Test { prompt, output, repetitions: 0, stated });
     }
     let build = lines.iter().find_map(|line| line.strip_prefix("build: "));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::pass::PassSummary;
@@ -22,7 +22,7 @@ use crate::import::source::PassRecords;
 /// A pass as another tool states it.
 pub(super) struct Pass {
     pub plan: PassPlan,
-    pub stated: Stated,
+    pub stated: ImportedPass,
     /// The requests that the file contains. It may contain all of them, a sample, or none.
     pub requests: Vec<ToolRequest>,
     /// Whether the start times of the requests are known. If not, the times of each request count from its
@@ -71,7 +71,7 @@ pub(super) fn load(
 const MOST_SPAN_S: f64 = 1e9;
 
 /// Cells, stated figures and records.
-type Cells = (Vec<Cell>, Vec<Stated>, Vec<PassRecords>);
+type Cells = (Vec<Cell>, Vec<ImportedPass>, Vec<PassRecords>);
 
 /// Groups passes of equal lengths into cells, and returns the cells, the stated figures and the
 /// records. Passes are numbered in the order of the cells.

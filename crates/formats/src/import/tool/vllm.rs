@@ -1,6 +1,6 @@
 //! Imports the result file of `vllm bench serve`, with or without its requests.
 
-use inferometer_analysis::imported::Stated;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
@@ -145,7 +145,7 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
 /// Returns the statistics of TTFT, TPOT and E2E. Their definitions agree with ours, except that TTFT and E2E
 /// start at the pick.
 fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> {
-    let mut agreeing = Stated::default().agreeing;
+    let mut agreeing = ImportedPass::default().agreeing;
     for (theirs, ours) in [("ttft", "ttft"), ("tpot", "tpot"), ("e2el", "e2e")] {
         for (statistic, name) in [
             ("mean", "mean"),

@@ -12,7 +12,7 @@ use super::load::Arrivals;
 use super::reader::Reader;
 use super::target::backend;
 use crate::command_line::exit::Failure;
-use crate::serving_results::Seen;
+use crate::serving_results::ServingSettings;
 
 /// The settings for the printed table and for the result file.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,8 +94,8 @@ impl ServingOutput {
     }
 
     /// The settings that the table and the result file of the pass need.
-    pub fn seen(&self) -> Seen<'_> {
-        Seen {
+    pub fn serving_settings(&self) -> ServingSettings<'_> {
+        ServingSettings {
             selection: &self.selection,
             rate: Some(self.arrivals.rate).filter(|rate| rate.is_finite()),
             max_concurrency: self.arrivals.most_in_flight,

@@ -132,7 +132,7 @@ impl Settings {
 
     /// Fills in the flags that are not keys of a plan from the settings.
     pub fn switched(&self, mut arguments: RunArgs) -> RunArgs {
-        self.switches.iter().for_each(|lower| arguments.switch(lower));
+        self.switches.iter().for_each(|lower| arguments.fill_from(lower));
         arguments
     }
 

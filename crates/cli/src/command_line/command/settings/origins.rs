@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 #[derive(Default)]
 pub struct Origins {
     /// Keys with their origins, in the order in which they are printed.
-    said: Vec<(String, String)>,
+    used: Vec<(String, String)>,
     /// Settings that do not apply to the run: key, origin and reason.
     unused: Vec<(String, String, &'static str)>,
 }
@@ -21,19 +21,19 @@ impl Origins {
         flags: &Map<String, Value>,
     ) -> Self {
         let flag = |key: &String| (key.clone(), flag_of(key, flags));
-        let said: Vec<_> = flags.keys().map(flag).collect();
-        let mut origins = Self { said, unused: Vec::new() };
+        let used: Vec<_> = flags.keys().map(flag).collect();
+        let mut origins = Self { used, unused: Vec::new() };
         if let Some(plan) = plan {
             let plan = plan.display().to_string();
             let kept = of_file.keys().filter(|key| !flags.contains_key(*key));
-            origins.said.extend(kept.map(|key| (key.clone(), plan.clone())));
+            origins.used.extend(kept.map(|key| (key.clone(), plan.clone())));
         }
         origins
     }
 
     /// Adds a setting that is used.
     pub(super) fn add(&mut self, key: &str, origin: &str) {
-        self.said.push((key.to_owned(), origin.to_owned()));
+        self.used.push((key.to_owned(), origin.to_owned()));
     }
 
     /// Adds a setting that is not used.
@@ -44,8 +44,8 @@ impl Origins {
     /// Adds the origins to a printed plan: as comments after a plan file, or as keys of a JSON document.
     pub fn shown_with(&self, plan: String) -> String {
         if let Ok(Value::Object(mut document)) = serde_json::from_str(&plan) {
-            let said = self.said.iter().map(|(key, origin)| (key.clone(), json!(origin)));
-            document.insert("origins".to_owned(), said.collect::<Map<_, _>>().into());
+            let used = self.used.iter().map(|(key, origin)| (key.clone(), json!(origin)));
+            document.insert("origins".to_owned(), used.collect::<Map<_, _>>().into());
             if !self.unused.is_empty() {
                 let unused = self
                     .unused
@@ -56,13 +56,13 @@ impl Origins {
             return format!("{:#}\n", Value::Object(document));
         }
         let mut text = plan;
-        for (key, origin) in &self.said {
+        for (key, origin) in &self.used {
             text += &format!("# {key}: from {origin}\n");
         }
         for (key, origin, why) in &self.unused {
             text += &format!("# {key}: not from {origin}, because {why}\n");
         }
-        text += match self.said.is_empty() {
+        text += match self.used.is_empty() {
             true => "# all values are defaults\n",
             false => "# all other values are defaults\n",
         };

@@ -4,7 +4,7 @@ use super::{InFlight, Plateau, TokenCurve};
 
 /// The data of a pass, as counts and as curves over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct PassData {
     /// The requests that were sent, with any outcome, over time.
     pub in_flight: InFlight,
     /// The number of planned requests.

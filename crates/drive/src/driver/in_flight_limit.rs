@@ -5,7 +5,7 @@ use inferometer_load::OverLimit;
 use inferometer_model::time::Nanos;
 
 /// The limit, the number of requests in flight, and the requests that wait.
-pub(super) struct Places {
+pub(super) struct InFlightLimit {
     /// The limit of requests in flight; `None` for no limit.
     pub most: Option<u32>,
     /// What happens to a request that is due while the limit is reached.
@@ -15,7 +15,7 @@ pub(super) struct Places {
     waiting: Vec<Option<Nanos>>,
 }
 
-impl Places {
+impl InFlightLimit {
     /// A limit without requests in flight.
     pub fn new(most: Option<u32>, over_limit: OverLimit) -> Self {
         Self { most, over_limit, in_flight: 0, waiting: Vec::new() }
@@ -71,22 +71,22 @@ mod tests {
 
     #[test]
     fn a_place_that_comes_free_is_for_the_request_that_was_due_first_whichever_loop_it_is_of() {
-        let mut places = Places::new(Some(2), OverLimit::Queue);
-        assert!(places.is_free_for(0, Nanos(1)));
-        places.begin(0);
-        places.begin(1);
-        assert!(!places.is_free_for(1, Nanos(5)));
-        places.wait(1, Nanos(5));
-        places.wait(0, Nanos(7));
-        assert_eq!(places.next(), None, "no place is free");
-        places.end();
-        assert_eq!(places.next(), Some(1));
-        assert!(!places.is_free_for(0, Nanos(7)) && places.is_free_for(1, Nanos(5)));
+        let mut limit = InFlightLimit::new(Some(2), OverLimit::Queue);
+        assert!(limit.is_free_for(0, Nanos(1)));
+        limit.begin(0);
+        limit.begin(1);
+        assert!(!limit.is_free_for(1, Nanos(5)));
+        limit.wait(1, Nanos(5));
+        limit.wait(0, Nanos(7));
+        assert_eq!(limit.next(), None, "no place is free");
+        limit.end();
+        assert_eq!(limit.next(), Some(1));
+        assert!(!limit.is_free_for(0, Nanos(7)) && limit.is_free_for(1, Nanos(5)));
         // A request that begins to wait later, but was due earlier, begins first.
-        assert!(places.is_free_for(2, Nanos(4)));
-        places.begin(1);
-        places.end();
-        assert_eq!((places.next(), places.in_flight()), (Some(0), 1));
-        assert!(Places::new(None, OverLimit::Queue).is_free_for(3, Nanos(0)));
+        assert!(limit.is_free_for(2, Nanos(4)));
+        limit.begin(1);
+        limit.end();
+        assert_eq!((limit.next(), limit.in_flight()), (Some(0), 1));
+        assert!(InFlightLimit::new(None, OverLimit::Queue).is_free_for(3, Nanos(0)));
     }
 }

@@ -9,7 +9,7 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 
-use super::desk::{MemberState, State};
+use super::state::{MemberState, State};
 use crate::clock::{Clock, Exchange};
 use crate::link::{Link, in_words};
 use crate::message::{ClockReport, Down, Order, SentRecord, Up};
@@ -35,7 +35,7 @@ pub trait Rank0Connection {
     fn ask(&mut self, up: &Up) -> io::Result<Down>;
 
     /// Waits for at most this time. Returns earlier if there is news for rank 0.
-    fn wait(&mut self, desk: &MemberState, most: Duration);
+    fn wait(&mut self, shared: &MemberState, most: Duration);
 }
 
 impl Rank0Connection for Link {
@@ -48,18 +48,18 @@ impl Rank0Connection for Link {
         self.receive(LOST_AFTER)
     }
 
-    fn wait(&mut self, desk: &MemberState, most: Duration) {
-        let state = desk.lock();
+    fn wait(&mut self, shared: &MemberState, most: Duration) {
+        let state = shared.lock();
         // A notification before this lock woke no thread, so check for news first.
         if !state.has_news() {
-            drop(desk.wait(state, most));
+            drop(shared.wait(state, most));
         }
     }
 }
 
 /// Communicates with rank 0 until the run is over. `ranks` is the number of ranks of the run, including rank 0.
-pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
-    let mut courier = Courier {
+pub fn communicate<L: Rank0Connection>(line: L, shared: &Arc<MemberState>, ranks: u32) {
+    let mut thread = Rank0Thread {
         line,
         ranks,
         clock: Clock::default(),
@@ -68,8 +68,8 @@ pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
         bound: 0,
         start: None,
     };
-    let ended = courier.run(desk);
-    let mut state = desk.lock();
+    let ended = thread.run(shared);
+    let mut state = shared.lock();
     if let Err(error) = ended {
         let why = format!("rank 0 is lost: it {}", in_words(&error, LOST_AFTER));
         state.lost = Some(why);
@@ -77,7 +77,7 @@ pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
     }
     state.left = true;
     drop(state);
-    desk.changed();
+    shared.changed();
 }
 
 /// The start of a pass.
@@ -91,7 +91,7 @@ struct PassStart {
     is_scheduled: bool,
 }
 
-struct Courier<L> {
+struct Rank0Thread<L> {
     line: L,
     ranks: u32,
     clock: Clock,
@@ -105,34 +105,34 @@ struct Courier<L> {
     start: Option<PassStart>,
 }
 
-impl<L: Rank0Connection> Courier<L> {
-    fn run(&mut self, desk: &MemberState) -> io::Result<()> {
+impl<L: Rank0Connection> Rank0Thread<L> {
+    fn run(&mut self, shared: &MemberState) -> io::Result<()> {
         for _ in 0..BURST {
-            self.ask(desk)?;
+            self.ask(shared)?;
         }
         loop {
             let mut batch = Vec::new();
-            let is_over = self.collect(desk, &mut batch);
+            let is_over = self.collect(shared, &mut batch);
             // This exchange is later than the instants of the collected records, so the offsets at these instants are
             // interpolated.
-            self.ask(desk)?;
+            self.ask(shared)?;
             if !batch.is_empty() {
-                self.bring(desk, batch)?;
+                self.bring(shared, batch)?;
             }
             if is_over {
                 for _ in 0..BURST {
-                    self.ask(desk)?;
+                    self.ask(shared)?;
                 }
                 let clock = self.report();
-                let mut state = desk.lock();
+                let mut state = shared.lock();
                 if let Some(mut report) = state.played.take() {
                     report.clock = clock;
                     state.done = Some(Some(Box::new(report)));
                 }
                 drop(state);
-                self.ask(desk)?;
+                self.ask(shared)?;
             }
-            let mut state = desk.lock();
+            let mut state = shared.lock();
             if let Some(why) = state.failed.take() {
                 drop(state);
                 self.line.ask(&Up::Failed { why })?;
@@ -150,14 +150,14 @@ impl<L: Rank0Connection> Courier<L> {
             let has_news = state.has_news();
             drop(state);
             if !has_news {
-                self.line.wait(desk, pace::period(waits_for, self.ranks));
+                self.line.wait(shared, pace::period(waits_for, self.ranks));
             }
         }
     }
 
     /// Collects the available records. Returns whether the pass is complete and these are its last records.
-    fn collect(&mut self, desk: &MemberState, batch: &mut Vec<SentRecord>) -> bool {
-        let mut state = desk.lock();
+    fn collect(&mut self, shared: &MemberState, batch: &mut Vec<SentRecord>) -> bool {
+        let mut state = shared.lock();
         let is_played = state.played.is_some();
         let Some(mut records) = state.records.take() else { return is_played };
         drop(state);
@@ -172,14 +172,14 @@ impl<L: Rank0Connection> Courier<L> {
                 Err(_) => return is_played,
             }
         }
-        desk.lock().records = Some(records);
+        shared.lock().records = Some(records);
         false
     }
 
     /// Sends a message and processes the answer.
-    fn ask(&mut self, desk: &MemberState) -> io::Result<()> {
+    fn ask(&mut self, shared: &MemberState) -> io::Result<()> {
         let (order, progress) = {
-            let state = desk.lock();
+            let state = shared.lock();
             (state.order, state.progress(self.longest))
         };
         let is_done = matches!(progress, crate::message::Progress::Done(_));
@@ -189,11 +189,11 @@ impl<L: Rank0Connection> Courier<L> {
         self.least = self.least.min(exchange.round_trip_ns());
         self.longest = self.longest.max(exchange.round_trip_ns());
         self.clock.add(exchange);
-        let mut state = desk.lock();
+        let mut state = shared.lock();
         state.told |= is_done && state.order == order;
         self.hear(&mut state, down);
         drop(state);
-        desk.changed();
+        shared.changed();
         Ok(())
     }
 
@@ -212,14 +212,14 @@ impl<L: Rank0Connection> Courier<L> {
         }
     }
 
-    fn bring(&mut self, desk: &MemberState, mut records: Vec<SentRecord>) -> io::Result<()> {
+    fn bring(&mut self, shared: &MemberState, mut records: Vec<SentRecord>) -> io::Result<()> {
         for sent in &mut records {
             self.shift(&mut sent.record);
         }
-        let order = desk.lock().order;
+        let order = shared.lock().order;
         let down = self.line.ask(&Up::Records { order, records })?;
-        self.hear(&mut desk.lock(), down);
-        desk.changed();
+        self.hear(&mut shared.lock(), down);
+        shared.changed();
         Ok(())
     }
 

@@ -64,7 +64,7 @@ pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool
 
 /// Queues the output of one more token for the client. `sent` is the send time to add to each event; absent if events
 /// do not state their send time.
-pub(super) fn tell(
+pub(super) fn queue_output(
     connection: &mut Connection,
     generation: &mut Generation,
     output: &StepOutput,
@@ -81,12 +81,12 @@ pub(super) fn tell(
     let (token, _) = words.at(generation.job.seed, token);
     // With `halves`, every second token has no text, and the next token has the text of both.
     let half = generation.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
-    let told_text = if half { generation.sent_bytes } else { generation.text.len() };
+    let text_end = if half { generation.sent_bytes } else { generation.text.len() };
     let bundled = output.tokens_so_far - generation.sent_tokens >= generation.bundle();
-    let told = Output {
+    let output_part = Output {
         id: &id,
-        news: &generation.text[generation.sent_bytes..told_text],
-        text: &generation.text[..told_text],
+        news: &generation.text[generation.sent_bytes..text_end],
+        text: &generation.text[..text_end],
         token,
         prompt_tokens: generation.job.prompt_tokens,
         output_tokens: output.tokens_so_far,
@@ -94,7 +94,7 @@ pub(super) fn tell(
     };
     if !generation.job.stream {
         if ended {
-            respond(connection, &Reply::json(200, &generation.job.form.whole(&told)));
+            respond(connection, &Reply::json(200, &generation.job.form.whole(&output_part)));
             close_unasked(connection, generation);
         }
         return;
@@ -105,16 +105,16 @@ pub(super) fn tell(
     if generation.has(FaultKind::Comments) {
         connection.chunk(b": keep-alive\n\n");
     }
-    connection.chunk(&stamped(generation.job.form.event(&told), sent));
+    connection.chunk(&stamped(generation.job.form.event(&output_part), sent));
     if ended {
-        for event in generation.job.form.closing(&told) {
+        for event in generation.job.form.closing(&output_part) {
             connection.chunk(&stamped(event, sent));
         }
         connection.end_chunked();
         close_unasked(connection, generation);
     }
     generation.sent_tokens = output.tokens_so_far;
-    generation.sent_bytes = told_text;
+    generation.sent_bytes = text_end;
 }
 
 /// Adds the send time, if there is one, as the last member of the JSON object of an event.

@@ -8,7 +8,7 @@ use super::verify::is_an_authority;
 
 /// Why a TLS connection is refused, by either side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Distrust {
+pub enum TlsFailure {
     /// No trusted certificate authority has signed the server's certificate.
     UnknownAuthority,
     /// The server presents a certificate that is marked as an authority, as most self-signed certificates
@@ -34,14 +34,16 @@ pub enum Distrust {
 }
 
 /// The reason if one side refused the TLS connection; `None` for errors of other kinds.
-pub fn distrust(error: &io::Error) -> Option<Distrust> {
+pub fn tls_failure(error: &io::Error) -> Option<TlsFailure> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     match error {
-        Error::InvalidMessage(_) => Some(Distrust::NotTls),
+        Error::InvalidMessage(_) => Some(TlsFailure::NotTls),
         Error::NoApplicationProtocol
-        | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => Some(Distrust::NoHttp1),
+        | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
+            Some(TlsFailure::NoHttp1)
+        }
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
-            Some(Distrust::WantsCertificate)
+            Some(TlsFailure::WantsCertificate)
         }
         Error::AlertReceived(
             why @ (AlertDescription::BadCertificate
@@ -51,27 +53,27 @@ pub fn distrust(error: &io::Error) -> Option<Distrust> {
             | AlertDescription::CertificateUnknown
             | AlertDescription::UnknownCA
             | AlertDescription::AccessDenied),
-        ) => Some(Distrust::RefusesCertificate(format!("{why:?}"))),
+        ) => Some(TlsFailure::RefusesCertificate(format!("{why:?}"))),
         Error::InvalidCertificate(why) => Some(match why {
-            CertificateError::UnknownIssuer => Distrust::UnknownAuthority,
-            CertificateError::NotValidForName => Distrust::OtherName(Vec::new()),
+            CertificateError::UnknownIssuer => TlsFailure::UnknownAuthority,
+            CertificateError::NotValidForName => TlsFailure::OtherName(Vec::new()),
             CertificateError::NotValidForNameContext { presented, .. } => {
-                Distrust::OtherName(presented.clone())
+                TlsFailure::OtherName(presented.clone())
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                Distrust::Expired
+                TlsFailure::Expired
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                Distrust::NotYetValid
+                TlsFailure::NotYetValid
             }
-            _ if is_an_authority(error) => Distrust::SelfSigned,
-            _ => Distrust::Other(error.to_string()),
+            _ if is_an_authority(error) => TlsFailure::SelfSigned,
+            _ => TlsFailure::Other(error.to_string()),
         }),
         _ => None,
     }
 }
 
-impl Distrust {
+impl TlsFailure {
     /// A message for the user that says what is wrong with the server ("it").
     pub fn in_words(&self) -> String {
         match self {

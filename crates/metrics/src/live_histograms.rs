@@ -9,7 +9,7 @@ use crate::{Timeline, arrival_widths, registry};
 
 /// The histograms of a run.
 #[derive(Clone, Debug)]
-pub struct Spans {
+pub struct LiveHistograms {
     /// One histogram for each metric that is shown during a pass, in the registry's order.
     pub metrics: Vec<(&'static Definition, &'static Live, Buckets)>,
     /// The delay from the kernel's stamp of a read until the program had the data, in seconds.
@@ -20,7 +20,7 @@ pub struct Spans {
     values: Vec<Weighted>,
 }
 
-impl Default for Spans {
+impl Default for LiveHistograms {
     fn default() -> Self {
         let metrics = registry::live().into_iter();
         Self {
@@ -32,7 +32,7 @@ impl Default for Spans {
     }
 }
 
-impl Spans {
+impl LiveHistograms {
     /// Adds a request that has ended.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let is_complete = timeline.record.outcome.is_complete();

@@ -55,7 +55,7 @@ const TURN: (f64, f64) = (256.0, 1024.0);
 
 /// The cost of steps of one model under one profile with step constants.
 #[derive(Clone, Debug)]
-pub(super) struct TodayCost {
+pub(super) struct V1Cost {
     /// The part of the time that is the same for all steps.
     step_s: f64,
     sequence_s: f64,
@@ -79,7 +79,7 @@ struct Products {
     head: f64,
 }
 
-impl TodayCost {
+impl V1Cost {
     pub(super) fn new(config: &ResolvedConfig, constants: &StepConstants) -> Self {
         let (card, model) = (&config.card, &config.model);
         let cards = f64::from(config.tensor_parallel_size);

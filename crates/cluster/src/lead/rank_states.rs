@@ -208,26 +208,26 @@ impl RankStates {
 
 /// The state of all ranks, which several threads read and write.
 pub struct Shared {
-    board: Mutex<RankStates>,
+    states: Mutex<RankStates>,
     changed: Condvar,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Shared {
-    pub fn new(board: RankStates, interrupted: Arc<AtomicBool>) -> Self {
-        Self { board: Mutex::new(board), changed: Condvar::new(), interrupted }
+    pub fn new(states: RankStates, interrupted: Arc<AtomicBool>) -> Self {
+        Self { states: Mutex::new(states), changed: Condvar::new(), interrupted }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, RankStates> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn wait<'a>(
         &self,
-        board: MutexGuard<'a, RankStates>,
+        states: MutexGuard<'a, RankStates>,
         most: Duration,
     ) -> MutexGuard<'a, RankStates> {
-        self.changed.wait_timeout(board, most).unwrap_or_else(PoisonError::into_inner).0
+        self.changed.wait_timeout(states, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
     pub fn changed(&self) {
