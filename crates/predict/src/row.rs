@@ -192,7 +192,7 @@ mod tests {
         let cut = judged((1024, 2048), measured(0.17, 338.69, 13.14));
         assert_eq!((codes(&cut), cut.comparable), (vec!["output_capped"], false));
         assert!(cut.findings[0].message.contains("1025 of 2048"), "{}", cut.findings[0].message);
-        assert!(cut.findings[0].message.contains("the requested ones"));
+        assert!(cut.findings[0].message.contains("count requested tokens"));
     }
 
     #[test]

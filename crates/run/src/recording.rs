@@ -13,6 +13,7 @@ use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_net::thread::spawn_scoped;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
 use inferometer_store::{
@@ -173,9 +174,10 @@ impl Recording {
         let (sender, unwritten) = sync_channel::<Vec<Record>>(WAITING_BATCHES);
         let is_written = in_progress.error.is_none();
         let stored = &mut self.stored;
+        let log = stored.live_note_path().with_extension("log");
         let write = move || unwritten.into_iter().flatten().try_for_each(|one| stored.append(one));
         let written = thread::scope(|scope| {
-            let writer = is_written.then(|| scope.spawn(write));
+            let writer = is_written.then(|| spawn_scoped(scope, write));
             let mut records = records.into_iter().map(into_stored).peekable();
             while records.peek().is_some() {
                 let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
@@ -184,7 +186,11 @@ impl Recording {
                 let _ = sender.send(batch);
             }
             drop(sender);
-            writer.map(|writer| writer.join().expect("writing a record does not panic"))
+            writer.map(|writer| {
+                let refused = |source| StoreError::Io { action: "write", path: log, source };
+                let writer = writer.map_err(refused)?;
+                writer.join().expect("writing a record does not panic")
+            })
         });
         in_progress.note(written.unwrap_or(Ok(())));
         self.end_pass(in_progress, (Ending::Complete, process, observed))

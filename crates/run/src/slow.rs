@@ -4,6 +4,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use inferometer_net::thread::spawn_scoped;
+
 use crate::events::Events;
 
 /// A step that takes less time than this needs no message.
@@ -13,7 +15,8 @@ const MOMENT: Duration = Duration::from_secs(2);
 pub(crate) fn report_if_slow<T>(events: &Events, what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
-        scope.spawn(move || {
+        // If the system refuses the thread, the work is done without a message.
+        let _ = spawn_scoped(scope, move || {
             if is_done.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
                 events.say(what);
             }

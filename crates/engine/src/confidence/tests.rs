@@ -126,7 +126,7 @@ fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_le
         assert!(width(&of(gptq), column) > width(&of(fp16), column), "{column:?}");
     }
     assert!(of(fp16).of.unwrap().contains("2 models of fp16 weights, each left out"));
-    assert!(of(gptq).of.unwrap().contains("one table of gptq weights was measured"));
+    assert!(of(gptq).of.unwrap().contains("only one model with gptq weights was measured"));
     assert_eq!(of(gptq).uncalibrated, None);
     // If the errors of a table have more scatter, the range for other models is wider.
     let tgi = {

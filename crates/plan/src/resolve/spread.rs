@@ -181,7 +181,7 @@ mod tests {
             (json!({ "target": [] }), "names no server"),
             (
                 json!({ "target": two, "balance": "fair" }),
-                "there are round-robin, least-in-flight, session",
+                "use one of round-robin, least-in-flight, session",
             ),
             (
                 json!({ "target": "http://127.0.0.1:1", "balance": "round-robin" }),

@@ -70,7 +70,10 @@ fn servers_to_which_a_request_means_something_else_are_refused_by_name() {
         both(a(), ready(B, "127.0.0.1:2", change)).map(|_| ()).unwrap_err()
     };
     let told = of(|target| target.model = "n".to_owned());
-    assert!(told.contains("http://a:1 has the model m, http://b:1 has n; give --model"), "{told}");
+    assert!(
+        told.contains("http://a:1 has the model m and http://b:1 has n; give --model"),
+        "{told}"
+    );
     let told = of(|target| target.dialect = "tgi".to_owned());
     assert!(told.contains("http://b:1 has tgi; give --dialect"), "{told}");
     let told = both(a(), ready(B, "127.0.0.1:1", |_| {})).map(|_| ()).unwrap_err();

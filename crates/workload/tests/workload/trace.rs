@@ -86,7 +86,7 @@ fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
     for (name, told) in [
         (
             "mooncake.jsonl",
-            "1 x no JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer of no \
+            "1 x no JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer without \
              tokens (row 9); 1 x `hash_ids` are not one number for each 512 tokens (row 6)",
         ),
         (
@@ -177,7 +177,11 @@ fn notes_of_parts_become_one_of_each_kind() {
 fn rows_over_the_longest_request_are_left_out_and_counted() {
     let rows = Rows::load(Path::new(&path("burstgpt.csv")), None, Some(700)).unwrap();
     assert_eq!(played(&rows, TraceWindow::default(), 1.0).len(), 2);
-    assert!(rows.left_out.to_string().contains("2 x more tokens together"), "{}", rows.left_out);
+    assert!(
+        rows.left_out.to_string().contains("2 x more input and output tokens together"),
+        "{}",
+        rows.left_out
+    );
 }
 
 #[test]
