@@ -15,6 +15,7 @@ mod parts;
 mod reasons;
 mod saturated;
 mod server;
+mod server_times;
 mod writer;
 
 use inferometer_load::PassPlan;
@@ -37,6 +38,7 @@ use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
 use reasons::UnknownReasons;
 use saturated::over_saturated;
+use server_times::TimesOfServer;
 
 use crate::stop::GrowthFold;
 
@@ -59,6 +61,7 @@ pub struct Inspector {
     counts: Counts,
     bundled: BundledStreams,
     connections: KeptConnections,
+    server_times: TimesOfServer,
     without_usage: u64,
     without_any_count: u64,
     without_input: u64,
@@ -84,6 +87,7 @@ impl Inspector {
             counts: Counts::default(),
             bundled: BundledStreams::default(),
             connections: KeptConnections::default(),
+            server_times: TimesOfServer::default(),
             without_usage: 0,
             without_any_count: 0,
             without_input: 0,
@@ -166,6 +170,7 @@ impl Inspector {
         self.counts.add(record);
         self.bundled.add(record);
         self.connections.add(record);
+        self.server_times.add(record);
         self.streamed |= record.streamed;
     }
 
@@ -191,6 +196,7 @@ impl Inspector {
         findings.extend(self.counts.not_possible());
         findings.extend(self.bundled.finding());
         findings.extend(self.connections.findings());
+        findings.extend(self.server_times.finding());
         findings.extend(self.counts.chunks());
         findings.extend(self.counts.tokenizer(self.inputs.tokenizer_agrees()));
         findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()

@@ -197,6 +197,7 @@ impl Exchange {
         self.record.events.shrink_to_fit();
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
+        self.record.server_times = answer.server_times;
         Finished {
             record: self.record,
             conversation: self.conversation,

@@ -11,7 +11,7 @@ use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value, sch
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Usage};
 use inferometer_model::target::Target;
 use inferometer_model::time::Nanos;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -56,6 +56,7 @@ fn complete() -> Record {
         outcome: Outcome::Complete,
         status: Some(200),
         usage: Usage { prompt: Some(130), completion: Some(3), cached: Some(0) },
+        server_times: ServerTimes { queue_ms: Some(4), inference_ms: None, total_ms: Some(29) },
         ..Record::planned(1, 0, Nanos(MS))
     }
 }
@@ -95,6 +96,9 @@ fn a_row_of_a_request_has_its_instants_counts_and_figures() {
         ("output_tokens", Value::Integer(3)),
         ("tokens_from", Value::Text("usage")),
         ("tokens_events", Value::Integer(3)),
+        ("server_queue_ms", Value::Integer(4)),
+        ("server_inference_ms", Value::Absent),
+        ("server_total_ms", Value::Integer(29)),
         ("output_chars", Value::Integer(12)),
         ("reads", Value::Integer(3)),
         ("read_bytes", Value::Integer(300)),

@@ -3,7 +3,11 @@
 //! Every number, table and plot is computed from records. So the format of records is versioned
 //! ([`RECORD_VERSION`]), and a record contains no derived figures.
 
+mod stated;
+
 use serde::{Deserialize, Serialize};
+
+pub use stated::{ServerTimes, Usage};
 
 use crate::outcome::Outcome;
 use crate::time::Nanos;
@@ -90,17 +94,6 @@ pub struct Event {
     pub tokens: Option<u32>,
 }
 
-/// Token counts as the server states them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub prompt: Option<u32>,
-    /// Tokens of the output, including the tokens of the reasoning.
-    pub completion: Option<u32>,
-    /// Tokens of the prompt that came from a prefix cache.
-    pub cached: Option<u32>,
-}
-
 /// The record of one planned request. Every planned request has exactly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -159,6 +152,9 @@ pub struct Record {
     pub finish_reason: Option<String>,
     /// Token counts by the server.
     pub usage: Usage,
+    /// Times of the request by the server; empty if it states none.
+    #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
+    pub server_times: ServerTimes,
     /// Output tokens, counted by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
     /// The server that the request was assigned to, if the load has several servers: from 0, in the order of
@@ -244,6 +240,7 @@ impl Record {
         self.outcome = Outcome::Cancelled;
         self.finish_reason = None;
         self.usage = Usage::default();
+        self.server_times = ServerTimes::default();
         self.ended = Some(at);
         self
     }

@@ -3,7 +3,7 @@
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{self, Event, EventKind, Usage};
+use inferometer_model::record::{self, Event, EventKind, ServerTimes, Usage};
 use inferometer_model::secrets::Secrets;
 
 use crate::http::MessageEnd;
@@ -21,6 +21,8 @@ pub struct ParsedResponse {
     pub finish_reason: Option<String>,
     /// The token counts that the server states.
     pub usage: Usage,
+    /// The times that the server states.
+    pub server_times: ServerTimes,
     /// The message of the first error event; `None` without an error.
     pub error: Option<String>,
     /// The number of the first message that could not be decoded, and the reason.

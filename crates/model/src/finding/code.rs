@@ -184,6 +184,9 @@ codes! {
         "First tokens on reused connections came about 40 ms after the request: the time of a \
             delayed TCP acknowledgement."
         => "set TCP_NODELAY in the server, or in the proxy in front of it";
+    SERVER_TIMES = "server_times", Note,
+        "The server states its own times of requests, such as the time in its queue. They are shown \
+            beside the client's E2E.";
     WAITED_FOR_WRITER = "waited_for_writer", Warning,
         "Requests were sent late, because earlier records had to be written first."
         => "put --store on a faster disk, or use fewer requests in flight";

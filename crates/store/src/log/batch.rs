@@ -5,14 +5,12 @@
 //! of a record is a difference to the due time of the previous record in the batch.
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::record::{Event, EventKind, Read, Record};
 
-use super::codes::{
-    Chain, Strings, difference, instant, outcome_code, outcome_of, small, some, undo_difference,
-    undo_some,
-};
+use super::codes::{Chain, Strings, difference, instant, small, some, undo_difference, undo_some};
 use super::column::{Malformed, PayloadReader, PayloadWriter};
 use super::resolution::{empty_before, read_width_code, ticks};
+use super::row::{self, Before, Row};
 
 /// The largest sizes of a batch; a reader allocates no more.
 pub(super) const MAX_RECORDS: usize = 1 << 16;
@@ -24,29 +22,14 @@ const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
-const RECORD_COLUMNS: usize = 27;
-/// Columns in the first version of the format, which had no classes.
-const RECORD_COLUMNS_1: usize = 22;
-/// Columns in the second and third versions, which had no output limit and no flag for streaming.
-const RECORD_COLUMNS_2: usize = 23;
-/// Columns in the fourth and fifth versions, which had no server and no rank.
-const RECORD_COLUMNS_4: usize = 25;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
-
-/// Values of the previous record. Those of the next record are stored as differences to these values.
-#[derive(Clone, Copy, Default)]
-struct Before {
-    pass: u32,
-    index: u32,
-    due: u64,
-}
 
 /// Records that wait for their frame.
 #[derive(Default)]
 pub(super) struct Batch {
     before: Before,
-    records: Vec<[u64; RECORD_COLUMNS]>,
+    records: Vec<Row>,
     reads: Vec<[u64; READ_COLUMNS]>,
     events: Vec<[u64; EVENT_COLUMNS]>,
     strings: Strings,
@@ -82,45 +65,11 @@ impl Batch {
             return Err(format!("more than {most} bytes of text"));
         }
         let mut chain = Chain(self.before.due);
-        let row = self.record_row(record, &mut chain);
+        let row = row::encode(record, &self.before, &mut self.strings, &mut chain);
         self.records.push(row);
         self.before = Before { pass: record.pass, index: record.index, due: ticks(record.due) };
         self.push_reads(record, &mut chain);
         Ok(())
-    }
-
-    fn record_row(&mut self, record: &Record, chain: &mut Chain) -> [u64; RECORD_COLUMNS] {
-        [
-            difference(record.pass, self.before.pass),
-            difference(record.index, self.before.index),
-            u64::from(record.asked_input),
-            u64::from(record.asked_output),
-            some(record.prompt_tokens_tokenizer),
-            chain.put(record.due),
-            chain.put_some(record.picked),
-            chain.put_some(record.connected),
-            chain.put_some(record.send_start),
-            chain.put_some(record.sent),
-            chain.put_some(record.headers),
-            // The end of the request is not the base of the next difference: the first read follows the
-            // headers.
-            Chain(chain.0).put_some(record.ended),
-            outcome_code(record.outcome),
-            some(record.status.map(u32::from)),
-            self.strings.code(record.detail.as_deref()),
-            self.strings.code(record.finish_reason.as_deref()),
-            some(record.usage.prompt),
-            some(record.usage.completion),
-            some(record.usage.cached),
-            some(record.tokens_tokenizer),
-            self.strings.code(record.class.as_deref()),
-            some(record.output_limit),
-            flags(record),
-            some(record.server),
-            some(record.rank),
-            record.reads.len() as u64,
-            record.events.len() as u64,
-        ]
     }
 
     fn push_reads(&mut self, record: &Record, chain: &mut Chain) {
@@ -166,30 +115,6 @@ impl Batch {
     }
 }
 
-/// One bit for a streamed request, one for a new connection, one for a reused connection; formats before
-/// the fifth have only the first bit.
-const STREAMED: u64 = 1;
-const NEW_CONNECTION: u64 = 2;
-const KEPT_CONNECTION: u64 = 4;
-
-fn flags(record: &Record) -> u64 {
-    let connection = match record.kept_connection {
-        None => 0,
-        Some(false) => NEW_CONNECTION,
-        Some(true) => KEPT_CONNECTION,
-    };
-    (u64::from(record.streamed) * STREAMED) | connection
-}
-
-fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
-    match flags & !STREAMED {
-        0 => Ok(None),
-        NEW_CONNECTION => Ok(Some(false)),
-        KEPT_CONNECTION => Ok(Some(true)),
-        _ => Err(Malformed::new(format!("no flags have code {flags}"))),
-    }
-}
-
 /// Checks that each event of the record belongs to one of its reads.
 fn check(record: &Record) -> Result<(), String> {
     match record.events.iter().find(|event| event.read as usize >= record.reads.len()) {
@@ -210,12 +135,7 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     let read_count = input.count("reads", MAX_ROWS)?;
     let event_count = input.count("events", MAX_ROWS)?;
     let strings = decode_strings(&mut input)?;
-    let rows = match format {
-        1 => widen::<RECORD_COLUMNS_1>(&input.table(record_count)?),
-        2 | 3 => widen::<RECORD_COLUMNS_2>(&input.table(record_count)?),
-        4 | 5 => widen::<RECORD_COLUMNS_4>(&input.table(record_count)?),
-        _ => input.table::<RECORD_COLUMNS>(record_count)?,
-    };
+    let rows = row::table(&mut input, record_count, format)?;
     let reads = input.table::<READ_COLUMNS>(read_count)?;
     let events = input.table::<EVENT_COLUMNS>(event_count)?;
     input.end()?;
@@ -225,7 +145,7 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     let mut records = Vec::with_capacity(record_count);
     for row in rows {
         let mut chain = Chain(before.due);
-        let mut record = decode_record(row, &before, &strings, &mut chain)?;
+        let mut record = row::decode(row, &before, &strings, &mut chain)?;
         before = Before { pass: record.pass, index: record.index, due: ticks(record.due) };
         let [.., read_count, event_count] = row;
         record.reads = decode_reads(split(&mut reads, read_count)?, &mut chain)?;
@@ -279,19 +199,6 @@ fn is_range(record: &Record, count: u32) -> bool {
     is_unsent && count > 0 && record.index.checked_add(count - 1).is_some()
 }
 
-/// Converts rows of an earlier version to the current form: adds the missing columns, with value 0, before
-/// the last two columns.
-fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<[u64; RECORD_COLUMNS]> {
-    let widen = |row: &[u64; N]| {
-        let (shared, counts) = row.split_at(N - 2);
-        let mut wide = [0; RECORD_COLUMNS];
-        wide[..N - 2].copy_from_slice(shared);
-        wide[RECORD_COLUMNS - 2..].copy_from_slice(counts);
-        wide
-    };
-    rows.iter().map(widen).collect()
-}
-
 fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
     let halves = usize::try_from(count).ok().and_then(|count| rows.split_at_checked(count));
     let (taken, rest) =
@@ -320,51 +227,6 @@ fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
     } else {
         Err(Malformed::new("text belongs to no string"))
     }
-}
-
-fn decode_record(
-    row: [u64; RECORD_COLUMNS],
-    before: &Before,
-    strings: &Strings,
-    chain: &mut Chain,
-) -> Result<Record, Malformed> {
-    let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
-    let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
-    let [outcome, status, detail, finish_reason, rest @ ..] = rest;
-    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
-    let [flags, server, rank, _, _] = rest;
-    Ok(Record {
-        pass: undo_difference(pass, before.pass)?,
-        index: undo_difference(index, before.index)?,
-        class: strings.of(class)?.map(String::into_boxed_str),
-        asked_input: small(asked_input)?,
-        asked_output: small(asked_output)?,
-        output_limit: undo_some(output_limit)?,
-        streamed: flags & STREAMED != 0,
-        prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
-        due: chain.take(due)?,
-        picked: chain.take_some(picked)?,
-        connected: chain.take_some(connected)?,
-        kept_connection: kept_connection(flags)?,
-        send_start: chain.take_some(send_start)?,
-        sent: chain.take_some(sent)?,
-        headers: chain.take_some(headers)?,
-        reads: Vec::new(),
-        events: Vec::new(),
-        ended: Chain(chain.0).take_some(ended)?,
-        outcome: outcome_of(outcome)?,
-        status: undo_some(status)?,
-        detail: strings.of(detail)?,
-        finish_reason: strings.of(finish_reason)?,
-        usage: Usage {
-            prompt: undo_some(prompt)?,
-            completion: undo_some(completion)?,
-            cached: undo_some(cached)?,
-        },
-        tokens_tokenizer: undo_some(tokens_tokenizer)?,
-        server: undo_some(server)?,
-        rank: undo_some(rank)?,
-    })
 }
 
 fn decode_reads(rows: &[[u64; READ_COLUMNS]], chain: &mut Chain) -> Result<Vec<Read>, Malformed> {

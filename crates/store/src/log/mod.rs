@@ -11,6 +11,7 @@ mod column;
 
 mod batch;
 mod frame;
+mod row;
 
 mod passes;
 mod reader;
@@ -29,7 +30,7 @@ pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::{LogWriter, is_being_written};
 
 /// The version of the log's byte format. Earlier versions can be read; later ones are refused.
-pub const LOG_VERSION: u32 = 6;
+pub const LOG_VERSION: u32 = 7;
 
 /// The header of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Random records of every form that a log can store.
 
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Usage};
 use inferometer_model::time::Nanos;
 use proptest::option;
 use proptest::prelude::*;
@@ -69,9 +69,13 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
     let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
     let usage = (count(), count(), count(), count(), any::<bool>(), option::of(any::<bool>()));
-    let places = (count(), count());
-    (counts, instants, reads_and_events(), end, usage, places).prop_map(
-        move |(counts, (due, instants), (reads, events), end, usage, (server, rank))| {
+    let times = (count(), count(), count()).prop_map(|(queue_ms, inference_ms, total_ms)| {
+        ServerTimes { queue_ms, inference_ms, total_ms }
+    });
+    let by_server = (count(), count(), times);
+    (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
+        move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
+            let (server, rank, server_times) = by_server;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -101,6 +105,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 detail,
                 finish_reason,
                 usage: Usage { prompt, completion, cached },
+                server_times,
                 tokens_tokenizer,
                 server,
                 rank,

@@ -304,6 +304,30 @@ fn a_log_of_the_fifth_version_is_read_as_one_server_and_one_process() {
 }
 
 #[test]
+fn a_log_of_the_sixth_version_is_read_without_times_by_the_server() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-6.log");
+    let log = LogReader::open(&path).unwrap();
+    assert_eq!(log.header().format, 6);
+    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
+        Entry::Record(record) => Some(*record),
+        _ => None,
+    });
+    let records: Vec<Record> = records.collect();
+    assert_eq!(records.len(), 5);
+    let is_as_written = |record: &Record| {
+        record.outcome == Outcome::Complete
+            && record.usage.completion == Some(4)
+            && record.server_times.is_empty()
+            && record.events.iter().all(|event| (event.read as usize) < record.reads.len())
+    };
+    assert!(records.iter().all(is_as_written));
+    // The fixture is of a run with two servers.
+    for (server, count) in [(0, 3), (1, 2)] {
+        assert_eq!(records.iter().filter(|record| record.server == Some(server)).count(), count);
+    }
+}
+
+#[test]
 fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_each() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.log");
@@ -338,10 +362,10 @@ fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_eac
 #[test]
 fn a_log_of_a_newer_version_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 7, ..header() };
+    let newer_format = LogHeader { format: 8, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 7, this program reads version 6"),
+        (newer_format, "the format of the log is version 8, this program reads version 7"),
         (newer_records, "the meaning of records is version 7, this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Usage;
+use inferometer_model::record::{ServerTimes, Usage};
 use proptest::prelude::*;
 
 const CHAT: &str = "openai-chat";
@@ -284,6 +284,14 @@ fn complete_answers_are_read_as_what_they_say() {
         assert_eq!(chars as usize, text.chars().count(), "{name}");
         assert!(!reading.keep_alive, "{name}: it was asked to close");
     }
+}
+
+#[test]
+fn the_head_of_a_whole_answer_of_tgi_states_the_servers_own_times() {
+    let times = |name: &str| read_whole(name, TGI, &bytes(name)).server_times;
+    let expected = ServerTimes { queue_ms: Some(0), inference_ms: Some(318), total_ms: Some(318) };
+    assert_eq!(times("tgi/generate-whole"), expected);
+    assert_eq!(times("tgi/generate-stream"), ServerTimes::default());
 }
 
 #[test]

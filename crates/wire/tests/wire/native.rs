@@ -2,6 +2,8 @@
 //! addition to the recorded ones.
 
 use inferometer_model::outcome::Outcome;
+use inferometer_model::record::ServerTimes;
+use inferometer_wire::http::response_head;
 
 use crate::support::{Reading, read, response, sse};
 
@@ -140,4 +142,28 @@ fn responses_end_as_their_last_event_says() {
     let reading = whole("openai-responses", body);
     assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTCFU"));
     assert_eq!(reading.sizes.iter().filter_map(|size| size.1).collect::<Vec<_>>(), [6, 0, 0]);
+}
+
+#[test]
+fn times_of_tgi_that_are_no_whole_milliseconds_are_absent_and_no_error() {
+    let body =
+        r#"{"generated_text":"a","details":{"finish_reason":"length","generated_tokens":1}}"#;
+    let times = |queue: &str, inference: &str| {
+        let length = body.len().to_string();
+        let headers = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", &length),
+            ("x-queue-time", queue),
+            ("X-Inference-Time", inference),
+        ];
+        let bytes = [&response_head(200, &headers)[..], body.as_bytes()].concat();
+        let reading = read("tgi", false, [&bytes[..]]);
+        assert_eq!((reading.outcome, &*reading.text), (Outcome::Complete, "a"), "{queue}");
+        reading.server_times
+    };
+    let of = |queue_ms, inference_ms| ServerTimes { queue_ms, inference_ms, total_ms: None };
+    assert_eq!(times("12", " 340 "), of(Some(12), Some(340)));
+    for odd in ["", "-1", "1.5", "12 ms", "4294967296", "NaN"] {
+        assert_eq!(times(odd, "7"), of(None, Some(7)), "{odd}");
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Usage};
+use inferometer_model::record::{Event, EventKind, ServerTimes, Usage};
 use inferometer_model::request::Prompt;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
@@ -25,6 +25,7 @@ pub struct Reading {
     pub reasoning: String,
     pub finish: Option<String>,
     pub usage: Usage,
+    pub server_times: ServerTimes,
     pub status: Option<u16>,
     pub keep_alive: bool,
     pub outcome: Outcome,
@@ -63,6 +64,7 @@ pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [
         reasoning: answer.reasoning.expect("text was asked for"),
         finish: answer.finish_reason,
         usage: answer.usage,
+        server_times: answer.server_times,
         status,
         keep_alive,
         outcome,

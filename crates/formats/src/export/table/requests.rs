@@ -87,7 +87,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 46] = [
+static COLUMNS: [C; 49] = [
     C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
@@ -172,6 +172,15 @@ static COLUMNS: [C; 46] = [
     }),
     C::sometimes("tokens_tokenizer", Integer, "Output tokens by the named tokenizer.", |r| {
         Value::integer(r.record.tokens_tokenizer)
+    }),
+    C::sometimes("server_queue_ms", Integer, "Time in the server's queue, by the server.", |r| {
+        Value::integer(r.record.server_times.queue_ms)
+    }),
+    C::sometimes("server_inference_ms", Integer, "Prefill and decode, by the server.", |r| {
+        Value::integer(r.record.server_times.inference_ms)
+    }),
+    C::sometimes("server_total_ms", Integer, "Time of the whole request, by the server.", |r| {
+        Value::integer(r.record.server_times.total_ms)
     }),
     C::always("tokens_events", Integer, "Output tokens by counting events.", |r| {
         Value::Integer(r.record.tokens_events().into())

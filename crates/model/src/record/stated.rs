@@ -1,0 +1,59 @@
+//! What a server states about a request: its token counts and its own times. Nothing here is measured by the
+//! client.
+
+use serde::{Deserialize, Serialize};
+
+/// Token counts as the server states them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt: Option<u32>,
+    /// Tokens of the output, including the tokens of the reasoning.
+    pub completion: Option<u32>,
+    /// Tokens of the prompt that came from a prefix cache.
+    pub cached: Option<u32>,
+}
+
+/// Times of a request as the server states them, in whole milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerTimes {
+    /// From the queue's entry to its exit.
+    pub queue_ms: Option<u32>,
+    /// Prefill and decode, without the time in the queue.
+    pub inference_ms: Option<u32>,
+    /// From the arrival of the request to its last token.
+    pub total_ms: Option<u32>,
+}
+
+impl ServerTimes {
+    /// Whether the server states no time.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{ms, steady};
+    use crate::record::Record;
+
+    #[test]
+    fn a_request_that_is_cut_off_before_its_end_has_no_times_by_the_server() {
+        let server_times = ServerTimes { queue_ms: Some(3), ..ServerTimes::default() };
+        let record = Record { server_times, ..steady(0.0, 40.0, 10.0, 3) };
+        assert_eq!(record.clone().cut_off(ms(60.0), "why").server_times, server_times);
+        assert!(record.cut_off(ms(59.0), "why").server_times.is_empty());
+    }
+
+    #[test]
+    fn times_that_are_not_stated_are_not_in_the_json_of_a_record() {
+        let mut record = steady(0.0, 40.0, 10.0, 3);
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(!json.contains("server_times"), "{json}");
+        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+        record.server_times.total_ms = Some(70);
+        let json = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+    }
+}

@@ -1,0 +1,182 @@
+//! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has only
+//! their numbers.
+
+use inferometer_model::record::{Record, ServerTimes, Usage};
+
+use super::codes::{
+    Chain, Strings, difference, outcome_code, outcome_of, small, some, undo_difference, undo_some,
+};
+use super::column::{Malformed, PayloadReader};
+
+const COLUMNS: usize = 30;
+/// Columns in the first version of the format, which had no classes.
+const COLUMNS_1: usize = 22;
+/// Columns in the second and third versions, which had no output limit and no flag for streaming.
+const COLUMNS_2: usize = 23;
+/// Columns in the fourth and fifth versions, which had no server and no rank.
+const COLUMNS_4: usize = 25;
+/// Columns in the sixth version, which had no times by the server.
+const COLUMNS_6: usize = 27;
+
+/// The values of a record. The last two are the numbers of its reads and of its events.
+pub(super) type Row = [u64; COLUMNS];
+
+/// Values of the previous record. Those of the next record are stored as differences to these values.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Before {
+    pub pass: u32,
+    pub index: u32,
+    pub due: u64,
+}
+
+/// Encodes a record without its reads and events.
+pub(super) fn encode(
+    record: &Record,
+    before: &Before,
+    strings: &mut Strings,
+    chain: &mut Chain,
+) -> Row {
+    [
+        difference(record.pass, before.pass),
+        difference(record.index, before.index),
+        u64::from(record.asked_input),
+        u64::from(record.asked_output),
+        some(record.prompt_tokens_tokenizer),
+        chain.put(record.due),
+        chain.put_some(record.picked),
+        chain.put_some(record.connected),
+        chain.put_some(record.send_start),
+        chain.put_some(record.sent),
+        chain.put_some(record.headers),
+        // The end of the request is not the base of the next difference: the first read follows the
+        // headers.
+        Chain(chain.0).put_some(record.ended),
+        outcome_code(record.outcome),
+        some(record.status.map(u32::from)),
+        strings.code(record.detail.as_deref()),
+        strings.code(record.finish_reason.as_deref()),
+        some(record.usage.prompt),
+        some(record.usage.completion),
+        some(record.usage.cached),
+        some(record.tokens_tokenizer),
+        strings.code(record.class.as_deref()),
+        some(record.output_limit),
+        flags(record),
+        some(record.server),
+        some(record.rank),
+        some(record.server_times.queue_ms),
+        some(record.server_times.inference_ms),
+        some(record.server_times.total_ms),
+        record.reads.len() as u64,
+        record.events.len() as u64,
+    ]
+}
+
+/// Reads the rows of a payload. `format` is the version of the log.
+///
+/// # Errors
+/// If the table is malformed.
+pub(super) fn table(
+    input: &mut PayloadReader<'_>,
+    count: usize,
+    format: u32,
+) -> Result<Vec<Row>, Malformed> {
+    Ok(match format {
+        1 => widen::<COLUMNS_1>(&input.table(count)?),
+        2 | 3 => widen::<COLUMNS_2>(&input.table(count)?),
+        4 | 5 => widen::<COLUMNS_4>(&input.table(count)?),
+        6 => widen::<COLUMNS_6>(&input.table(count)?),
+        _ => input.table::<COLUMNS>(count)?,
+    })
+}
+
+/// Converts rows of an earlier version to the current form: adds the missing columns, with value 0, before
+/// the last two columns.
+fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<Row> {
+    let widen = |row: &[u64; N]| {
+        let (shared, counts) = row.split_at(N - 2);
+        let mut wide = [0; COLUMNS];
+        wide[..N - 2].copy_from_slice(shared);
+        wide[COLUMNS - 2..].copy_from_slice(counts);
+        wide
+    };
+    rows.iter().map(widen).collect()
+}
+
+/// Decodes a record, without its reads and events.
+///
+/// # Errors
+/// If a value has a code that no encoder makes.
+pub(super) fn decode(
+    row: Row,
+    before: &Before,
+    strings: &Strings,
+    chain: &mut Chain,
+) -> Result<Record, Malformed> {
+    let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
+    let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
+    let [outcome, status, detail, finish_reason, rest @ ..] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
+    let [flags, server, rank, queue, inference, total, _, _] = rest;
+    Ok(Record {
+        pass: undo_difference(pass, before.pass)?,
+        index: undo_difference(index, before.index)?,
+        class: strings.of(class)?.map(String::into_boxed_str),
+        asked_input: small(asked_input)?,
+        asked_output: small(asked_output)?,
+        output_limit: undo_some(output_limit)?,
+        streamed: flags & STREAMED != 0,
+        prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
+        due: chain.take(due)?,
+        picked: chain.take_some(picked)?,
+        connected: chain.take_some(connected)?,
+        kept_connection: kept_connection(flags)?,
+        send_start: chain.take_some(send_start)?,
+        sent: chain.take_some(sent)?,
+        headers: chain.take_some(headers)?,
+        reads: Vec::new(),
+        events: Vec::new(),
+        ended: Chain(chain.0).take_some(ended)?,
+        outcome: outcome_of(outcome)?,
+        status: undo_some(status)?,
+        detail: strings.of(detail)?,
+        finish_reason: strings.of(finish_reason)?,
+        usage: Usage {
+            prompt: undo_some(prompt)?,
+            completion: undo_some(completion)?,
+            cached: undo_some(cached)?,
+        },
+        server_times: ServerTimes {
+            queue_ms: undo_some(queue)?,
+            inference_ms: undo_some(inference)?,
+            total_ms: undo_some(total)?,
+        },
+        tokens_tokenizer: undo_some(tokens_tokenizer)?,
+        server: undo_some(server)?,
+        rank: undo_some(rank)?,
+    })
+}
+
+/// One bit for a streamed request, one for a new connection, one for a reused connection; formats before
+/// the fifth have only the first bit.
+const STREAMED: u64 = 1;
+const NEW_CONNECTION: u64 = 2;
+const KEPT_CONNECTION: u64 = 4;
+
+fn flags(record: &Record) -> u64 {
+    let connection = match record.kept_connection {
+        None => 0,
+        Some(false) => NEW_CONNECTION,
+        Some(true) => KEPT_CONNECTION,
+    };
+    (u64::from(record.streamed) * STREAMED) | connection
+}
+
+fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
+    match flags & !STREAMED {
+        0 => Ok(None),
+        NEW_CONNECTION => Ok(Some(false)),
+        KEPT_CONNECTION => Ok(Some(true)),
+        _ => Err(Malformed::new(format!("no flags have code {flags}"))),
+    }
+}
