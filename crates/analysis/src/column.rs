@@ -8,7 +8,7 @@ use crate::interval::{Contribution, Layout, Series};
 /// The values of one metric over the requests of a pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
-    /// One value per request, and the place of each request in the course of the pass.
+    /// One value per request, and the index of each request that `Course::add` returned.
     Requests(Sample, Vec<u32>),
     /// Several values per request. For each request: its contribution to the mean, and the number of its values.
     Pooled(Pool, Vec<(Contribution, u32)>),
@@ -24,7 +24,8 @@ impl Column {
         }
     }
 
-    /// Adds the values of a request. `at` is the place of the request in the course of its pass, if it has one.
+    /// Adds the values of a request. `at` is the index that `Course::add` returned for the request; `None` if the
+    /// course did not keep the request.
     pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
         match (metric.value, self) {
             (Value::Request(value), Self::Requests(sample, places)) => {
@@ -131,8 +132,9 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
 }
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
-/// values that are not above a given value. `between` returns the values at two quantiles. It returns `None` if one of
-/// these lies above the largest quantile that is given, or not above zero.
+/// values that are not above a given value. `between` returns the values at two quantiles. It returns `None` if the
+/// lower quantile is not above 0, if the upper one is not below the given largest quantile, or if no values were
+/// kept.
 fn add_intervals(
     found: &mut Distribution,
     layout: &Layout,
@@ -150,7 +152,7 @@ fn add_intervals(
     found.p50_ci = interval(0.50, found.p50);
     found.p90_ci = interval(0.90, found.p90);
     found.p99_ci = interval(0.99, found.p99);
-    // If there were too many values to keep, more requests do not help.
+    // `p99_needs` is set only if all values were kept. Otherwise, more requests would not give an interval.
     let needs = series.needs_for_p99(mean.effective);
     if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
         found.p99_needs = Some(needs);

@@ -40,8 +40,9 @@ pub struct PassSummary {
     pub planned: u64,
     /// The outcomes of the planned requests.
     pub outcomes: OutcomeCounts,
-    /// When the first request of the pass was sent, in seconds. In the results of a run, the time counts from the first
-    /// request of the run. Absent if unknown, as in results of earlier versions.
+    /// When the first request of the pass was sent, in seconds. In the results of a run, it counts from the first
+    /// request of the first pass. In a comparison in blocks, it counts from the start of the run. Absent if unknown,
+    /// as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
     /// Why the plan ended the pass early; absent if the plan did not.
@@ -73,7 +74,8 @@ pub struct PassSummary {
     pub peak_concurrency: Option<u64>,
     /// The mean number of requests in flight over `duration_s`.
     pub mean_concurrency: Option<f64>,
-    /// Figures of the part of the pass at its plateau. Absent if there was none, and for loads without a plateau.
+    /// Figures of the time in which the load kept its number of requests in flight (the plateau). Absent if there was
+    /// none, and for loads without a plateau.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
     /// The requests that met every objective on requests; absent if the plan has none.
@@ -97,10 +99,10 @@ pub struct PassSummary {
     /// Figures of the ranks that differ from the whole by more than chance; only with several processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFigures>,
-    /// The figures of the published text-block log; absent for other workloads.
+    /// The figures of a workload of text blocks, as in published logs; absent for other workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockFigures>,
-    /// The six figures of the published serving script; absent for other workloads.
+    /// The six figures of vLLM 0.2's `benchmark_serving.py`; absent for other workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving_run: Option<ServingRun>,
     /// The server's own metrics; absent if they were not read.
@@ -122,7 +124,7 @@ impl PassSummary {
         self.latencies.get(metric)
     }
 
-    /// The value, in the metric's unit, of a metric of the whole pass that an objective may name. `None` for other
+    /// Returns requests/s, output tokens/s or the share of failures, in the unit of the metric. `None` for other
     /// metrics.
     pub fn figure(&self, metric: &Definition) -> Option<f64> {
         let failed_pct = || {
@@ -137,7 +139,8 @@ impl PassSummary {
         }
     }
 
-    /// Whether the pass is a trial of a search that was cut off, or that the user interrupted.
+    /// Whether the pass is a trial with cancelled or skipped requests. For example, it was cut off, or the user
+    /// interrupted it.
     pub fn is_cut_off(&self) -> bool {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
@@ -148,18 +151,20 @@ impl PassSummary {
         self.trial.is_none() && self.stopped.is_none() && self.outcomes.cancelled > 0
     }
 
-    /// Whether the pass was ended early neither by the user nor by the plan.
+    /// Whether `stopped` is absent and [`PassSummary::is_interrupted`] is false. A trial that was cut off also counts
+    /// as whole.
     pub fn is_whole(&self) -> bool {
         self.stopped.is_none() && !self.is_interrupted()
     }
 
     /// Whether the requests were sent at once and are too few to show the limit of the server. Start-up and drain are
-    /// then a large part of the pass. In published tables, passes of 200 requests or more hardly differ.
+    /// then a large part of the pass. In published tables, throughput hardly changes from 200 requests on.
     pub fn is_few_at_once(&self) -> bool {
         self.kind == PassKind::Saturated && self.planned < 200
     }
 
-    /// The name of the pass in reports: its load, and the number of its trial, or of its repeat from the second one on.
+    /// The name of the pass in reports: its load, then the number of its trial or repeat. The first repeat has no
+    /// number.
     pub fn label(&self) -> String {
         format!(
             "{}{}",

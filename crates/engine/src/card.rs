@@ -29,7 +29,8 @@ pub struct Card {
     /// Throughput of dense eight-bit floating-point products, in operations per second; absent if the card has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fp8_flops_per_s: Option<f64>,
-    /// Throughput of single-precision products in operations per second, without TF32, which engines do not use.
+    /// Throughput of single-precision products, in operations per second. It is not that of TF32, because engines do
+    /// not use TF32.
     pub single_flops_per_s: f64,
     /// CUDA compute capability.
     pub capability: (u32, u32),

@@ -1,6 +1,6 @@
-//! The load model of conversations. Another load model decides when the first turn of each conversation is
-//! due. Each later turn is due one think time after the end of the previous answer. Due times are computed
-//! from the ends of answers, so a request that is sent late delays only the turns after its answer.
+//! The load model of conversations. Another load model decides when the first turn of each conversation is due. Each
+//! later turn is due one think time after the end of the previous answer. With `CountOf::Requests`, it is due when a
+//! place is also free. Due times of later turns follow from the ends of answers, never from the times of sending.
 //!
 //! This module makes no prompts. It only needs to know whether an answer is complete: a turn that failed is
 //! the last turn of its conversation.
@@ -124,8 +124,9 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Creates the model. `begin` decides when conversations begin, and counts what `of` says. `think` has,
-    /// for each conversation, the think time before each of its turns. No request is begun from `limit` on.
+    /// Creates the model. `begin` decides when conversations begin. `of` states whether it counts conversations or
+    /// requests. `think` has, for each conversation, the think time before each of its turns. No request is begun
+    /// from `limit` on.
     pub fn new(
         begin: Box<dyn LoadModel>,
         think: Arc<[Box<[Duration]>]>,
@@ -143,14 +144,14 @@ impl Conversations {
         }
     }
 
-    /// The due time of the next request and its turn. If no request is due now: [`Due::AfterEnd`] or
-    /// [`Due::Never`].
+    /// The due time of the next request and its turn. If no request has a due time before the limit:
+    /// [`Due::AfterEnd`] or [`Due::Never`].
     fn next(&self) -> Result<(Nanos, Turn), Due> {
         let follows = self.thinking.first().copied();
         let fresh = self.at.len() < self.think.len();
         let (due, turn) = match (self.of, self.begin.next_due(), follows) {
-            // A place is free. A turn that is due by then is sent first; otherwise a new conversation
-            // begins.
+            // A place is free. A waiting turn takes the place if it is due by `free`, or if no new conversation is
+            // left. Otherwise a new conversation takes it.
             (CountOf::Requests, Due::At(free), Some((due, which))) if due <= free || !fresh => {
                 (due.max(free), Turn::Of(which))
             }
@@ -175,8 +176,8 @@ impl Conversations {
         }
     }
 
-    /// The value of `next_due` if no request is due now: `AfterEnd` if a request in flight may be followed
-    /// by a turn.
+    /// The value of `next_due` if no due time is known: `AfterEnd` if a turn may follow a request in flight,
+    /// otherwise `Never`.
     fn nothing(&self) -> Due {
         if self.to_be_followed > 0 { Due::AfterEnd } else { Due::Never }
     }

@@ -48,9 +48,10 @@ pub enum Outcome {
         /// The status, such as 400, 422, 429 or 503.
         status: u16,
     },
-    /// A stream with status 200 contained an error event, whatever followed this event.
+    /// A response with status 200, streamed or whole, contained an error. What followed the error does not matter.
     ServerError,
-    /// The response cannot be parsed, or a complete answer has no token.
+    /// The response cannot be parsed, or it is complete but has no token. If its usage states zero output tokens, it
+    /// is `Complete`.
     Malformed,
     /// The connection was refused, reset or could not be secured.
     Connection {
@@ -66,12 +67,12 @@ pub enum Outcome {
     Cancelled,
     /// The request was not sent, because the limit of requests in flight was reached.
     Dropped,
-    /// The request was never begun, because the run or the pass ended before it was due.
+    /// The request was never begun. For example, the pass ended first, or an earlier turn of its conversation failed.
     #[default]
     Skipped,
 }
 
-/// The name of an outcome, without its details: the keys of the `outcomes` object in the results.
+/// An outcome without its details. Its name is a key of the `outcomes` object in the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {

@@ -48,16 +48,18 @@ pub struct Measure {
     pub independent: f64,
     /// Standard error of a mean in milliseconds; 0 for a share.
     pub error: f64,
-    /// Degrees of freedom of `independent`.
+    /// Degrees of freedom of the variance estimate for this measure.
     pub degrees: f64,
 }
 
-/// The correlation of requests beyond a threshold can be estimated from at least this many of them.
+/// The fewest requests beyond a threshold from which their correlation is estimated. Series of fewer than 20 requests
+/// may use fewer.
 const ENOUGH: usize = 10;
-/// The number of cosines for common events, and for rare ones, which occur in shorter groups.
+/// The numbers of cosines for `long_run`. `COSINES_OF_TAIL` is for needed shares above 0.9, because rare misses occur
+/// in shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
-/// The requests of a series shorter than `SHORT` correspond to at most the share `OF_SHORT` of independent ones.
+/// For a share over fewer than `SHORT` requests, at most a quarter (`OF_SHORT`) of the requests count as independent.
 const SHORT: usize = 100;
 const OF_SHORT: f64 = 0.25;
 
@@ -105,9 +107,10 @@ impl Measure {
     }
 }
 
-/// By what factor the variance of a share exceeds that of the same number of independent requests, and the degrees of
-/// freedom of this factor. It is computed from the misses if their number is near the allowed one. Otherwise it is
-/// computed from the slowest requests, as many as may miss, because the correlation at the limit is needed.
+/// Returns the variance of a share divided by its variance for independent requests, and the degrees of freedom of
+/// this ratio. It uses the misses if there are at least `ENOUGH`, at least half of the allowed number, and at most
+/// half of the requests. Otherwise it uses the slowest requests. Their number is the allowed number of misses, at
+/// least `ENOUGH` and at most half of the requests.
 fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();

@@ -1,4 +1,4 @@
-//! The settings with which a bundle's run is measured on this machine.
+//! The settings for measuring a run from a bundle again on this machine. A bundle is a file with stored runs.
 
 use std::path::PathBuf;
 

@@ -115,8 +115,7 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
 
 #[test]
 fn a_ramp_of_concurrency_sends_at_its_own_instants() {
-    // The concurrency rises from 1 to 3 in 400 ms: a second request may be in flight from 100 ms on, and a
-    // third from 300 ms on.
+    // The concurrency rises from 1 to 3 in 400 ms and is rounded. So it is 2 from 100 ms on, and 3 from 300 ms on.
     let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
     let pass = PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
     let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
@@ -193,9 +192,10 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         max_trials: 40,
         max_time_s: None,
     };
-    // One request is due each ms, and no answer arrives within a second. The first 100 of 300 requests
-    // decide. The last of these is due at 99 ms. Its objective of 50 ms, and 100 ms more in which its
-    // response could have been read, are over at 249 ms. The next check is at 250 ms.
+    // One request is due each ms. In the first case, no answer arrives within a second. 100 misses among 300 requests
+    // make the claim certain (`misses_to_claim`). The last of these is due at 99 ms. Its objective of 50 ms ends at
+    // 149 ms. Its response may be read up to 100 ms late, so the miss is certain at 249 ms. The next check is at 250
+    // ms.
     let evenly = PassPlan::Open {
         rate: Level::Constant(1_000.0),
         arrivals: Arrivals::Constant,
@@ -297,7 +297,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
         let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])], &[]);
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
         assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
-        // Requests are due 0, 2, 4 ... 10 ms before a turn.
+        // The busy client sends requests 0, 2, 4 ... 10 ms after they are due.
         let said = "the 99th percentile of send_delay is 10.000 ms, above the limit of 0.500 ms";
         assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
     }

@@ -1,4 +1,4 @@
-//! The opened workload of a run: makes the prompts of any cell and pass.
+//! Opens the workload of a run, and makes the prompts of each cell and pass.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,8 +83,8 @@ impl Prompts {
         self.spec.context.reserve = tokens;
     }
 
-    /// The same prompts with random words instead of the workload: a data set may have no prompt of some
-    /// lengths.
+    /// Returns a copy that makes prompts of random words. It is for probe requests, because a data set may have no
+    /// prompts of their lengths.
     pub fn random_words(&self) -> Self {
         Self { spec: self.spec.random_words(), ..self.clone() }
     }
@@ -94,8 +94,8 @@ impl Prompts {
         self.history = history;
     }
 
-    /// Makes it supply only the conversations of one rank. `place` is the number of this rank and the number
-    /// of ranks. The hash of the workload covers all conversations.
+    /// Limits the prompts to the conversations of one rank. `place` is the number of this rank and the number of
+    /// ranks. The hash of the workload covers all conversations.
     pub fn supply_rank(&mut self, place: (u32, u32)) {
         self.place = place;
     }
@@ -138,7 +138,7 @@ impl Prompts {
         Ok(built)
     }
 
-    /// The tokenizer of another model only sets the size of prompts; its counts are not used.
+    /// Removes the token counts of the requests, unless they come from the model's own tokenizer.
     pub(super) fn forget_counts(&self, built: &mut RequestBatch) {
         if !self.tokenizer.is_models_own {
             built.requests.iter_mut().for_each(|request| request.counted_tokens = None);

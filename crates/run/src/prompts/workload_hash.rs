@@ -48,8 +48,8 @@ impl WorkloadHash {
         PassHash { whole: self, plan, begin, offsets, load: begin.plan.prompt_label() }
     }
 
-    /// Adds a pass of conversations: the turns of users, the lengths of answers, and the think times between
-    /// them. In an open loop, it also adds the offset at which each conversation begins.
+    /// Adds a pass of conversations: the text of each turn, the requested length of its answer, and the think time
+    /// before each later turn. In an open loop, it also adds the offset at which each conversation begins.
     ///
     /// # Errors
     /// When a file of requests is written: the answers are not in it, so the conversations could not be
@@ -135,7 +135,8 @@ impl PassHash<'_> {
     }
 }
 
-/// The offsets of the requests of a pass, if they do not depend on when other requests end.
+/// The due times of the requests, as offsets from the start of the pass. There are none if due times depend on the
+/// ends of other requests.
 pub struct Offsets {
     load: Box<dyn LoadModel>,
     scheduled: bool,

@@ -71,7 +71,7 @@ impl Decode for Generate {
         let Some(new) = output.get(self.output_bytes..) else {
             return unexpected("the text is shorter than it was", data, parsed);
         };
-        // In a stream a message without new text is an incomplete character. A whole body without
+        // In a stream, a message without new text is a token that does not complete a character. A whole body without
         // text has no output.
         if self.stream || !new.is_empty() {
             parsed.text(new, None);
