@@ -171,8 +171,8 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     widest
 }
 
-/// The rows that can be used for the fit, the engine and card that were measured, and text that names the origin and
-/// the rows that were left out.
+/// Reads the measured rows. Returns the rows that the fit can use, the measured engine and card, and a text. The text
+/// names the origin of the rows, and the rows that were left out.
 fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
     let config = request.config;
     let against = read_against(request.measured, request.store, config)?;

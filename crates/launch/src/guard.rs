@@ -63,8 +63,7 @@ pub fn guard() -> io::Result<()> {
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
     // A signal to the guard ends the server.
-    ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End)))
-        .map_err(io::Error::other)?;
+    ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End))).map_err(no_handler)?;
     let (reader, pid) = match start(&config) {
         Ok(started) => started,
         Err(error) => {
@@ -334,6 +333,18 @@ fn signal_all(signal: EndSignal) {
     for pid in Tree::of(std::process::id()).pids() {
         let _ = end_process(pid, signal);
     }
+}
+
+/// The handler of signals has a thread of its own, which the system may refuse.
+fn no_handler(error: ctrlc::Error) -> io::Error {
+    let cause = match error {
+        ctrlc::Error::System(cause) => cause.to_string(),
+        other => other.to_string(),
+    };
+    io::Error::other(format!(
+        "the guard of the server cannot handle signals: {cause}; raise the limit of processes and threads \
+         (`ulimit -u`, or that of the container)"
+    ))
 }
 
 /// Kills all descendants, and waits until none is left.

@@ -375,8 +375,8 @@ pub const STOPPED_AT_ERROR_RATE: &str =
 /// The detail of a request whose pass was ended by the time limit of a search, a sweep or a comparison.
 pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
 
-/// The reason for which a pass was ended early, from the detail of a request that was cut off or not begun at
-/// that time. `None` for other details.
+/// Why a pass was ended early. `detail` is that of a request that the end of the pass cut off or prevented. `None`
+/// for other details.
 pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
     let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
     known.into_iter().find(|known| Some(*known) == detail)

@@ -1,5 +1,5 @@
-//! The identification of a server before a run: servers that are not ready, that reject a field or a model, or whose
-//! metrics appear late.
+//! The identification of a server before a run. Some servers are not ready yet, reject a field or a model, or have
+//! metrics only later.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

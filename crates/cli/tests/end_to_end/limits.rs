@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use crate::support::{BINARY, Running, folder, get, inferometer, told, wait_until};
+use crate::support::{BINARY, Dashboard, Running, folder, inferometer, told, wait_until};
 use crate::tiny_server;
 
 const SMALL: [&str; 12] = [
@@ -215,16 +215,8 @@ fn no_answer_of_a_server_takes_more_memory_than_is_documented() {
 fn the_dashboard_answers_while_130_clients_send_requests_and_read_nothing() {
     let folder = folder();
     inferometer(folder.path(), &[&["run", "--speed", "200"], &SMALL[..]].concat());
-    let mut web = Command::new(BINARY)
-        .current_dir(folder.path())
-        .args(["web", "--listen", "127.0.0.1:0", "--until-stdin-closes"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    BufReader::new(web.stdout.take().expect("a pipe")).read_line(&mut line).expect("its address");
-    let address = line.trim().trim_start_matches("listening on http://").trim_end_matches('/');
+    let web = Dashboard::start(folder.path());
+    let address = &web.address;
     let request =
         format!("GET /runs/latest/report.html HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(50);
     let clients: Vec<TcpStream> = (0..130)
@@ -236,8 +228,8 @@ fn the_dashboard_answers_while_130_clients_send_requests_and_read_nothing() {
         })
         .collect();
     assert_eq!(clients.len(), 130);
-    let list = get(address, "/").expect("it listens");
+    let list = web.get("/");
     assert!(list.starts_with("HTTP/1.1 200 OK"), "{list}");
-    drop((web.stdin.take(), clients));
-    assert_eq!(web.wait().expect("it ends").code(), Some(0));
+    drop(clients);
+    assert_eq!(web.end(), Some(0));
 }

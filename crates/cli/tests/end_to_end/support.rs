@@ -43,11 +43,64 @@ impl Engine {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the engine starts");
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("stdout is a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("the engine says where it listens");
-        let url = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
+        let url = url_of(&mut child);
         Self { child, url }
+    }
+}
+
+/// The URL in the first line of a process that prints where it listens.
+fn url_of(child: &mut Child) -> String {
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("stdout is a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("it says where it listens");
+    line.trim().strip_prefix("listening on ").expect("an address").to_owned()
+}
+
+/// A dashboard on a free port; it ends when this value is dropped.
+pub struct Dashboard {
+    child: Child,
+    /// `127.0.0.1:PORT`
+    pub address: String,
+}
+
+impl Dashboard {
+    /// Starts the dashboard of the store in a folder.
+    pub fn start(folder: &Path) -> Self {
+        let mut child = Command::new(BINARY)
+            .current_dir(folder)
+            .args(["web", "--listen", "127.0.0.1:0", "--until-stdin-closes"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let url = url_of(&mut child);
+        let address = url.strip_prefix("http://").and_then(|url| url.strip_suffix('/'));
+        Self { address: address.expect("a link").to_owned(), child }
+    }
+
+    /// The response to a request for a page.
+    pub fn get(&self, target: &str) -> String {
+        get(&self.address, target).expect("it listens")
+    }
+
+    /// Closes its standard input, and returns its exit code.
+    pub fn end(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().expect("it ends").code()
+    }
+
+    /// Sends SIGINT, and returns its exit code.
+    pub fn interrupt(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-INT", &id]).status().expect("kill");
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Dashboard {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

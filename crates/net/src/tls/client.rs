@@ -80,9 +80,8 @@ impl TlsClient {
         Ok(session)
     }
 
-    /// Runs TLS over a blocking socket. The handshake is complete when this function returns, so that a
-    /// caller can distinguish a server that is not trusted from a server that does not answer. `within`
-    /// limits the duration of the whole handshake, also if the server sends it in many small parts. The limit
+    /// Runs TLS over a blocking socket, and completes the handshake. So a caller can distinguish an untrusted
+    /// server from a silent one. `within` limits the duration of the whole handshake, also if the server sends it in many small parts. The limit
     /// is checked before each read, and each read has the time-out of the socket.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Servers that share one load: which of them are the same server, which differences are found, and which
-//! servers are refused.
+//! Servers that share one load: addresses of the same server, differences that are reported, and servers that
+//! are refused.
 
 use inferometer_plan::Url;
 use inferometer_plan::spec::{Known, Spec, parse_url};

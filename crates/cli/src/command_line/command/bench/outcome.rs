@@ -107,8 +107,9 @@ impl ServingOutput {
     /// reported before anything is sent.
     ///
     /// # Errors
-    /// If the folder cannot be created, if the file name contains a folder that does not exist, if the name is that of
-    /// a folder, or if an existing file cannot be written.
+    /// - The folder cannot be created.
+    /// - The file name contains a folder that does not exist, or is that of a folder.
+    /// - An existing file cannot be written.
     pub fn prepare(&self) -> Result<(), Failure> {
         if !self.is_saved() {
             return Ok(());
