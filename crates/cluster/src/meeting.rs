@@ -1,10 +1,11 @@
 //! The address at which the ranks of a run meet, and the conditions for joining.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
+use inferometer_net::time_limit;
 use sha2::{Digest, Sha256};
 
 use crate::launcher::{Launcher, RankPlace};
@@ -142,13 +143,14 @@ impl Meeting {
     /// # Errors
     /// If the name cannot be resolved.
     pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
-        let error = match (self.host.as_str(), self.port).to_socket_addrs() {
-            Ok(addresses) => return Ok(addresses.collect()),
+        let resolve = |host: &str| time_limit::resolve(host, self.port);
+        let error = match resolve(&self.host) {
+            Ok(addresses) => return Ok(addresses),
             Err(error) => error,
         };
         let of_slurm = self.asks_slurm.then(|| slurm_address(&self.host)).flatten();
-        match of_slurm.map(|host| (host, self.port).to_socket_addrs()) {
-            Some(Ok(addresses)) => Ok(addresses.collect()),
+        match of_slurm.map(|host| resolve(&host)) {
+            Some(Ok(addresses)) => Ok(addresses),
             _ => Err(format!("the name {} cannot be resolved: {error}", self.host)),
         }
     }

@@ -21,6 +21,7 @@ mod socket;
 mod stamp;
 mod sys;
 pub mod thread;
+pub mod time_limit;
 pub mod tls;
 pub mod virtual_net;
 mod waker;

@@ -13,15 +13,14 @@ mod keep_alive;
 mod protocol;
 mod stream;
 
-use std::io::{self, Read, Write};
-use std::net::ToSocketAddrs;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::secrets::Secrets;
 use inferometer_net::tls::{Identity, TlsClient, Trust, tls_failure};
-use inferometer_net::{Address, monotonic_now};
+use inferometer_net::{Address, monotonic_now, time_limit};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
 use inferometer_wire::http::{HttpError, MessageEnd, Piece, ResponseParser, request_head};
@@ -65,8 +64,8 @@ pub struct Client {
     pub headers: Vec<(String, String)>,
     /// The time limit for opening the connection, for each write and for each read.
     pub timeout: Duration,
-    /// The time limit for a whole response, also if it arrives in many small parts. The limit is checked
-    /// after each read, so a response may take one `timeout` longer.
+    /// The time limit for a whole request, and for a whole response, also if it arrives in many small parts.
+    /// The limit is checked after each write and each read, so both may take one `timeout` longer.
     pub deadline: Duration,
     /// The settings of TLS, if the address of the server begins with `https://`.
     pub tls: Option<TlsClient>,
@@ -252,7 +251,8 @@ impl Client {
         let authority = self.url.host_field();
         let mut bytes = request_head(method, &full_path, &authority, &headers, body.map(str::len));
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
-        stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
+        time_limit::write_all(stream, &bytes, self.deadline)
+            .map_err(|source| self.broken(path, source))?;
         let (response, reusable) = self.read_response(path, stream)?;
         // The proxy itself sends status 407. Inside a tunnel, the status is from the server.
         let forwards = response.status == 407 && self.tls.is_none();
@@ -376,7 +376,7 @@ fn addresses(url: &Url, proxy: Option<&Proxy>) -> Result<Vec<Address>, ClientErr
         Some(proxy) => (proxy.host.as_str(), proxy.port),
         None => (url.host.as_str(), url.port),
     };
-    let found = (host, port).to_socket_addrs().map_err(|source| match proxy {
+    let found = time_limit::resolve(host, port).map_err(|source| match proxy {
         Some(proxy) => ClientError::Proxy {
             url: url.to_string(),
             what: format!(
@@ -386,5 +386,5 @@ fn addresses(url: &Url, proxy: Option<&Proxy>) -> Result<Vec<Address>, ClientErr
         },
         None => ClientError::Resolve { url: url.to_string(), source },
     })?;
-    Ok(found.map(Address::from).collect())
+    Ok(found.into_iter().map(Address::from).collect())
 }

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use inferometer_net::Address;
 use inferometer_net::tls::TlsStream;
+use inferometer_net::{Address, time_limit};
 
 use super::Client;
 use super::error::{ClientError, no_tls, reason};
@@ -68,11 +68,9 @@ fn tcp(address: SocketAddr, client: &Client) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connects to a Unix socket. If the accept queue of the server is full, waits until it has room.
 fn unix(path: &Path, client: &Client) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect(path)?;
+    let stream = time_limit::connect_unix(path, client.timeout)?;
     stream.set_read_timeout(Some(client.timeout))?;
-    stream.set_write_timeout(Some(client.timeout))?;
     Ok(stream)
 }
 

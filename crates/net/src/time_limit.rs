@@ -1,0 +1,142 @@
+//! Blocking calls of the system that have no time limit of their own, with one: the resolution of a name,
+//! opening a Unix socket, and writing many bytes to a receiver that reads slowly.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use crate::{monotonic_now, sys, thread};
+
+/// The time limit for the resolution of a name. A resolver that does not answer is asked twice by the system,
+/// for 5 seconds each time.
+const RESOLVE_LIMIT: Duration = Duration::from_secs(15);
+
+/// The addresses of a host name.
+///
+/// # Errors
+/// When the name cannot be resolved, or not within 15 seconds.
+pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let host = host.to_owned();
+    let resolved = move || Ok((host.as_str(), port).to_socket_addrs()?.collect());
+    call_within(RESOLVE_LIMIT, resolved, "the resolver does not answer")
+}
+
+/// The result of a call that cannot be interrupted. The call is made in another thread. If it takes longer,
+/// that thread waits on and its result is lost.
+fn call_within<T: Send + 'static>(
+    within: Duration,
+    call: impl FnOnce() -> io::Result<T> + Send + 'static,
+    what: &str,
+) -> io::Result<T> {
+    let (sender, receiver) = channel();
+    // The receiver is gone if the call took too long.
+    thread::spawn(move || drop(sender.send(call())))?;
+    receiver.recv_timeout(within).unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => Err(io::Error::new(ErrorKind::TimedOut, what)),
+        RecvTimeoutError::Disconnected => Err(io::Error::other("its thread has panicked")),
+    })
+}
+
+/// Connects to a Unix socket. If the accept queue of the server is full, waits until it has room.
+///
+/// # Errors
+/// When the server does not listen, or its accept queue has no room within the time limit.
+pub fn connect_unix(path: &Path, within: Duration) -> io::Result<UnixStream> {
+    let stream = sys::unix_socket()?;
+    stream.set_nonblocking(false)?;
+    // The time limit of writes is also that of the connection.
+    stream.set_write_timeout(Some(within))?;
+    loop {
+        match sys::connect_unix(&stream, path) {
+            Ok(()) => return Ok(stream),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let what = "the server does not accept the connection";
+                return Err(io::Error::new(ErrorKind::TimedOut, what));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Writes all bytes. The limit is checked after each write, so the call may take one time limit of the
+/// socket longer.
+///
+/// # Errors
+/// When the connection breaks, or the receiver does not take all bytes within the time limit.
+pub fn write_all(to: &mut impl Write, mut bytes: &[u8], within: Duration) -> io::Result<()> {
+    let start = monotonic_now();
+    while !bytes.is_empty() {
+        match to.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            // A signal interrupted the write, so the loop writes again.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if !bytes.is_empty() && monotonic_now().since(start) > within {
+            let what = "the request is read too slowly to be sent within the time limit";
+            return Err(io::Error::new(ErrorKind::TimedOut, what));
+        }
+    }
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LATE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_resolver_that_never_answers_is_given_up() {
+        let (keeps, silent) = channel::<()>();
+        let asked = move || silent.recv().map_err(io::Error::other);
+        let error = call_within(SOON, asked, "silent").unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::TimedOut, "silent".to_owned()));
+        drop(keeps);
+        assert_eq!(resolve("127.0.0.1", 7).unwrap(), ["127.0.0.1:7".parse().unwrap()]);
+        assert!(resolve("a\0b", 7).is_err());
+    }
+
+    #[test]
+    fn a_unix_socket_whose_accept_queue_stays_full_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("full");
+        let listener = UnixListener::bind(&path).unwrap();
+        sys::set_backlog(&listener, 0).unwrap();
+        let first = connect_unix(&path, LATE).unwrap();
+        let error = connect_unix(&path, SOON).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        drop((first, listener));
+    }
+
+    /// A receiver that takes one byte of each write.
+    struct OneByOne(Vec<u8>);
+
+    impl Write for OneByOne {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.extend_from_slice(&bytes[..1]);
+            Ok(1)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_read_too_slowly_are_given_up() {
+        let mut all = OneByOne(Vec::new());
+        write_all(&mut all, b"abc", LATE).unwrap();
+        assert_eq!(all.0, b"abc");
+        let error = write_all(&mut OneByOne(Vec::new()), b"abc", Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    }
+}
