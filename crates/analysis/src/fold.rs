@@ -19,7 +19,7 @@ use inferometer_metrics::{
     steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::{Record, TokensFrom, why_stopped};
+use inferometer_model::record::{RUN_INTERRUPTED, Record, TokensFrom, why_stopped};
 use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
@@ -42,6 +42,7 @@ pub struct PassFold {
     course: Course,
     outcomes: OutcomeCounts,
     stopped: Option<&'static str>,
+    is_interrupted: bool,
     tokens_from: Option<TokensFrom>,
     longer_than_asked: u64,
     data: PassData,
@@ -84,6 +85,7 @@ impl PassFold {
             course: Course::default(),
             outcomes: OutcomeCounts::default(),
             stopped: None,
+            is_interrupted: false,
             tokens_from: None,
             longer_than_asked: 0,
             data: PassData {
@@ -163,8 +165,7 @@ impl PassFold {
     /// If an event refers to a read that the record does not have. The decoder of logs returns no such record.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
-        self.outcomes.add(record.outcome);
-        self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
+        self.add_outcome(record, 1);
         self.data.planned += 1;
         self.data.streamed |= record.streamed;
         self.instrument.add(&timeline);
@@ -192,8 +193,7 @@ impl PassFold {
     /// Adds `count` requests that never began. Their records are equal to `record` except for the index.
     pub fn add_never_begun(&mut self, record: &Record, count: u32) {
         let timeline = Timeline::new(record);
-        self.outcomes.add_times(record.outcome, u64::from(count));
-        self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
+        self.add_outcome(record, u64::from(count));
         self.data.planned += u64::from(count);
         self.data.streamed |= record.streamed;
         for _ in 0..count {
@@ -208,6 +208,13 @@ impl PassFold {
                 PublishedFold::ServingRun(fold) => fold.add(&timeline),
             }
         }
+    }
+
+    fn add_outcome(&mut self, record: &Record, count: u64) {
+        let detail = record.detail.as_deref();
+        self.outcomes.add_times(record.outcome, count);
+        self.stopped = self.stopped.or(why_stopped(detail));
+        self.is_interrupted |= detail == Some(RUN_INTERRUPTED);
     }
 
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
@@ -265,6 +272,7 @@ impl PassFold {
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
             stopped: self.stopped.map(str::to_owned),
+            interrupted: self.is_interrupted,
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
             requests_per_s: throughput::requests_per_s(&self.data),

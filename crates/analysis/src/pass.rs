@@ -48,6 +48,9 @@ pub struct PassSummary {
     /// Why the plan ended the pass early; absent if the plan did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// Whether requests were not sent because the user interrupted the run. Not written if false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// The time from the first send to the last end, in seconds.
     pub duration_s: Option<f64>,
     /// Completed requests per second over `duration_s`.
@@ -148,7 +151,9 @@ impl PassSummary {
     /// Whether the user interrupted the pass, so that its figures cover only a part of it. For a trial of a search, use
     /// [`PassSummary::is_cut_off`].
     pub fn is_interrupted(&self) -> bool {
-        self.trial.is_none() && self.stopped.is_none() && self.outcomes.cancelled > 0
+        self.trial.is_none()
+            && self.stopped.is_none()
+            && (self.interrupted || self.outcomes.cancelled > 0)
     }
 
     /// Whether `stopped` is absent and [`PassSummary::is_interrupted`] is false. A trial that was cut off also counts

@@ -17,6 +17,7 @@ pub mod process;
 pub mod record;
 pub mod sample;
 
+pub mod digits;
 pub mod finding;
 pub mod finish_reason;
 pub mod json;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digits;
+
 /// The phase of a request in which it failed or timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -219,7 +221,7 @@ impl fmt::Display for OutcomeCounts {
         for kind in OutcomeKind::ALL {
             let count = self.of(kind);
             if count > 0 {
-                write!(f, "{separator}{count} {}", kind.name().replace('_', " "))?;
+                write!(f, "{separator}{} {}", digits::count(count), kind.name().replace('_', " "))?;
                 separator = ", ";
             }
         }

@@ -358,6 +358,9 @@ impl Record {
 /// the failed turn follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
 
+/// The detail of a request that was not sent, because the user interrupted the run.
+pub const RUN_INTERRUPTED: &str = "the run was interrupted before it was due";
+
 /// The detail of a request that was cancelled or not sent, because the result of its trial in a
 /// search was already certain.
 pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an objective that \

@@ -1,5 +1,8 @@
 //! Formats figures for people. CSV and JSON do not use these functions, because they contain all digits.
 
+pub(crate) use inferometer_model::digits::count;
+use inferometer_model::digits::thousands;
+
 /// The text for an absent figure.
 pub(crate) const MISSING: &str = "-";
 
@@ -55,28 +58,6 @@ pub(crate) fn decimal(value: f64, decimals: usize) -> String {
 /// A length of the grid in tokens; `own` if it is 0, because then each request has its own length.
 pub(crate) fn length(tokens: u32) -> String {
     if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
-}
-
-/// An integer; from five digits on, commas separate groups of three digits: `2048`, `12,345`.
-pub(crate) fn count(value: u64) -> String {
-    thousands(&value.to_string())
-}
-
-/// Adds commas between groups of three digits to the text of an integer that has at least five digits.
-/// Lengths such as 2048 have no comma, as in the published tables.
-fn thousands(text: &str) -> String {
-    if text.trim_start_matches('-').len() < 5 {
-        return text.to_owned();
-    }
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
-    let mut grouped = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A number of bytes in the largest binary unit in which it is at least 1: `40 GiB`.

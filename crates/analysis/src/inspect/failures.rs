@@ -1,8 +1,9 @@
 //! Findings on requests that did not complete, grouped by their outcome.
 
+use inferometer_model::digits;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
-use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
+use inferometer_model::record::{EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record};
 
 /// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get one.
 const MOST_KINDS: usize = 8;
@@ -42,9 +43,12 @@ impl Failures {
         self.0.iter().map(|kind| kind.count).sum()
     }
 
-    /// Whether requests were cancelled because the user interrupted the pass.
+    /// Whether requests were cancelled or not sent because the user interrupted the pass.
     pub(super) fn are_of_an_interruption(&self) -> bool {
-        self.0.iter().any(|kind| kind.outcome == Outcome::Cancelled)
+        let is_one = |kind: &Kind| {
+            kind.outcome == Outcome::Cancelled || kind.detail.as_deref() == Some(RUN_INTERRUPTED)
+        };
+        self.0.iter().any(is_one)
     }
 
     /// One finding for each of the most frequent kinds, then one finding for all others.
@@ -55,6 +59,7 @@ impl Failures {
         let mut findings: Vec<Finding> = kinds.iter().map(Kind::finding).collect();
         if !rest.is_empty() {
             let count: u64 = rest.iter().map(|kind| kind.count).sum();
+            let count = digits::count(count);
             let message = format!("{count} more requests failed in {} other ways.", rest.len());
             findings.push(Finding::of(code::REQUESTS_FAILED, message));
         }
@@ -67,6 +72,7 @@ impl Kind {
         let Self { outcome, by_earlier_turn, count, detail } = self;
         let requests = if *count == 1 { "request" } else { "requests" };
         let said = detail.as_ref().map_or_else(String::new, |detail| format!(" First: {detail}"));
+        let count = digits::count(*count);
         let message = format!("{count} {requests} {}.{said}", became(*outcome));
         if *by_earlier_turn {
             let message = format!(

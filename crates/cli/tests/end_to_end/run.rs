@@ -256,6 +256,26 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
 }
 
 #[test]
+fn an_interruption_between_two_requests_counts_the_three_million_unsent_ones_as_interrupted() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "16", "--output-lengths", "1", "--speed", "1000"];
+    let load = ["--requests", "3000000", "--rate", "1", "--warmup", "0", "--json", "--quiet"];
+    let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
+    scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 1.0);
+    let (said, output) = scraped.interrupt();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let pass = &summary["cells"][0]["passes"][0];
+    let count = |outcome: &str| pass["outcomes"][outcome].as_u64().unwrap_or(0);
+    assert_eq!(count("complete") + count("cancelled") + count("skipped"), 3_000_000, "{pass}");
+    assert!(count("skipped") >= 2_999_900 && pass["interrupted"] == true, "{pass}");
+    let shown = inferometer(folder.path(), &["show", summary["run_id"].as_str().expect("a name")]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(!shown.contains("requests failed"), "{shown}");
+    assert!(shown.contains("of 3,000,000 requests had completed"), "{shown}");
+}
+
+#[test]
 fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let folder = folder();
     let lengths = ["run", "--input-lengths", "32", "--output-lengths", "16", "--quiet"];

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use inferometer_load::{LoadModel, Share};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::record::{RUN_INTERRUPTED, STOPPED_AT_MAX_TIME};
 use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use inferometer_plan::Timeouts;
@@ -322,7 +322,7 @@ impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
         }
         let Common { interrupted, ends_early, .. } = &*self.common;
         if self.stage != Stage::Done && (interrupted.load(Relaxed) || ends_early.load(Relaxed)) {
-            return self.abort(net, None, "the run was interrupted before it was due");
+            return self.abort(net, None, RUN_INTERRUPTED);
         }
         match self.stage {
             Stage::Preparing { .. } => self.prepare(net),

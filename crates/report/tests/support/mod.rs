@@ -141,6 +141,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         outcomes: OutcomeCounts { complete: planned, ..OutcomeCounts::default() },
         started_s: None,
         stopped: None,
+        interrupted: false,
         duration_s: Some(12.5),
         requests_per_s: Some(planned as f64 / 12.5),
         requests_per_s_ci: None,
