@@ -13,6 +13,7 @@ use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing};
 use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, error_message, excerpt};
 use crate::http::{Head, MessageEnd, Piece, ResponseParser};
+use crate::server_times::server_times;
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
@@ -262,6 +263,7 @@ impl Body {
         } else if let Some(why) = mismatch(self.framing, head) {
             Content::Unexpected(why, Vec::new())
         } else {
+            self.parsed.server_times = server_times(head);
             self.decode.head(head, &mut self.parsed);
             match self.framing {
                 Framing::Sse => Content::Sse(Decoder::new()),

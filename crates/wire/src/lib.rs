@@ -17,6 +17,7 @@ pub mod dialect;
 mod body_form;
 mod error;
 mod parsed_response;
+mod server_times;
 
 pub use error::{WireError, error_message};
 pub use parsed_response::ParsedResponse;

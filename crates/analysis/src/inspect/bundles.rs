@@ -80,9 +80,22 @@ impl BundledStreams {
         })
     }
 
+    /// So few streams with hidden gaps that the figures of gaps stay. Streams that this client read late are not
+    /// reported, because the bounds of the figures contain this.
+    fn few(&self) -> Option<Finding> {
+        let (hidden, streams) = (self.gaps.hidden, self.gaps.streams);
+        (hidden > self.read_late).then(|| {
+            let message = format!(
+                "In {hidden} of {streams} streams tokens arrived in bundles. The figures include these \
+                    streams: their TPOT may be too short, and many of their gaps are 0."
+            );
+            Finding::of(code::SOME_STREAMS_IN_BUNDLES, message)
+        })
+    }
+
     pub(super) fn finding(&self) -> Option<Finding> {
         if self.gaps.are_known() {
-            return self.in_step_with_acks();
+            return self.in_step_with_acks().or_else(|| self.few());
         }
         let mut message = format!(
             "In {} of {} streams tokens arrived in bundles: {} token events in {} reads, {:.1} in \
@@ -168,6 +181,20 @@ mod tests {
         for (per_read, apart_ms) in [(1, 41.0), (3, 30.0), (4, 60.0)] {
             assert_eq!(message(&[bundled(per_read, apart_ms)]), None, "{per_read}, {apart_ms} ms");
         }
+    }
+
+    #[test]
+    fn a_few_streams_in_bundles_are_stated_unless_this_client_read_them_late() {
+        let mut records = vec![steady(0.0, 40.0, 10.0, 64); 19];
+        assert_eq!(message(&records), None);
+        records.push(bundled(16, 80.0));
+        let few = message(&records).unwrap();
+        assert!(few.starts_with("In 1 of 20 streams") && few.contains("include these"), "{few}");
+        let late = records.last_mut().unwrap();
+        for read in 1..late.reads.len() {
+            late.reads[read].empty_before = late.reads[read - 1].user;
+        }
+        assert_eq!(message(&records), None);
     }
 
     #[test]

@@ -244,8 +244,8 @@ impl Counts {
         let (stated, used) = self.first_impossible?;
         let message = format!(
             "In {} of {} completed requests the server's count of output tokens cannot be correct: \
-                it is 0 although there is text, or more than both the request's limit and the \
-                number of events. The first states {stated}; {used} were counted instead.",
+                it is 0 although there is text, or too large for the request and for the number of \
+                events. The first states {stated}; {used} were counted instead.",
             self.impossible, self.completed
         );
         Some(Finding::of(code::USAGE_NOT_POSSIBLE, message))

@@ -27,12 +27,20 @@ pub fn handle_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if let Err(error) = ctrlc::set_handler(interrupt) {
-            tell(&format!(
-                "warning: signals cannot be handled, so they end this program at once: \
-                {error}"
-            ));
+            warn_that_signals_end(&error);
         }
     });
+}
+
+/// Warns that there is no handler of signals, because of this error.
+pub fn warn_that_signals_end(error: &ctrlc::Error) {
+    let cause = match error {
+        ctrlc::Error::System(cause) => cause.to_string(),
+        other => other.to_string(),
+    };
+    tell(&format!(
+        "warning: signals cannot be handled ({cause}), so they end this program at once"
+    ));
 }
 
 /// From now on there are records to store, so an interruption waits until the records are written.

@@ -195,6 +195,8 @@ codes! {
         => "Check what is between client and server, and make it forward each token at once: \
             `option http-no-delay` in haproxy, `proxy_buffering off` in nginx, TCP_NODELAY in the \
             server. If the server itself sends many tokens at once, use TTFT, E2E and tokens/s.";
+    SOME_STREAMS_IN_BUNDLES = "some_streams_in_bundles", Note,
+        "In a few streams, tokens arrived in bundles. These streams are in the figures.";
     USAGE_NOT_POSSIBLE = "usage_not_possible", Warning,
         "The server's count of output tokens cannot be correct, and is not used."
         => "Report it to the developers of the server; name the model's tokenizer with \

@@ -2,7 +2,7 @@
 //! event has `generated_text` and the counts. TGI has no field for ignoring end-of-text. It refuses a
 //! temperature of 0; without a temperature, it decodes greedily.
 
-use inferometer_model::record::{ServerTimes, Usage};
+use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -47,17 +47,11 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Generate;
 
 impl Decode for Generate {
-    /// Reads the token counts and the times of a whole body from header fields. Counts inside the body
-    /// replace them. A stream has no such fields, because its head is sent before its tokens.
+    /// Reads the token counts of a whole body from header fields. Counts inside the body replace them. A stream has no such fields, because its head is sent before its tokens.
     fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));
         parsed.set_usage(Usage { prompt, completion, cached: None });
-        parsed.server_times = ServerTimes {
-            queue_ms: number("x-queue-time"),
-            inference_ms: number("x-inference-time"),
-            total_ms: number("x-total-time"),
-        };
     }
 
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {

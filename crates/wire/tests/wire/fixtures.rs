@@ -288,10 +288,16 @@ fn complete_answers_are_read_as_what_they_say() {
 
 #[test]
 fn the_head_of_a_whole_answer_of_tgi_states_the_servers_own_times() {
-    let times = |name: &str| read_whole(name, TGI, &bytes(name)).server_times;
-    let expected = ServerTimes { queue_ms: Some(0), inference_ms: Some(318), total_ms: Some(318) };
-    assert_eq!(times("tgi/generate-whole"), expected);
-    assert_eq!(times("tgi/generate-stream"), ServerTimes::default());
+    for (name, dialect, total_ms) in [
+        ("tgi/generate-whole", TGI, Some(318)),
+        ("tgi/chat-whole", CHAT, Some(233)),
+        ("tgi/generate-stream", TGI, None),
+        ("vllm/chat-whole", CHAT, None),
+    ] {
+        let queue_ms = total_ms.map(|_| 0);
+        let expected = ServerTimes { queue_ms, inference_ms: total_ms, total_ms };
+        assert_eq!(read_whole(name, dialect, &bytes(name)).server_times, expected, "{name}");
+    }
 }
 
 #[test]

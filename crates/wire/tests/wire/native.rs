@@ -153,6 +153,7 @@ fn times_of_tgi_that_are_no_whole_milliseconds_are_absent_and_no_error() {
         let headers = [
             ("Content-Type", "application/json"),
             ("Content-Length", &length),
+            ("x-compute-type", "cpu"),
             ("x-queue-time", queue),
             ("X-Inference-Time", inference),
         ];

@@ -11,7 +11,7 @@ use inferometer_web::Site;
 
 use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
-use crate::command_line::lifeline;
+use crate::command_line::{interrupt, lifeline};
 
 /// The default store.
 const DEFAULT_STORE: &str = "inferometer.db";
@@ -74,10 +74,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
             waker.wake();
         };
         if let Err(error) = ctrlc::set_handler(end) {
-            tell(&format!(
-                "warning: signals cannot be handled, so they end this program at once: \
-                {error}"
-            ));
+            interrupt::warn_that_signals_end(&error);
         }
     })
     .map_err(|error| match error {
