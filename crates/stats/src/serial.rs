@@ -23,14 +23,26 @@ const MOST_COSINES_OF_SLOW: usize = 6;
 /// Slow fluctuations are strong if the mean of the first three squares is larger than the mean of the next
 /// six by this factor.
 const SLOW_RATIO: f64 = 2.5;
+/// The number of steps in which the share of decaying fluctuations is searched.
+const SHARES: u32 = 20;
 
 /// Estimates the variance of the sum of a series, per value, with this many cosines, or with fewer if slow
 /// fluctuations are strong. `control` is another series whose sum is always the same. The part of `values`
 /// that is proportional to `control` is removed (a control variate). `None` for fewer than three values.
-pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Option<LongRun> {
+///
+/// `memory` is the number of values over which a fluctuation lasts, such as the requests that are in the server
+/// together; 0 if fluctuations are known to be short. It corrects the estimate for cosines whose period is not much
+/// longer (see [`density`]).
+pub fn long_run(
+    values: &[f64],
+    control: Option<&[f64]>,
+    cosines: usize,
+    memory: f64,
+) -> Option<LongRun> {
     let most = values.len().checked_sub(1).filter(|&most| most >= 2)?;
     let cosines = cosines.min(most);
     let wanted = if cosines <= MOST_COSINES_OF_SLOW { cosines.max(most.min(9)) } else { cosines };
+    let wanted = if memory > 0.0 { wanted.max(most.min(2 * cosines)) } else { wanted };
     let of_values = projections(values, wanted);
     let of_control = control.map(|control| projections(control, wanted));
     let squares = |count: usize| {
@@ -38,12 +50,35 @@ pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Opti
     };
     let mean = |squares: &[f64]| squares.iter().sum::<f64>() / squares.len() as f64;
     let (all, _) = squares(wanted);
+    let density = density(&all, std::f64::consts::PI * memory / values.len() as f64);
+    let at_zero = |squares: &[f64]| -> Vec<f64> {
+        squares.iter().zip(&density).map(|(square, density)| square / density).collect()
+    };
     let is_slow = cosines <= MOST_COSINES_OF_SLOW
-        && wanted == 9
-        && mean(&all[..3]) > SLOW_RATIO * mean(&all[3..]);
+        && wanted >= 9
+        && mean(&all[..3]) > SLOW_RATIO * mean(&all[3..9]);
     let count = if is_slow { cosines.min(FEWEST_COSINES) } else { cosines };
     let (squares, degrees) = squares(count);
-    Some(LongRun { variance: squares.iter().sum::<f64>() / degrees as f64, degrees })
+    Some(LongRun { variance: at_zero(&squares).iter().sum::<f64>() / degrees as f64, degrees })
+}
+
+/// The spectral density at the frequency of each cosine, relative to that at zero. A part of the variance is from
+/// fluctuations that decay over `memory` values. At the angular frequency w, their density is 1 / (1 + (w memory)^2).
+/// The other part is from independent values, and its density is the same at all frequencies. The share of the first
+/// part is the one with the largest likelihood (Whittle, "Estimation and information in stationary time series", 1953).
+/// `per_cosine` is w x memory of the first cosine.
+fn density(squares: &[f64], per_cosine: f64) -> Vec<f64> {
+    let of = |share: f64| -> Vec<f64> {
+        let decaying = |k: usize| 1.0 / (1.0 + (k as f64 * per_cosine).powi(2));
+        (1..=squares.len()).map(|k| 1.0 - share + share * decaying(k)).collect()
+    };
+    let cost = |density: &[f64]| {
+        let at_zero: f64 = squares.iter().zip(density).map(|(square, of)| square / of).sum();
+        let logarithms: f64 = density.iter().map(|of| of.ln()).sum();
+        logarithms + squares.len() as f64 * at_zero.ln()
+    };
+    let shares = (0..=SHARES).map(|part| of(f64::from(part) / f64::from(SHARES)));
+    shares.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
 }
 
 /// The squares of projections after the part that is proportional to the control was removed, and their
@@ -97,12 +132,11 @@ mod tests {
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 7.0;
         let squares: f64 = projections(&values, 7).iter().map(|p| p * p).sum();
         assert!((squares / 7.0 - variance).abs() < 1e-12);
-        assert_eq!(long_run(&values[..2], None, 6), None);
+        assert_eq!(long_run(&values[..2], None, 6, 0.0), None);
     }
 
-    /// The estimated variance divided by the true one, averaged over many series.
-    fn ratio(correlation: f64, truth: f64) -> f64 {
-        let n = 2_000;
+    /// The estimated variance divided by the true one, averaged over many series of `n` values.
+    fn ratio(n: usize, memory: f64, correlation: f64, truth: f64) -> f64 {
         let series = (0..200).map(|round| {
             let mut rng = seed::rng(round, &["serial"]);
             let mut last = 0.0;
@@ -112,7 +146,7 @@ mod tests {
                     last
                 })
                 .collect();
-            long_run(&values, None, 6).unwrap().variance
+            long_run(&values, None, 6, memory).unwrap().variance
         });
         series.sum::<f64>() / 200.0 / truth
     }
@@ -121,9 +155,19 @@ mod tests {
     fn the_variance_of_a_correlated_series_is_that_of_its_sums() {
         // For a first-order autoregression, the variance is 1 / (1 - correlation)^2.
         for (correlation, truth) in [(0.0, 1.0), (0.9, 100.0), (-0.5, 4.0 / 9.0)] {
-            let ratio = ratio(correlation, truth);
+            let ratio = ratio(2_000, 0.0, correlation, truth);
             assert!((0.9..1.12).contains(&ratio), "{correlation}: {ratio}");
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_series_that_is_hardly_longer_corrects_its_variance() {
+        // A first-order autoregression decays over 1 / (1 - correlation) values.
+        let [plain, corrected] = [0.0, 50.0].map(|memory| ratio(250, memory, 0.98, 2_500.0));
+        assert!(plain < 0.5 && (0.7..1.3).contains(&corrected), "{plain} {corrected}");
+        // Independent values do not decay, whatever the memory is.
+        let independent = ratio(250, 50.0, 0.0, 1.0);
+        assert!((0.9..1.6).contains(&independent), "{independent}");
     }
 
     #[test]
@@ -133,10 +177,10 @@ mod tests {
         let values: Vec<f64> =
             control.iter().map(|c| 5.0 * c + 0.1 * seed::normal(&mut rng)).collect();
         let (plain, controlled) =
-            (long_run(&values, None, 6), long_run(&values, Some(&control), 6));
+            (long_run(&values, None, 6, 0.0), long_run(&values, Some(&control), 6, 0.0));
         assert!(plain.unwrap().variance > 1.0 && controlled.unwrap().variance < 0.1);
         assert_eq!(controlled.unwrap().degrees, 5);
         let fixed = [1.0; 1_000];
-        assert_eq!(long_run(&values, Some(&fixed), 6), plain);
+        assert_eq!(long_run(&values, Some(&fixed), 6, 0.0), plain);
     }
 }

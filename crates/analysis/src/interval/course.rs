@@ -7,8 +7,9 @@ use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
 
-/// The fewest requests in the steady state, as a multiple of those in flight. With fewer, fluctuations that are slower
-/// than one request would not be visible.
+/// The fewest requests in the steady state of a closed loop, as a multiple of those in flight. With fewer, fluctuations
+/// that are slower than one request would not be visible. If requests arrive at a rate, 1 is enough, because
+/// [`Layout::memory`] says how slow fluctuations are.
 const FEWEST_STAYS: usize = 2;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
@@ -110,7 +111,8 @@ impl Course {
         }
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
-        let fewest = FEWEST.max(FEWEST_STAYS * edge);
+        let begins_at_once = matches!(holds, Holds::InFlight(_));
+        let fewest = FEWEST.max(if begins_at_once { FEWEST_STAYS * edge } else { edge });
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {
@@ -126,8 +128,17 @@ impl Course {
         }
         let mut ranks = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
-        let begins_at_once = matches!(holds, Holds::InFlight(_));
-        Ok(Layout { ranks, sent, edge, begins_at_once, in_flight: in_flight.max(1), control })
+        // In a closed loop, more in flight at one moment are not followed by more at the next.
+        let memory = if begins_at_once { 0.0 } else { in_flight as f64 };
+        Ok(Layout {
+            ranks,
+            sent,
+            edge,
+            begins_at_once,
+            in_flight: in_flight.max(1),
+            memory,
+            control,
+        })
     }
 }
 
@@ -159,6 +170,9 @@ pub(crate) struct Layout {
     pub begins_at_once: bool,
     /// The number of requests in flight: the planned number, or the mean; at least 1.
     pub in_flight: usize,
+    /// The number of requests over which a fluctuation of the number in flight lasts: those that are in flight together
+    /// if requests arrive at a rate, 0 in a closed loop.
+    pub memory: f64,
     /// For each rank, the time since the previous arrival in seconds. The sum is the same in each pass like this one.
     /// Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,

@@ -10,7 +10,12 @@ use super::course::Layout;
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 /// With fewer effective requests, the mean has no interval.
-const FEWEST_EFFECTIVE: f64 = 4.0;
+const FEWEST_EFFECTIVE: f64 = 2.0;
+/// The range of n independent values contains their median with a probability of 1 - 2^(1 - n): 94 % for 5.
+const FEWEST_FOR_RANGE: f64 = 5.0;
+/// If requests arrive at a rate, extreme values come in groups of about the requests that are in flight together. With
+/// a shorter steady state, as a multiple of those, the number of groups is not known well enough.
+const FEWEST_GROUPS: f64 = 20.0;
 /// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, its error is not
 /// known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
@@ -111,7 +116,7 @@ impl<'a> Series<'a> {
         let control = self.layout.control.as_ref().map(|control| {
             middle.iter().map(|part| control[part.at as usize]).collect::<Vec<f64>>()
         });
-        serial::long_run(&values, control.as_deref(), cosines)
+        serial::long_run(&values, control.as_deref(), cosines, self.layout.memory)
     }
 
     /// The 95 % interval of the mean; `None` if the error of the mean is unknown.
@@ -166,12 +171,15 @@ impl<'a> Series<'a> {
         if is_tail && effective * (1.0 - share) < beyond {
             return None;
         }
+        let (first, middle, last) = self.cut();
+        if is_tail && (middle.len() as f64) < FEWEST_GROUPS * self.layout.memory {
+            return None;
+        }
         if below.len() != self.parts.len() {
             return None;
         }
         let of =
             |at: usize, part: &Contribution| below[self.order[at] as usize] - share * part.weight;
-        let (first, middle, last) = self.cut();
         let cosines = cosines(self.layout, middle.len());
         let of_tail = (middle.len() / self.layout.in_flight).clamp(cosines, COSINES_OF_TAIL);
         let long = self.long_run(of, if is_tail { of_tail } else { cosines })?;
@@ -190,10 +198,10 @@ impl<'a> Series<'a> {
         let weight = self.weight();
         // A rank is a whole number, so the error is at least half a rank.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
+        let independent = variance(&all) * (all.len() as f64).powi(2);
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
             // independent values there are.
-            let independent = variance(&all) * (all.len() as f64).powi(2);
             let own = (independent / sum).min(effective);
             if own * (1.0 - share) < beyond {
                 return None;
@@ -201,7 +209,13 @@ impl<'a> Series<'a> {
             sum = independent / own;
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
-        Some([share - half, share + half])
+        let (low, high) = (share - half, share + half);
+        if !is_tail && independent >= FEWEST_FOR_RANGE * sum {
+            // The smallest and the largest value are then an interval, too.
+            let rank = 0.5 / self.parts.len() as f64;
+            return Some([low.max(rank), high.min(1.0 - rank)]);
+        }
+        Some([low, high])
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes

@@ -32,6 +32,26 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
     fold.finish()
 }
 
+/// Poisson arrivals at a server that slows down with the number of requests that it has. About `in_flight` of them are
+/// in it at the same time.
+fn arriving(requests: usize, in_flight: usize, seed: u64) -> PassSummary {
+    const GAP_MS: f64 = 20.0;
+    let mut rng = seed::rng(seed, &["arriving"]);
+    let plan = PassPlan::open(1_000.0 / GAP_MS, Bound::requests(requests as u32));
+    let (mut now_ms, mut ends_ms, mut fold) = (0.0, Vec::new(), PassFold::new(&plan));
+    for index in 0..requests {
+        now_ms -= GAP_MS * (1.0 - seed::unit(&mut rng)).ln();
+        ends_ms.retain(|end| *end > now_ms);
+        let alone_ms = GAP_MS * in_flight as f64 / 2.0;
+        let gap_ms = (alone_ms + GAP_MS / 2.0 * ends_ms.len() as f64) / 10.0;
+        let mut record = steady(now_ms, gap_ms, gap_ms, 10);
+        record.index = index as u32;
+        fold.add(&record);
+        ends_ms.push(now_ms + 10.0 * gap_ms);
+    }
+    fold.finish()
+}
+
 /// Among 200 passes, the number whose interval covers the mean over all of them, and the number that have an interval.
 fn held(
     requests: usize,
@@ -42,8 +62,12 @@ fn held(
         1 => PassPlan::OneByOne { bound: Bound::requests(requests as u32) },
         _ => PassPlan::closed(in_flight, Bound::requests(requests as u32)),
     };
-    let passes = (0..200).map(|seed| wandering(&plan, in_flight as usize, requests, seed));
-    let found: Vec<(f64, Option<[f64; 2]>)> = passes.map(|pass| of(&pass)).collect();
+    held_in(|seed| of(&wandering(&plan, in_flight as usize, requests, seed)))
+}
+
+/// The same for any figure of passes with these seeds.
+fn held_in(of: impl Fn(u64) -> (f64, Option<[f64; 2]>)) -> (usize, usize) {
+    let found: Vec<(f64, Option<[f64; 2]>)> = (0..200).map(of).collect();
     let truth = found.iter().map(|one| one.0).sum::<f64>() / found.len() as f64;
     let stated: Vec<[f64; 2]> = found.iter().filter_map(|one| one.1).collect();
     (stated.iter().filter(|[low, high]| *low <= truth && truth <= *high).count(), stated.len())
@@ -74,6 +98,25 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             assert!(enough, "{what}, {in_flight} in flight: {held} of {stated}");
         }
     }
+}
+
+#[test]
+fn intervals_of_arrivals_hold_also_if_the_pass_is_hardly_longer_than_its_requests() {
+    let of = |requests, seed| arriving(requests, 30, seed);
+    let mean = |pass: PassSummary| (e2e_of(&pass).mean, e2e_of(&pass).mean_ci);
+    let median = |pass: PassSummary| (e2e_of(&pass).p50, e2e_of(&pass).p50_ci);
+    for (what, requests, (held, stated)) in [
+        ("mean", 130, held_in(|seed| mean(of(130, seed)))),
+        ("mean", 200, held_in(|seed| mean(of(200, seed)))),
+        ("mean", 400, held_in(|seed| mean(of(400, seed)))),
+        ("median", 400, held_in(|seed| median(of(400, seed)))),
+    ] {
+        let enough = stated >= 190 && 10 * held >= 9 * stated;
+        assert!(enough, "{what} of {requests} requests: {held} of {stated}");
+    }
+    // There are too few groups of extreme values.
+    let tails = (0..20).filter(|&seed| e2e_of(&of(400, seed)).p90_ci.is_some());
+    assert_eq!(tails.count(), 0);
 }
 
 #[test]

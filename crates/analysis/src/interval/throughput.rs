@@ -26,7 +26,7 @@ pub(crate) fn throughput(
     let n = layout.sent.len();
     let middle = &layout.sent[layout.edge..n - layout.edge];
     let series: Vec<f64> = middle.iter().map(share).collect();
-    let long = serial::long_run(&series, None, cosines(layout, series.len()))?;
+    let long = serial::long_run(&series, None, cosines(layout, series.len()), 0.0)?;
     let mut variance = long.variance * n as f64;
     if layout.edge > 1 {
         let ends: Vec<f64> = layout.sent[n - layout.edge..]

@@ -92,7 +92,7 @@ impl Measure {
         let n = values.len() as f64;
         let value = values.iter().sum::<f64>() / n.max(1.0);
         let alone = values.iter().map(|one| (one - value).powi(2)).sum::<f64>() / n.max(1.0);
-        let Some(long) = long_run(&values, None, COSINES) else {
+        let Some(long) = long_run(&values, None, COSINES, 0.0) else {
             return Self { value, counted: values.len() as u64, ..Self::default() };
         };
         let variance = long.variance.max(alone);
@@ -128,7 +128,7 @@ fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let share = series.iter().sum::<f64>() / n as f64;
     let alone = share * (1.0 - share);
     let cosines = if needed > 0.9 { COSINES_OF_TAIL } else { COSINES };
-    let long = long_run(&series, None, cosines)?;
+    let long = long_run(&series, None, cosines, 0.0)?;
     (alone > 0.0).then(|| (long.variance / alone, long.degrees as f64))
 }
 

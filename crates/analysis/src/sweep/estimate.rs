@@ -37,7 +37,7 @@ impl FigureEstimate {
         }
         let value = sum / of;
         let rest: Vec<f64> = above.iter().zip(below).map(|(a, b)| a - value * b).collect();
-        let found = long_run(&rest, None, COSINES)?;
+        let found = long_run(&rest, None, COSINES, 0.0)?;
         let variance = found.variance * above.len() as f64 / (of * of);
         let variance = variance.max((LEAST_ERROR * value).powi(2));
         Some(Self { value, variance, degrees: found.degrees as f64 })
