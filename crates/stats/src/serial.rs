@@ -32,7 +32,7 @@ const SHARES: u32 = 20;
 ///
 /// `memory` is the number of values over which a fluctuation lasts, such as the requests that are in the server
 /// together; 0 if fluctuations are known to be short. It corrects the estimate for cosines whose period is not much
-/// longer (see [`density`]).
+/// longer (see `density`).
 pub fn long_run(
     values: &[f64],
     control: Option<&[f64]>,
