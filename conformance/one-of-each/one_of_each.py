@@ -3,8 +3,8 @@
 
     conformance/one-of-each/one_of_each.py [--keep FOLDER]
 
-Shows for four kinds that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart and a
-dialect, each by the file in `added/` and the lines below. Schemas and expected files of tests are not looked at.
+Shows for six kinds that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart, a load
+model, a workload and a dialect, each by the file in `added/` and the lines below. Schemas and expected files of tests are not looked at.
 """
 import argparse
 import csv
@@ -44,6 +44,25 @@ ADDED = {
         ("crates/report/src/charts/mod.rs", "mod blocks;\n", "mod attempts;\n"),
         ("crates/report/src/charts/mod.rs", "timeline::charts", ", attempts::charts"),
     ],
+    "load": [
+        ("bursts.rs", "crates/load/src/pass/bursts.rs"),
+        ("crates/load/src/pass/mod.rs", "mod at_once;\n", "mod bursts;\n"),
+        ("crates/load/src/pass/mod.rs", "load_models! {\n",
+         "    /// Groups of requests.\n    Bursts(bursts::BurstsPlan),\n"),
+        ("crates/plan/src/resolve/passes.rs", '            "saturated" => passes.push(PassPlan::saturated(requests)),\n',
+         '            "bursts" => passes.push(PassPlan::Bursts(inferometer_load::BurstsPlan { requests })),\n'),
+    ],
+    "workload": [
+        ("repeated_word.rs", "crates/workload/src/repeated_word.rs"),
+        ("crates/workload/src/lib.rs", "mod random;\n", "mod repeated_word;\n"),
+        ("crates/workload/src/registry.rs", "        WorkloadPlan::Random => Box::new(RandomWords),\n",
+         "        WorkloadPlan::RepeatedWord => Box::new(crate::repeated_word::RepeatedWord),\n"),
+        ("crates/plan/src/parts/workload.rs", "    Random,\n", "    /// One repeated word.\n    RepeatedWord,\n"),
+        ("crates/plan/src/parts/workload.rs", '            Self::Prefix(_) => "prefix",\n',
+         '            Self::RepeatedWord => "repeated-word",\n'),
+        ("crates/plan/src/spec/workload.rs", "static WORKLOADS: [WorkloadDefinition; 10] = [\n",
+         '    WorkloadDefinition { name: "repeated-word", keys: &[], resolve: |_, _, _| WorkloadPlan::RepeatedWord },\n'),
+    ],
     "dialect": [
         ("plain_completions.rs", "crates/wire/src/dialect/plain_completions.rs"),
         ("crates/wire/src/dialect/mod.rs", "mod openai_completions;\n", "mod plain_completions;\n"),
@@ -55,6 +74,7 @@ COUNTS = [
     ("crates/metrics/src/registry.rs", "static DEFINITIONS: [&Definition; ", 1),
     ("crates/wire/src/dialect/mod.rs", "static DIALECTS: [&Dialect; ", 1),
     ("crates/report/src/charts/mod.rs", "const OF_RUN: [OfRun; ", 1),
+    ("crates/plan/src/spec/workload.rs", "static WORKLOADS: [WorkloadDefinition; ", 1),
 ]
 
 
@@ -96,7 +116,7 @@ def look(binary, folder):
         return done.stdout
 
     measured = run("run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--one-by-one", "4",
-                   "--requests", "8", "--dialect", "plain-completions", "--goodput", "decode_time<60s",
+                   "--requests", "8", "--passes", "table,bursts", "--workload", "repeated-word", "--dialect", "plain-completions", "--goodput", "decode_time<60s",
                    "--slo", "decode_time_p99<60s", "--store", "runs.db", "--out", "out", "--json", "--yes")
     summary = json.loads(measured)
     passes = summary["cells"][0]["passes"]
@@ -104,6 +124,8 @@ def look(binary, folder):
     columns = next(csv.reader(open(folder / "rows.csv")))
     compared = run("compare", "latest", "latest", "--store", "runs.db", "--json")
     again = run("report", "latest", "--store", "runs.db", "--out", "again", "--json")
+    predicted = run("predict", "--input-lengths", "32", "--output-lengths", "8", "--requests", "8", "--one-by-one", "4",
+                    "--passes", "table,bursts", "--json")
     found = lambda code: any(finding["code"] == code for finding in summary["findings"])
     page = (folder / "out/report.html").read_text()
     text = (folder / "out/report.md").read_text()
@@ -120,6 +142,11 @@ def look(binary, folder):
         "finding in results, report and page": found("outputs_are_even") and "outputs_are_even" in text + page,
         "chart as a file": (folder / "out/attempts.svg").is_file() and (folder / "out/attempts.png").is_file(),
         "chart in report and page": "attempts.png" in text and "Planned requests by pass" in page,
+        "load model as a pass": [one["kind"] for one in passes] == ["one_by_one", "saturated", "open"],
+        "load model in the report": "bursts of 4 requests" in text and "bursts of 4 requests" in page,
+        "load model in predictions": len(json.loads(predicted)["cells"][0]["passes"]) == 3,
+        "workload in the plan": '"repeated-word"' in run("show", "latest", "--store", "runs.db", "--json"),
+        "workload in completions": "repeated-word" in run("completions", "bash"),
         "dialect in `dialects`": "plain-completions" in run("dialects"),
         "dialect in results": summary["target"]["dialect"] == "plain-completions",
     }.items() if not holds]

@@ -1,6 +1,6 @@
 //! Time from the first token to the last.
 
-use super::{Definition, Exported, Judged, OnRequests, Statistic, Timeline, Value};
+use super::{Definition, Exported, JudgedOn, OnRequests, Statistic, Timeline, Value};
 
 /// Decode time.
 pub static DEFINITION: Definition = Definition {
@@ -11,7 +11,7 @@ pub static DEFINITION: Definition = Definition {
     title: "Decode time",
     result_key: Some("decode_time_ms"),
     of_classes: true,
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: decode_time_ms,
         at_least: |_| 0.0,
         needs_stream: true,

@@ -6,13 +6,13 @@ use crate::blocks::BlockFold;
 use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
-use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
+use crate::interval::{Course, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
-use inferometer_load::{PassKind, PassPlan};
+use inferometer_load::{Holds, PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration, goodput,
@@ -81,7 +81,7 @@ impl PassFold {
             concurrency: load.concurrency(),
             rate: load.rate(),
             objectives: Vec::new(),
-            holds: Holds::of(pass),
+            holds: pass.load().holds(),
             course: Course::default(),
             outcomes: OutcomeCounts::default(),
             stopped: None,

@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn one_by_one_is_not_asked_for_throughput_where_something_loads_the_server() {
-        let alone = PassPlan::OneByOne { bound: Bound::requests(1) };
-        let crowd = PassPlan::Saturated { requests: 1 };
+        let alone = PassPlan::one_by_one(Bound::requests(1));
+        let crowd = PassPlan::saturated(1);
         let passes =
             [pass(&alone, 10.0), pass(&crowd, 20.0), pass(&alone, 900.0), pass(&crowd, 20.0)];
         let precision = &parse("requests_per_s±1%").unwrap()[0];

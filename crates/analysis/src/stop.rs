@@ -32,7 +32,7 @@ const FEWEST_JUDGED: u64 = 100;
 
 /// Whether the requests of a pass arrive at a constant rate.
 fn is_at_a_rate(pass: &PassPlan) -> bool {
-    matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
+    matches!(pass, PassPlan::Open(_)) && pass.constant_load().is_some_and(f64::is_finite)
 }
 
 /// The times of a request from which growth is computed.

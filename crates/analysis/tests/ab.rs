@@ -282,7 +282,7 @@ fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty
 
 #[test]
 fn a_single_request_is_a_block_where_one_is_in_flight() {
-    let pass = PassPlan::OneByOne { bound: Bound::requests(1) };
+    let pass = PassPlan::one_by_one(Bound::requests(1));
     let ab = AbPlan { uncounted: 0, ..plan(&["e2e_p50", "requests_per_s"]) };
     let mut fold = BlockFold::new(&pass, &ab, 1);
     fold.add(&steady(1_000.0, 40.0, 20.0, 4));
@@ -336,7 +336,7 @@ fn a_block_whose_last_requests_were_refused_has_no_rate_and_does_not_break() {
 
 #[test]
 fn rates_of_arrivals_are_of_the_requests_that_count() {
-    let arrivals = PassPlan::Saturated { requests: 4 };
+    let arrivals = PassPlan::saturated(4);
     // Each request takes 100 ms. The first two do not count; the other two last from 200 to 500 ms.
     let block = fold(&arrivals, 2, &[0.0, 100.0, 200.0, 400.0], 0).expect("a block");
     let rate = block.values[0].expect("a rate");

@@ -4,8 +4,8 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Pass;
-use inferometer_load::PassPlan;
 use inferometer_load::arrival::Arrivals;
+use inferometer_load::{OpenPlan, PassPlan};
 use inferometer_model::record::Record;
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 
@@ -71,7 +71,7 @@ pub fn dialect_pass<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Rec
         dialect: &run.target.dialect,
         concurrency: match begin.plan {
             // In other tools, requests are sent one by one if the limit of requests in flight is 1.
-            PassPlan::OneByOne { .. } => Some(1),
+            PassPlan::OneByOne(_) => Some(1),
             _ => load.concurrency(),
         },
         rate: load.rate().filter(|rate| rate.is_finite()),
@@ -87,8 +87,8 @@ fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
 /// The shape of the arrivals, which vLLM calls burstiness.
 pub fn burstiness(plan: &PassPlan) -> f64 {
     match plan {
-        PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,
-        PassPlan::Open { arrivals: Arrivals::Gamma { shape }, .. } => *shape,
+        PassPlan::Open(OpenPlan { arrivals: Arrivals::Constant, .. }) => f64::INFINITY,
+        PassPlan::Open(OpenPlan { arrivals: Arrivals::Gamma { shape }, .. }) => *shape,
         _ => 1.0,
     }
 }

@@ -143,10 +143,7 @@ fn the_served_engine_gives_exactly_the_figures_that_it_predicts() {
     let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
     for (input_length, output_length) in [(128, 32), (512, 128)] {
         let grid_cell = CellPlan { input_length, output_length };
-        let passes = [
-            PassPlan::OneByOne { bound: Bound::requests(3) },
-            PassPlan::Saturated { requests: 64 },
-        ];
+        let passes = [PassPlan::one_by_one(Bound::requests(3)), PassPlan::saturated(64)];
         let measured = measure(&config, grid_cell, &passes);
         let predicted = table(&config, grid_cell, 3, 64).expect("a prediction");
         for (name, measured, predicted) in [
@@ -172,7 +169,7 @@ fn noise_is_the_same_in_virtual_time_and_behind_the_server() {
     let text = "step=0.1,drift=0.1:2s,warmup=0.5:1s,burst=0.01:5,pause=30ms:1s,seed=3";
     config.noise = Some(Noise::parse(text).expect("a noise"));
     let grid_cell = CellPlan { input_length: 128, output_length: 32 };
-    let passes = [PassPlan::closed(4, Bound::requests(24)), PassPlan::Saturated { requests: 16 }];
+    let passes = [PassPlan::closed(4, Bound::requests(24)), PassPlan::saturated(16)];
     let measured = measure(&config, grid_cell, &passes);
     for (pass, measured) in passes.iter().zip(&measured.passes) {
         let mut engine = Engine::new(config.clone()).expect("an engine");

@@ -62,7 +62,7 @@ impl Order {
     /// The order for a pass.
     pub fn of(pass: &PassPlan) -> Self {
         match pass {
-            PassPlan::Conversations { .. } => Self::OwnConversations,
+            PassPlan::Conversations(_) => Self::OwnConversations,
             _ if pass.load().is_scheduled() => Self::Own,
             _ => Self::NextOfAll,
         }

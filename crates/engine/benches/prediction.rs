@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferometer_engine::{Engine, EngineConfig, simulate, table};
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, Level, OverLimit, PassPlan, load_model};
+use inferometer_load::{Bound, Level, OpenPlan, OverLimit, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
@@ -33,14 +33,14 @@ fn million(criterion: &mut Criterion) {
     let cell = CellPlan { input_length: 128, output_length: 128 };
     let capacity = table(&config, cell, 1, 4000).expect("a cell that runs").requests_per_s;
     let bound = Bound::requests(1_000_000);
-    let pass = PassPlan::Open {
+    let pass = PassPlan::Open(OpenPlan {
         rate: Level::Constant(0.8 * capacity),
         arrivals: Arrivals::Poisson,
         scaled: false,
         bound,
         max_in_flight: None,
         over_limit: OverLimit::Queue,
-    };
+    });
     let mut group = criterion.benchmark_group("open loop");
     group.sample_size(10);
     group.bench_function("a million requests at 80 % of capacity", |bencher| {

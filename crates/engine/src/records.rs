@@ -165,7 +165,7 @@ mod tests {
     /// The records of requests that are all sent at once.
     fn records(requests: u32, streamed: bool) -> Vec<Record> {
         let mut engine = Engine::new(EngineConfig::of_model("chatglm3-6b").unwrap()).unwrap();
-        let pass = PassPlan::Saturated { requests };
+        let pass = PassPlan::saturated(requests);
         let cell = CellPlan { input_length: 64, output_length: 5 };
         let context = PassContext { cell, pass: &pass, number: 0, streamed };
         let mut lengths = std::iter::repeat(EngineRequest::from((64, 5)));

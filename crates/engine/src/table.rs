@@ -74,8 +74,8 @@ pub fn table_with_mean_output(
         Ok(simulate(&mut engine, &mut *load, &mut *lengths(cell, mean_output, count)))
     };
     let bound = Bound::requests(one_by_one);
-    let single = simulate_pass(&PassPlan::OneByOne { bound }, one_by_one)?;
-    let saturated = simulate_pass(&PassPlan::Saturated { requests }, requests)?;
+    let single = simulate_pass(&PassPlan::one_by_one(bound), one_by_one)?;
+    let saturated = simulate_pass(&PassPlan::saturated(requests), requests)?;
     let end = saturated.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
     let seconds = end.seconds_after(Nanos::ZERO);
     let tokens: u64 = saturated.iter().map(|record| u64::from(record.output)).sum();

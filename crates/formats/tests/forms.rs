@@ -28,7 +28,7 @@ fn pass() -> Rc<PassSource> {
         origin_unix_ns: 1_795_151_553_000_000_000,
     };
     let cell = CellPlan { input_length: 128, output_length: 3 };
-    Rc::new(PassSource::new(Rc::new(run), cell, 2, &PassPlan::Saturated { requests: 2 }))
+    Rc::new(PassSource::new(Rc::new(run), cell, 2, &PassPlan::saturated(2)))
 }
 
 /// A request that is due at 1 ms and sent at 2 ms, with three tokens at 12, 22 and 32 ms.

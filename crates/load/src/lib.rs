@@ -2,9 +2,9 @@
 //! start of the pass.
 //!
 //! The same models are used with sockets in real time, with the embedded engine in virtual time, and in
-//! tests. Each model has one file with its description before a pass ([`LoadPlan`]) and the model during a
-//! pass ([`LoadModel`]). A new model needs its file, a variant of [`PassPlan`], and a line in
-//! `registry.rs`. Variants of a model are data: a [`Level`] is a rate or a concurrency over time, and an
+//! tests. Each model has one file in `pass/` with its description before a pass ([`LoadPlan`]) and the model
+//! during a pass ([`LoadModel`]). A new model needs its file, and a line in the list in `pass/mod.rs`.
+//! Variants of a model are data: a [`Level`] is a rate or a concurrency over time, and an
 //! [`Arrivals`](crate::arrival::Arrivals) says how the gaps between arrivals vary.
 
 pub mod arrival;
@@ -19,14 +19,6 @@ mod script;
 
 mod model;
 mod pass;
-
-mod at_once;
-mod closed;
-mod conversations;
-mod open;
-mod replay;
-
-mod registry;
 mod share;
 
 pub use bound::{Bound, OverLimit};
@@ -35,15 +27,8 @@ pub use level::{Curve, Level, Stage, Stages};
 pub use recording::{Recording, RecordingError};
 pub use script::{CountOf, Script};
 
-pub use model::{Due, EndedRequest, LoadModel, LoadPlan};
-pub use pass::{PassPlan, RECORDED};
-
-pub use at_once::AtOnce;
-pub use closed::Closed;
-pub use conversations::Conversations;
-pub use open::Open;
-
-pub use registry::load_model;
+pub use model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+pub use pass::*;
 pub use share::Share;
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use inferometer_model::time::Nanos;
 
+use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
+use crate::level::Stages;
 
 /// When the next request is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,27 @@ pub struct EndedRequest {
     pub conversation: u32,
     /// Whether its answer is complete, so that a conversation can continue.
     pub complete: bool,
+}
+
+/// The quantity that a load keeps constant during a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Holds {
+    /// The number of requests in flight.
+    InFlight(u32),
+    /// The arrival rate.
+    Rate {
+        /// Whether random arrivals are scaled to a fixed time span, so that their mean rate does not vary.
+        is_span_fixed: bool,
+    },
+    /// Nothing, so the requests of one pass do not show how much other passes vary. Contains the reason as text.
+    Nothing(&'static str),
+}
+
+impl Holds {
+    /// The value for a load in which all requests are due at once.
+    pub(crate) const AT_ONCE: Self = Self::Nothing(
+        "requests that are all due at once do not reach a steady state: use --repeat",
+    );
 }
 
 /// Decides during a pass when requests are due.
@@ -54,6 +77,51 @@ pub trait LoadPlan: Display {
 
     /// The number of requests, if it is known before the pass.
     fn requests(&self) -> Option<u32>;
+
+    /// When the pass stops starting requests.
+    fn bound(&self) -> Bound;
+
+    /// The limit of requests in flight that a plan sets for arrivals, and what happens to requests that are
+    /// due while it is reached. `None`: the plan sets no such limit.
+    fn limit(&self) -> (Option<u32>, OverLimit) {
+        (None, OverLimit::Queue)
+    }
+
+    /// The most requests that the load can have in flight. For conversations and arrivals, it is the number
+    /// of [`LoadPlan::limit`]; `None` if there is none.
+    fn most_in_flight(&self) -> Option<u32> {
+        self.limit().0
+    }
+
+    /// Whether the requests in flight are limited to a number of two or more, so that a request may begin
+    /// when another one ends. A load with all requests at once counts as limited. For conversations and
+    /// arrivals, only [`LoadPlan::limit`] counts.
+    fn is_limited(&self) -> bool {
+        self.limit().0.is_some_and(|limit| limit > 1)
+    }
+
+    /// The stages of the rate or the concurrency; empty if there are fewer than two.
+    fn stages(&self) -> Stages {
+        Stages::default()
+    }
+
+    /// Whether the pass may end before its number of requests is reached: because of a time bound, the end
+    /// of its stages, or the end of a recording. If so, it may have fewer records than
+    /// [`LoadPlan::requests`] says.
+    fn may_end_before_its_count(&self) -> bool {
+        self.bound().duration.is_some()
+    }
+
+    /// The rate in requests per second, or the number of requests in flight; `None` if it is not constant,
+    /// and for other kinds of passes. In a search, it is the load of a trial.
+    fn constant_load(&self) -> Option<f64> {
+        None
+    }
+
+    /// The quantity that the load keeps constant.
+    fn holds(&self) -> Holds {
+        Holds::Nothing("the load has no constant rate or number in flight: use --repeat")
+    }
 
     /// The requested number of requests in flight; `None` if the load does not request one constant number.
     fn concurrency(&self) -> Option<u32> {

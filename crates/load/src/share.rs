@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use crate::at_once::AtOnce;
 use crate::bound::Bound;
-use crate::closed::Closed;
-use crate::conversations::Conversations;
+
 use crate::model::{Due, EndedRequest, LoadModel};
-use crate::pass::PassPlan;
-use crate::registry::load_model;
+use crate::pass::{
+    AtOnce, Closed, ClosedPlan, Conversations, ConversationsPlan, PassPlan, SaturatedPlan,
+    load_model,
+};
 
 /// The requests of a pass that belong to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,14 @@ impl Share {
     /// The share of the rank `rank`, from 0, if there are `ranks` ranks.
     pub fn of(pass: &PassPlan, rank: u32, ranks: u32) -> Self {
         let places = match pass {
-            PassPlan::OneByOne { .. } => 1,
-            PassPlan::Closed { concurrency, .. } => concurrency.peak().round().max(1.0) as u32,
-            PassPlan::Conversations { begin, .. } => Self::of(begin, rank, ranks).places,
-            PassPlan::Saturated { .. } | PassPlan::Open { .. } | PassPlan::Replay { .. } => ranks,
+            PassPlan::OneByOne(_) => 1,
+            PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
+                concurrency.peak().round().max(1.0) as u32
+            }
+            PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
+                Self::of(begin, rank, ranks).places
+            }
+            _ => ranks,
         };
         Self { rank, ranks, places }
     }
@@ -53,10 +57,12 @@ impl Share {
     /// more than its places, its requests, or its limit of requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
-            PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => {
+            PassPlan::OneByOne(_) | PassPlan::Closed(_) => {
                 self.share_of(Self::of(pass, self.rank, self.ranks).places)
             }
-            PassPlan::Conversations { begin, .. } => return self.loops(begin, wished),
+            PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
+                return self.loops(begin, wished);
+            }
             _ => self.requests(pass).unwrap_or(u32::MAX),
         };
         let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.share_of(most));
@@ -67,9 +73,9 @@ impl Share {
     /// that the requests of a closed loop are not limited: the caller counts them over all event loops.
     pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         match pass {
-            PassPlan::Closed { concurrency, bound } if !self.is_whole() => {
+            PassPlan::Closed(ClosedPlan { concurrency, bound }) if !self.is_whole() => {
                 let bound = Bound { requests: None, ..*bound };
-                let pass = PassPlan::Closed { concurrency: concurrency.clone(), bound };
+                let pass = PassPlan::Closed(ClosedPlan { concurrency: concurrency.clone(), bound });
                 self.load_model(&pass, seed)
             }
             _ => self.load_model(pass, seed),
@@ -120,7 +126,7 @@ impl Share {
     pub fn requests(&self, pass: &PassPlan) -> Option<u32> {
         let all = pass.requests()?;
         match pass {
-            PassPlan::Conversations { script, .. } if !self.is_whole() => {
+            PassPlan::Conversations(ConversationsPlan { script, .. }) if !self.is_whole() => {
                 Some(self.only(script.think()).map(|talk| talk.len() as u32).sum())
             }
             _ => Some(self.count_of(all)),
@@ -143,23 +149,23 @@ impl Share {
             ..bound
         };
         match pass {
-            PassPlan::OneByOne { .. } if self.rank == 0 => load_model(pass, seed),
-            PassPlan::OneByOne { .. } => Box::new(AtOnce::new(0)),
-            PassPlan::Saturated { requests } => Box::new(AtOnce::new(self.count_of(*requests))),
-            PassPlan::Closed { concurrency, bound } => {
+            PassPlan::OneByOne(_) if self.rank == 0 => load_model(pass, seed),
+            PassPlan::OneByOne(_) => Box::new(AtOnce::new(0)),
+            PassPlan::Saturated(SaturatedPlan { requests }) => {
+                Box::new(AtOnce::new(self.count_of(*requests)))
+            }
+            PassPlan::Closed(ClosedPlan { concurrency, bound }) => {
                 let steps = concurrency.whole_steps().into_iter();
                 let own = steps.map(|(at, level)| (at, self.share_of(level)));
                 Box::new(Closed::of_steps(own.collect(), part(*bound)))
             }
-            PassPlan::Conversations { script, begin, of } => {
+            PassPlan::Conversations(ConversationsPlan { script, begin, of }) => {
                 let think = self.only(script.think()).map(Box::<[Duration]>::from);
                 let limit = begin.bound().duration.map(|limit| Nanos::ZERO + limit);
                 let begin = self.load_model(begin, seed);
                 Box::new(Conversations::new(begin, think.collect(), *of, limit))
             }
-            PassPlan::Open { .. } | PassPlan::Replay { .. } => {
-                Box::new(Scheduled::new(load_model(pass, seed), *self))
-            }
+            _ => Box::new(Scheduled::new(load_model(pass, seed), *self)),
         }
     }
 }
@@ -205,30 +211,31 @@ impl LoadModel for Scheduled {
 mod tests {
     use super::*;
     use crate::bound::OverLimit;
+    use crate::pass::{OpenPlan, ReplayPlan};
     use crate::recording::Recording;
     use crate::script::{CountOf, Script};
 
     fn passes() -> Vec<PassPlan> {
         let mut recording = Recording::of_file("trace");
         recording.read("0\n1\n1\n2\n5\n7\n7\n9\n").unwrap();
-        let replay = PassPlan::Replay {
+        let replay = PassPlan::Replay(ReplayPlan {
             recording,
             speed: 2.0,
             bound: Bound::none(),
             max_in_flight: None,
             over_limit: OverLimit::Queue,
-        };
+        });
         let bound = Bound::requests;
         let mut script = Script::default();
         script.write((1..=11).map(|turns| vec![Duration::from_millis(5); turns % 4 + 1]));
-        let talks = PassPlan::Conversations {
+        let talks = PassPlan::Conversations(ConversationsPlan {
             script,
             begin: Box::new(PassPlan::closed(3, bound(11))),
             of: CountOf::Conversations,
-        };
+        });
         vec![
-            PassPlan::OneByOne { bound: bound(4) },
-            PassPlan::Saturated { requests: 10 },
+            PassPlan::one_by_one(bound(4)),
+            PassPlan::saturated(10),
             PassPlan::closed(1, bound(7)),
             PassPlan::closed(3, bound(20)),
             PassPlan::closed(8, bound(33)),
@@ -278,7 +285,7 @@ mod tests {
                 let mut all = parts.concat();
                 assert_eq!(all.len(), whole.len(), "{pass}, {ranks} ranks");
                 all.sort_unstable();
-                if matches!(pass, PassPlan::Conversations { .. }) {
+                if matches!(pass, PassPlan::Conversations(_)) {
                     continue;
                 }
                 let indices = all.iter().map(|(index, _)| *index);
@@ -334,15 +341,15 @@ mod tests {
     fn no_event_loop_is_without_a_place() {
         let limited = |most| {
             let mut pass = PassPlan::open(3.0, Bound::requests(17));
-            if let PassPlan::Open { max_in_flight, .. } = &mut pass {
+            if let PassPlan::Open(OpenPlan { max_in_flight, .. }) = &mut pass {
                 *max_in_flight = Some(most);
             }
             pass
         };
         for (pass, loops) in [
-            (PassPlan::OneByOne { bound: Bound::requests(9) }, 1),
+            (PassPlan::one_by_one(Bound::requests(9)), 1),
             (PassPlan::closed(3, Bound::requests(20)), 3),
-            (PassPlan::Saturated { requests: 2 }, 2),
+            (PassPlan::saturated(2), 2),
             (PassPlan::open(3.0, Bound::requests(17)), 5),
             (limited(4), 4),
         ] {

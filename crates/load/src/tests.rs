@@ -155,7 +155,7 @@ fn ms_span(value: u64) -> Duration {
 
 fn open(rate: Level, arrivals: Arrivals, bound: Bound) -> PassPlan {
     let (max_in_flight, over_limit) = (None, OverLimit::Queue);
-    PassPlan::Open { rate, arrivals, scaled: false, bound, max_in_flight, over_limit }
+    PassPlan::Open(OpenPlan { rate, arrivals, scaled: false, bound, max_in_flight, over_limit })
 }
 
 fn due(pass: &PassPlan) -> Vec<Nanos> {
@@ -199,13 +199,15 @@ fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
 
 #[test]
 fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance() {
-    let pass = |scaled, rate: f64, bound| PassPlan::Open {
-        rate: rate.into(),
-        arrivals: Arrivals::Poisson,
-        scaled,
-        bound,
-        max_in_flight: None,
-        over_limit: OverLimit::Queue,
+    let pass = |scaled, rate: f64, bound| {
+        PassPlan::Open(OpenPlan {
+            rate: rate.into(),
+            arrivals: Arrivals::Poisson,
+            scaled,
+            bound,
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        })
     };
     let counted = |scaled| due(&pass(scaled, 60.0, Bound::requests(100)));
     assert_eq!(counted(true).last(), Some(&Nanos(1_666_666_666)));

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use inferometer_load::PassPlan;
+use inferometer_load::{ClosedPlan, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::Objective;
 use inferometer_model::cell::CellPlan;
@@ -110,7 +110,7 @@ impl Plan {
         let mut passes = self.passes.clone();
         if let Some(in_flight) = self.workload.in_flight(cell) {
             for pass in &mut passes {
-                if let PassPlan::Closed { concurrency, .. } = pass {
+                if let PassPlan::Closed(ClosedPlan { concurrency, .. }) = pass {
                     *concurrency = in_flight.into();
                 }
             }

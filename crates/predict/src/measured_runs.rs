@@ -7,7 +7,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::runs::{MeasuredRun, RunFigures};
-use inferometer_load::{Bound, OverLimit, PassKind, PassPlan, Recording};
+use inferometer_load::{Bound, ClosedPlan, OverLimit, PassKind, PassPlan, Recording, ReplayPlan};
 use inferometer_metrics::{Timeline, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
@@ -152,8 +152,8 @@ fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
     let requests = u32::try_from(summary.planned).unwrap_or(u32::MAX);
     let bound = Bound::requests(requests);
     match (summary.kind, summary.concurrency) {
-        (PassKind::OneByOne, _) => Ok(PassPlan::OneByOne { bound }),
-        (PassKind::Saturated, _) => Ok(PassPlan::Saturated { requests }),
+        (PassKind::OneByOne, _) => Ok(PassPlan::one_by_one(bound)),
+        (PassKind::Saturated, _) => Ok(PassPlan::saturated(requests)),
         (PassKind::Closed, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
         _ => Err(format!(
             "its pass ({}) has neither requests nor a maximum number in flight; name the result \
@@ -191,26 +191,28 @@ fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
         (limit, OverLimit::Queue) => limit,
     };
     Ok(match plan {
-        PassPlan::Conversations { .. } => {
+        PassPlan::Conversations(_) => {
             return Err(
                 "conversations cannot be predicted: they depend on the answers of a server".into(),
             );
         }
         plan if records.is_empty() => plan,
-        PassPlan::OneByOne { .. } => PassPlan::OneByOne { bound },
-        PassPlan::Saturated { .. } => PassPlan::Saturated { requests: sent },
-        PassPlan::Closed { concurrency, .. } => PassPlan::Closed { concurrency, bound },
-        PassPlan::Open { .. } | PassPlan::Replay { .. } => {
+        PassPlan::OneByOne(_) => PassPlan::one_by_one(bound),
+        PassPlan::Saturated(_) => PassPlan::saturated(sent),
+        PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
+            PassPlan::Closed(ClosedPlan { concurrency, bound })
+        }
+        _ => {
             let first = records[0].due;
             let mut recording = Recording::of_file("the run");
             recording.write(records.iter().map(|record| Nanos(record.due.0 - first.0)));
-            PassPlan::Replay {
+            PassPlan::Replay(ReplayPlan {
                 recording,
                 speed: 1.0,
                 bound,
                 max_in_flight: limit,
                 over_limit: OverLimit::Queue,
-            }
+            })
         }
     })
 }

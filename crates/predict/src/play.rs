@@ -91,7 +91,7 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "requests dropped at --max-in-flight"
         }
-        PassPlan::Conversations { .. } => "conversations, which depend on the answers of a server,",
+        PassPlan::Conversations(_) => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
     };
     Err(PredictError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))

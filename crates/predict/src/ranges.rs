@@ -5,7 +5,7 @@ use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::ResolvedConfig;
 use inferometer_engine::confidence::{ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
-use inferometer_load::PassPlan;
+use inferometer_load::{PassPlan, ReplayPlan};
 use inferometer_model::cell::CellPlan;
 
 /// The facts of a pass that its ranges depend on.
@@ -40,9 +40,9 @@ impl LoadKind {
     pub fn of(pass: &PassPlan) -> Self {
         match pass {
             _ if pass.is_limited() => Self::Limited,
-            PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => Self::OneAtATime,
+            PassPlan::OneByOne(_) | PassPlan::Closed(_) => Self::OneAtATime,
             _ if pass.limit().0.is_some() => Self::OneAtATime,
-            PassPlan::Replay { recording, speed, .. } => {
+            PassPlan::Replay(ReplayPlan { recording, speed, .. }) => {
                 let seconds = recording.span_s() / speed;
                 let rate = (seconds > 0.0).then(|| f64::from(recording.requests) / seconds);
                 Self::Open { rate }
@@ -139,7 +139,7 @@ fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_load::{Bound, OverLimit, Recording};
+    use inferometer_load::{Bound, OpenPlan, OverLimit, Recording};
     use inferometer_model::time::Nanos;
 
     #[test]
@@ -147,8 +147,15 @@ mod tests {
         let bound = Bound::requests(100);
         let closed = |concurrency| PassPlan::closed(concurrency, bound);
         let open = |limit| match PassPlan::open(10.0, bound) {
-            PassPlan::Open { rate, arrivals, scaled, bound, over_limit, .. } => {
-                PassPlan::Open { rate, arrivals, scaled, bound, max_in_flight: limit, over_limit }
+            PassPlan::Open(OpenPlan { rate, arrivals, scaled, bound, over_limit, .. }) => {
+                PassPlan::Open(OpenPlan {
+                    rate,
+                    arrivals,
+                    scaled,
+                    bound,
+                    max_in_flight: limit,
+                    over_limit,
+                })
             }
             other => other,
         };
@@ -156,12 +163,13 @@ mod tests {
         let mut recording = Recording::of_file("arrivals");
         recording.write((0..100).map(|tenth| Nanos(tenth * 100_000_000)));
         let (speed, max_in_flight, over_limit) = (1.0, None, OverLimit::Queue);
-        let replay = PassPlan::Replay { recording, speed, bound, max_in_flight, over_limit };
+        let replay =
+            PassPlan::Replay(ReplayPlan { recording, speed, bound, max_in_flight, over_limit });
         for (pass, served, is_sure) in [
             (replay.clone(), 9.9, true),
             (replay, 7.0, false),
-            (PassPlan::OneByOne { bound }, 1.2, false),
-            (PassPlan::Saturated { requests: 100 }, 29.0, false),
+            (PassPlan::one_by_one(bound), 1.2, false),
+            (PassPlan::saturated(100), 29.0, false),
             (closed(1), 1.2, false),
             (closed(8), 8.0, false),
             (open(Some(1)), 1.2, false),

@@ -3,7 +3,7 @@
 
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::{EngineConfig, EngineRequest};
-use inferometer_load::{Bound, PassPlan, Recording};
+use inferometer_load::{Bound, PassPlan, Recording, ReplayPlan};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
@@ -23,7 +23,7 @@ impl FirstRequests {
     /// An empty list of requests for a pass on an engine.
     pub fn of(config: &EngineConfig, pass: &PassPlan) -> Self {
         let has_ranges = config.profile.steps.is_some();
-        let is_open = matches!(pass, PassPlan::Open { .. } | PassPlan::Replay { .. });
+        let is_open = matches!(pass, PassPlan::Open(_) | PassPlan::Replay(_));
         Self { requests: Vec::new(), hashes: 0, is_full: !(has_ranges && is_open) }
     }
 
@@ -62,7 +62,13 @@ impl Repeatable {
         recording.write(dues.map(|due| Nanos(due.0.saturating_sub(start.0))));
         let (max_in_flight, over_limit) = pass.limit();
         let bound = Bound::requests(u32::try_from(requests.len()).ok().filter(|count| *count > 0)?);
-        let pass = PassPlan::Replay { recording, speed: 1.0, bound, max_in_flight, over_limit };
+        let pass = PassPlan::Replay(ReplayPlan {
+            recording,
+            speed: 1.0,
+            bound,
+            max_in_flight,
+            over_limit,
+        });
         Some(Self { config: EngineConfig { noise: None, ..config.clone() }, pass, requests })
     }
 

@@ -1,6 +1,6 @@
 //! Whether the data set had as many requests as a pass needs. Does not read the data set.
 
-use inferometer_load::PassPlan;
+use inferometer_load::{PassPlan, ReplayPlan};
 use inferometer_model::finding::{Finding, code};
 
 /// Findings on a pass of `requests` requests. `trace_length` is the number of requests of a trace that starts again
@@ -11,7 +11,7 @@ pub fn findings(
     trace_length: Option<u64>,
 ) -> impl Iterator<Item = Finding> {
     let fewer = match pass {
-        PassPlan::Replay { recording, bound, .. } => bound
+        PassPlan::Replay(ReplayPlan { recording, bound, .. }) => bound
             .requests
             .filter(|asked| *asked > recording.requests)
             .map(|asked| (asked, recording.requests)),
@@ -46,12 +46,12 @@ mod tests {
         recording.write((0..has).map(Nanos));
         let (speed, bound) = (1.0, Bound::requests(asked));
         let (max_in_flight, over_limit) = (None, OverLimit::Queue);
-        PassPlan::Replay { recording, speed, bound, max_in_flight, over_limit }
+        PassPlan::Replay(ReplayPlan { recording, speed, bound, max_in_flight, over_limit })
     }
 
     #[test]
     fn data_that_has_fewer_requests_than_a_pass_was_to_have_is_told() {
-        let saturated = PassPlan::Saturated { requests: 9 };
+        let saturated = PassPlan::saturated(9);
         for (pass, requests, trace_length, expected) in [
             (replay(9, 4), 4, Some(4), &["fewer_requests_than_asked"][..]),
             (replay(4, 4), 4, Some(4), &[]),

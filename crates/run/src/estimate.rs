@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inferometer_engine::{EngineConfig, profile::profile, table};
-use inferometer_load::PassPlan;
+use inferometer_load::{OneByOnePlan, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
@@ -38,7 +38,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
         let mut alone_s = 0.0;
         for pass in &plan.passes {
             let (one_by_one, saturated) = match *pass {
-                PassPlan::OneByOne { bound } => (bound.requests.unwrap_or(1), 1),
+                PassPlan::OneByOne(OneByOnePlan { bound }) => (bound.requests.unwrap_or(1), 1),
                 _ => (1, pass.requests().unwrap_or(1)),
             };
             let row = table(&config, *cell, one_by_one, saturated).map_err(RunError::plan)?;
@@ -56,7 +56,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
             // all requests at once. If the pass has no request count, only the load's own time counts.
             let last_due_s = pass.load().last_due_s(alone);
             let needed_s = match (pass, pass.requests()) {
-                (PassPlan::OneByOne { .. }, _) | (_, None) => last_due_s,
+                (PassPlan::OneByOne(_), _) | (_, None) => last_due_s,
                 (_, Some(_)) => last_due_s.max(crowd),
             };
             seconds += bounded(pass, needed_s) * f64::from(plan.repeat.at_least);
@@ -93,7 +93,7 @@ fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
 }
 
 fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
-    plan.warmup.bound().map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
+    plan.warmup.bound().map_or(0.0, |bound| PassPlan::one_by_one(bound).load().last_due_s(alone_s))
 }
 
 /// The sum of the pauses between passes.
@@ -122,7 +122,7 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
             let one_after_the_other =
                 load.requests().map_or(last_due_s, |count| alone * f64::from(count));
             let (low, high) = match pass {
-                PassPlan::Saturated { .. } => (alone, one_after_the_other),
+                PassPlan::Saturated(_) => (alone, one_after_the_other),
                 _ => (last_due_s, last_due_s.max(one_after_the_other)),
             };
             least += bounded(pass, low) * f64::from(plan.repeat.at_least);
@@ -147,7 +147,7 @@ pub fn of_sample(
     let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
     for &cell in &plan.cells {
         let passes = plan.passes_of(cell);
-        if passes.iter().any(|pass| matches!(pass, PassPlan::Conversations { .. })) {
+        if passes.iter().any(|pass| matches!(pass, PassPlan::Conversations(_))) {
             return None;
         }
         let count = passes.iter().filter_map(PassPlan::requests).fold(SAMPLE, u32::min);

@@ -9,7 +9,7 @@ use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
-use inferometer_load::PassPlan;
+use inferometer_load::{ClosedPlan, OpenPlan, PassPlan};
 use inferometer_model::finding::code;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{self, Spec, TargetSpec, Variant};
@@ -350,9 +350,9 @@ impl GroupRun<'_, '_> {
 /// ends a load, the number of requests depends on the server.
 fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     let is_counted = |pass: &PassPlan| match pass {
-        PassPlan::OneByOne { .. } | PassPlan::Saturated { .. } => true,
-        PassPlan::Closed { bound, .. } => bound.duration.is_none(),
-        PassPlan::Open { bound, .. } => bound.duration.is_none(),
+        PassPlan::OneByOne(_) | PassPlan::Saturated(_) => true,
+        PassPlan::Closed(ClosedPlan { bound, .. }) => bound.duration.is_none(),
+        PassPlan::Open(OpenPlan { bound, .. }) => bound.duration.is_none(),
         _ => false,
     };
     // A search or a sweep sends as many requests as its answer needs; a pass that ends early sends fewer.

@@ -56,8 +56,8 @@ pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
 /// on requests in flight.
 fn tell_of_two_loads(events: &Events, plan: &Plan) {
     let has = |is: fn(&PassPlan) -> bool| plan.passes.iter().any(is);
-    let both = has(|pass| matches!(pass, PassPlan::Closed { .. }))
-        && has(|pass| matches!(pass, PassPlan::Open { .. }));
+    let both = has(|pass| matches!(pass, PassPlan::Closed(_)))
+        && has(|pass| matches!(pass, PassPlan::Open(_)));
     if both {
         events.say(
             "concurrency and rate are separate loads, measured one after the other; for an arrival \

@@ -159,7 +159,7 @@ fn one_by_one(
     plan: &Plan,
     requests: Vec<Request>,
 ) -> Result<Vec<Record>, RunError> {
-    let pass = PassPlan::OneByOne { bound: Bound::requests(requests.len() as u32) };
+    let pass = PassPlan::one_by_one(Bound::requests(requests.len() as u32));
     let cell = CellPlan { input_length: 0, output_length: PROBE_OUTPUT };
     let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
     let source = Box::new(Prepared::new(requests));

@@ -123,7 +123,7 @@ impl<N: Network> PassRunner<N> {
                 .with_other_servers(self.spread.endpoints())
                 .with_session_headers(
                     self.spread.sessions(begin),
-                    matches!(pass, PassPlan::Conversations { .. }),
+                    matches!(pass, PassPlan::Conversations(_)),
                 ),
             servers: self.spread.servers(&self.address),
             timeouts: plan.timeouts,
@@ -141,7 +141,7 @@ impl<N: Network> PassRunner<N> {
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         if !share.is_whole() {
             // A source of conversations contains only the conversations of this share.
-            let is_in_source = matches!(pass, PassPlan::Conversations { .. });
+            let is_in_source = matches!(pass, PassPlan::Conversations(_));
             driver = driver.of_share(share, is_in_source);
         }
         if let Some(gate) = gate {

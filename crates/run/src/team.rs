@@ -6,7 +6,7 @@ use std::sync::Arc;
 use inferometer_analysis::ranks::{RankClock, RankState, RankSummary};
 use inferometer_cluster::{Lead, Member, NoMoreRecords, PassReport, RankReport, SentRecord, Sink};
 use inferometer_drive::{Live, StartGate};
-use inferometer_load::{PassKind, PassPlan, Share};
+use inferometer_load::{ClosedPlan, PassKind, PassPlan, Share};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::time::Nanos;
@@ -90,7 +90,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
             break;
         }
         // A rank's share is fixed for the whole pass, so at a low stage some ranks send nothing.
-        if let PassPlan::Closed { concurrency, bound } = pass
+        if let PassPlan::Closed(ClosedPlan { concurrency, bound }) = pass
             && concurrency.constant().is_none()
             && bound.requests.is_some()
         {
@@ -110,7 +110,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
 pub fn is_scheduled(pass: &PassPlan) -> bool {
     let load = pass.load();
     (load.is_scheduled() || load.kind() == PassKind::Saturated)
-        && !matches!(pass, PassPlan::Conversations { .. })
+        && !matches!(pass, PassPlan::Conversations(_))
 }
 
 /// Starts a pass on rank 0, which decides the start for all ranks.

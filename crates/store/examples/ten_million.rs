@@ -87,7 +87,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
     let mut cells: BTreeMap<u32, Vec<_>> = BTreeMap::new();
     for pass in 0..PASSES {
         let count = requests / PASSES;
-        let plan = PassPlan::Saturated { requests: count };
+        let plan = PassPlan::saturated(count);
         let length = if pass < PASSES / 2 { 128 } else { 512 };
         let cell = CellPlan { input_length: length, output_length: TOKENS };
         recording.begin_pass(&PassBegin {

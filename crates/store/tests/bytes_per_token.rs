@@ -82,7 +82,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
     let path = folder.path().join("run.log");
     let mut writer = LogWriter::create(&path, &LogHeader::new("run", 0)).unwrap();
     let cell = CellPlan { input_length: 128, output_length: tokens };
-    let plan = PassPlan::Saturated { requests };
+    let plan = PassPlan::saturated(requests);
     writer.begin_pass(&PassBegin { pass: 0, cell, plan, repeat: 1 }).unwrap();
     let mut noise = Noise(1);
     let records: Vec<_> =

@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_http::Server;
-use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
+use inferometer_load::{Bound, ClosedPlan, OverLimit, PassPlan, load_model};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::source::Prepared;
@@ -48,7 +48,10 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         headers: Vec::new(),
         model: "truth".into(),
     };
-    let pass = PassPlan::Closed { concurrency: STREAMS.into(), bound: Bound::requests(requests) };
+    let pass = PassPlan::Closed(ClosedPlan {
+        concurrency: STREAMS.into(),
+        bound: Bound::requests(requests),
+    });
     let source = Box::new(Prepared::new(vec![request; requests as usize]));
     Job {
         pass: 0,

@@ -114,7 +114,7 @@ impl DumpHeader {
         keys.insert("seed".to_owned(), plan.seed.into());
         // Default counts depend on the plan, so they are written too.
         let by_count = |pass: &&PassPlan| pass.requests().is_some();
-        let one_by_one = |pass: &&PassPlan| matches!(pass, PassPlan::OneByOne { .. });
+        let one_by_one = |pass: &&PassPlan| matches!(pass, PassPlan::OneByOne(_));
         let of = |pass: Option<&PassPlan>| pass.and_then(PassPlan::requests);
         let counts = [
             ("one_by_one", of(plan.passes.iter().find(one_by_one))),
@@ -125,7 +125,7 @@ impl DumpHeader {
                 keys.insert(key.to_owned(), count.into());
             }
         }
-        let recorded = plan.passes.iter().any(|pass| matches!(pass, PassPlan::Replay { .. }));
+        let recorded = plan.passes.iter().any(|pass| matches!(pass, PassPlan::Replay(_)));
         Self { schema: SCHEMA.to_owned(), plan: keys, recorded }
     }
 
@@ -141,8 +141,8 @@ impl DumpHeader {
 /// The name of a pass in the key `passes`; `None` if this key cannot select the pass.
 fn name_of(pass: &PassPlan) -> Option<&'static str> {
     match pass {
-        PassPlan::OneByOne { .. } => Some("one_by_one"),
-        PassPlan::Saturated { .. } => Some("saturated"),
+        PassPlan::OneByOne(_) => Some("one_by_one"),
+        PassPlan::Saturated(_) => Some("saturated"),
         _ => None,
     }
 }

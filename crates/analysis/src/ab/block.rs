@@ -1,6 +1,6 @@
 //! Computes the figures of one block from its records.
 
-use inferometer_load::PassPlan;
+use inferometer_load::{ClosedPlan, PassPlan};
 use inferometer_metrics::{Timeline, throughput};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
@@ -69,8 +69,8 @@ impl BlockFold {
             figures: plan.figures.clone(),
             uncounted: plan.uncounted,
             in_flight: match pass {
-                PassPlan::OneByOne { .. } => Some(1),
-                PassPlan::Closed { concurrency, .. } => {
+                PassPlan::OneByOne(_) => Some(1),
+                PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
                     concurrency.constant().map(|it| it as usize)
                 }
                 _ => None,

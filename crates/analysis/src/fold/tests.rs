@@ -10,7 +10,7 @@ use inferometer_model::fixture::{ms, steady, stream};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind::Text;
 
-const SATURATED: PassPlan = PassPlan::Saturated { requests: 3 };
+const SATURATED: PassPlan = PassPlan::saturated(3);
 
 fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
     let mut fold = PassFold::new(pass);
@@ -154,8 +154,8 @@ fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
 fn plan(kind: PassKind) -> PassPlan {
     let bound = Bound::requests(1);
     match kind {
-        PassKind::OneByOne => PassPlan::OneByOne { bound },
-        PassKind::Saturated => PassPlan::Saturated { requests: 1 },
+        PassKind::OneByOne => PassPlan::one_by_one(bound),
+        PassKind::Saturated => PassPlan::saturated(1),
         PassKind::Closed => PassPlan::closed(4, bound),
         PassKind::Open => PassPlan::open(2.0, bound),
     }

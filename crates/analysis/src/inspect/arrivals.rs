@@ -1,7 +1,7 @@
 //! Compares the arrival rate of a pass with the requested rate, and the sending rate with the arrival rate. A rate that
 //! changes within the pass is not judged.
 
-use inferometer_load::PassPlan;
+use inferometer_load::{OpenPlan, PassPlan};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
@@ -63,10 +63,10 @@ pub(super) struct ArrivalRate {
 impl ArrivalRate {
     pub(super) fn of(pass: &PassPlan) -> Self {
         let asked_rate = match pass {
-            PassPlan::Open { .. } => pass.load().rate().filter(|rate| rate.is_finite()),
+            PassPlan::Open(_) => pass.load().rate().filter(|rate| rate.is_finite()),
             _ => None,
         };
-        let is_scaled = matches!(pass, PassPlan::Open { scaled: true, .. });
+        let is_scaled = matches!(pass, PassPlan::Open(OpenPlan { scaled: true, .. }));
         Self { asked_rate, is_scaled, is_limited: pass.limit().0.is_some(), ..Self::default() }
     }
 
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn loads_without_a_rate_of_their_own_are_not_judged() {
-        let mut rate = ArrivalRate::of(&PassPlan::Saturated { requests: 2 });
+        let mut rate = ArrivalRate::of(&PassPlan::saturated(2));
         rate.add(&steady(0.0, 40.0, 10.0, 2));
         rate.add(&steady(500.0, 40.0, 10.0, 2));
         assert!(rate.findings().is_empty());

@@ -39,7 +39,7 @@ mod tests {
     use inferometer_load::{Bound, PassPlan};
 
     fn codes(hardware: HardwareUse) -> Vec<String> {
-        let plan = PassPlan::OneByOne { bound: Bound::requests(1) };
+        let plan = PassPlan::one_by_one(Bound::requests(1));
         let mut pass = PassFold::new(&plan).finish();
         pass.hardware = Some(hardware);
         card_findings(&pass).into_iter().map(|finding| finding.code).collect()

@@ -184,7 +184,7 @@ mod tests {
 
     /// A pass of 100 requests with 1,000 tokens. `server` has the server's TTFT, `tokens` its token count.
     fn pass(server: ServerLatency, tokens: f64) -> PassSummary {
-        let plan = PassPlan::OneByOne { bound: Bound::requests(100) };
+        let plan = PassPlan::one_by_one(Bound::requests(100));
         let mut pass = PassFold::new(&plan).finish();
         pass.outcomes.complete = 100;
         pass.output_tokens = 1_000;

@@ -15,7 +15,7 @@ fn sampling(ignore_eos: bool, stream: bool) -> Sampling {
 
 fn inspect_with(sampling: &Sampling, records: &[Record]) -> Vec<Finding> {
     let cell = CellPlan { input_length: 8, output_length: 100 };
-    let mut inspector = Inspector::new(&cell, &PassPlan::Saturated { requests: 4 }, sampling);
+    let mut inspector = Inspector::new(&cell, &PassPlan::saturated(4), sampling);
     let streamed = sampling.stream;
     records.iter().for_each(|record| inspector.add(&Record { streamed, ..record.clone() }));
     inspector.finish()
@@ -69,7 +69,7 @@ fn finish_reasons_that_nobody_knows_are_named_and_counted() {
 fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
     let cell = CellPlan { input_length: 8, output_length: 100 };
     let sampling = sampling(true, true);
-    let inspector = Inspector::new(&cell, &PassPlan::Saturated { requests: 4 }, &sampling);
+    let inspector = Inspector::new(&cell, &PassPlan::saturated(4), &sampling);
     let mut inspector = inspector.with_ignore_eos(false);
     inspector.add(&Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, 40) });
     let findings = inspector.finish();

@@ -1,8 +1,7 @@
 //! Describes the course of a pass: the order in which its requests were sent, which of them ran in the steady state of
 //! the load, and how many were in flight.
 
-use inferometer_load::PassPlan;
-use inferometer_load::arrival::Arrivals;
+use inferometer_load::Holds;
 use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
@@ -13,47 +12,6 @@ use inferometer_stats::VALUES_KEPT;
 const FEWEST_STAYS: usize = 2;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
-
-/// The quantity that a load keeps constant during a pass.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Holds {
-    /// The number of requests in flight.
-    InFlight(u32),
-    /// The arrival rate. `is_span_fixed`: random arrivals are scaled to a fixed time span, so their mean rate does not
-    /// vary.
-    Rate { is_span_fixed: bool },
-    /// Nothing, so the requests of one pass do not show how much other passes vary. Contains the reason as text.
-    Nothing(&'static str),
-}
-
-impl Holds {
-    /// The quantity that the load of this pass keeps constant.
-    pub(crate) fn of(pass: &PassPlan) -> Self {
-        match pass {
-            PassPlan::OneByOne { .. } => Self::InFlight(1),
-            PassPlan::Closed { concurrency: level, .. } => match level.constant() {
-                Some(in_flight) => Self::InFlight(in_flight as u32),
-                None => Self::Nothing("the number in flight changes during the pass"),
-            },
-            PassPlan::Open { rate, arrivals, scaled, .. } => match rate.constant() {
-                Some(rate) if rate.is_finite() => {
-                    Self::Rate { is_span_fixed: *scaled && *arrivals != Arrivals::Constant }
-                }
-                Some(_) => Self::Nothing(AT_ONCE),
-                None => Self::Nothing("the rate changes during the pass"),
-            },
-            PassPlan::Saturated { .. } => Self::Nothing(AT_ONCE),
-            PassPlan::Replay { .. } => {
-                Self::Nothing("recorded arrivals do not have a constant rate: use --repeat")
-            }
-            PassPlan::Conversations { .. } => {
-                Self::Nothing("turns of a conversation depend on each other: use --repeat")
-            }
-        }
-    }
-}
-
-const AT_ONCE: &str = "requests that are all due at once do not reach a steady state: use --repeat";
 
 /// A request that was sent.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ mod course;
 mod series;
 mod throughput;
 
-pub(crate) use course::{Course, Holds, Layout};
+pub(crate) use course::{Course, Layout};
 pub(crate) use series::{Contribution, Series};
 pub(crate) use throughput::throughput;
 

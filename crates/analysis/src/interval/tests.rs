@@ -59,7 +59,7 @@ fn held(
     of: impl Fn(&PassSummary) -> (f64, Option<[f64; 2]>),
 ) -> (usize, usize) {
     let plan = match in_flight {
-        1 => PassPlan::OneByOne { bound: Bound::requests(requests as u32) },
+        1 => PassPlan::one_by_one(Bound::requests(requests as u32)),
         _ => PassPlan::closed(in_flight, Bound::requests(requests as u32)),
     };
     held_in(|seed| of(&wandering(&plan, in_flight as usize, requests, seed)))
@@ -141,7 +141,7 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
     let why = short.intervals.none_because.unwrap();
     assert!(why.contains("20 requests are too few with 8 in flight: 32 are enough"), "{why}");
-    let burst = of(PassPlan::Saturated { requests: 100 }, 100);
+    let burst = of(PassPlan::saturated(100), 100);
     assert_eq!(e2e_of(&burst).mean_ci, None);
     assert!(burst.intervals.none_because.unwrap().contains("--repeat"));
     let long = of(PassPlan::closed(8, Bound::requests(400)), 400);

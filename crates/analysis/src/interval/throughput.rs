@@ -1,8 +1,9 @@
 //! Computes the confidence interval of a rate over a whole pass, for a load that keeps a number in flight.
 
+use inferometer_load::Holds;
 use inferometer_stats::{serial, student_975};
 
-use super::course::{Holds, Layout};
+use super::course::Layout;
 use super::series::cosines;
 
 /// The 95 % interval of `total / duration_s`. `of` gets the tokens of a completed request, and returns the contribution

@@ -15,10 +15,10 @@ use crate::range::Range;
 /// A cell with a one_by_one pass (TTFT 40 ms, ITL 20 ms, 10 requests/s) and a saturated pass (TTFT 400 ms, ITL 10 ms,
 /// one of four requests failed).
 fn cells() -> Vec<Cell> {
-    let one = PassPlan::OneByOne { bound: Bound::requests(1) };
+    let one = PassPlan::one_by_one(Bound::requests(1));
     let mut alone = PassFold::new(&one);
     alone.add(&steady(0.0, 40.0, 20.0, 4));
-    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 });
+    let mut loaded = PassFold::new(&PassPlan::saturated(4));
     for index in 0..4 {
         let mut record = steady(0.0, 400.0, 10.0, 4);
         record.outcome = if index == 0 { Outcome::Truncated } else { Outcome::Complete };

@@ -1,6 +1,6 @@
 //! Tests the figures of a pass by server and by rank, and which differences are more than chance.
 
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, ClosedPlan, PassPlan};
 use inferometer_model::fixture::steady;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
@@ -11,7 +11,7 @@ use crate::pass::PassSummary;
 
 /// A closed loop of 400 requests with two in flight. Each of the two parts has its own time to first token.
 fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
-    let plan = PassPlan::Closed { concurrency: 2.into(), bound: Bound::requests(400) };
+    let plan = PassPlan::Closed(ClosedPlan { concurrency: 2.into(), bound: Bound::requests(400) });
     let names = ["http://a:1".to_owned(), "http://b:1".to_owned()];
     let mut fold = PassFold::new(&plan).of_servers(&names);
     for index in 0..400_u32 {
@@ -58,7 +58,7 @@ fn ranks_are_told_apart_only_where_they_differ_by_more_than_chance() {
     let told = part_findings(&apart);
     assert!(told[0].message.contains("rank 1"), "{}", told[0].message);
     // A load without a steady state has no interval, so no difference can be shown.
-    let plan = PassPlan::Saturated { requests: 2 };
+    let plan = PassPlan::saturated(2);
     let mut fold = PassFold::new(&plan);
     for (rank, ttft) in [(0, 10.0), (1, 30.0)] {
         fold.add(&Record { rank: Some(rank), ..steady(0.0, ttft, 1.0, 5) });
@@ -70,7 +70,7 @@ fn ranks_are_told_apart_only_where_they_differ_by_more_than_chance() {
 fn a_server_that_fails_more_than_the_others_is_told_by_name() {
     let told = |failed: [u32; 2]| {
         let names = ["http://a:1".to_owned(), "http://b:1".to_owned()];
-        let mut fold = PassFold::new(&PassPlan::Saturated { requests: 40 }).of_servers(&names);
+        let mut fold = PassFold::new(&PassPlan::saturated(40)).of_servers(&names);
         for index in 0..40_u32 {
             let (server, number) = (index % 2, index / 2);
             let mut record = Record { index, server: Some(server), ..steady(0.0, 10.0, 1.0, 5) };

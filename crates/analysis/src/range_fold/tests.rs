@@ -12,7 +12,7 @@ use crate::pass::PassSummary;
 use crate::range::Trust;
 
 fn folded(records: &[Record]) -> PassSummary {
-    let mut fold = PassFold::new(&PassPlan::Saturated { requests: 10 });
+    let mut fold = PassFold::new(&PassPlan::saturated(10));
     records.iter().for_each(|record| fold.add(record));
     fold.finish()
 }

@@ -2,7 +2,7 @@
 //! is certain. The start-up needs no special treatment, because requests to an idle server are no slower than later
 //! ones.
 
-use inferometer_load::{Level, PassPlan};
+use inferometer_load::{ClosedPlan, Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;
@@ -51,7 +51,7 @@ pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>>
 /// and wait behind more prompts than later ones.
 pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     match pass {
-        PassPlan::Closed { concurrency: Level::Constant(load), .. } => crowd_of(*load),
+        PassPlan::Closed(ClosedPlan { concurrency: Level::Constant(load), .. }) => crowd_of(*load),
         _ => 0,
     }
 }

@@ -1,7 +1,7 @@
 //! Derives from the plan of a search: the settings of the procedure, the pass of each trial, and the
 //! watcher that ends a trial early.
 
-use inferometer_load::{Level, PassPlan};
+use inferometer_load::{ClosedPlan, Level, OpenPlan, PassPlan};
 use inferometer_plan::search::{Over, SearchPlan};
 
 use super::overwhelmed::Watcher;
@@ -35,8 +35,8 @@ pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
 /// The pass of a trial: the pass of the plan, with the load and the number of requests of the trial.
 pub fn trial_pass(of_plan: &PassPlan, asked: NextTrial) -> PassPlan {
     let mut pass = of_plan.clone();
-    if let PassPlan::Open { rate: level, bound, .. }
-    | PassPlan::Closed { concurrency: level, bound } = &mut pass
+    if let PassPlan::Open(OpenPlan { rate: level, bound, .. })
+    | PassPlan::Closed(ClosedPlan { concurrency: level, bound }) = &mut pass
     {
         *level = Level::Constant(asked.load);
         bound.requests = Some(u32::try_from(asked.requests).unwrap_or(u32::MAX));

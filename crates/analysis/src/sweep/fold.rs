@@ -92,7 +92,7 @@ impl LevelFold {
     /// Starts a trial without requests; `None` for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, confidence: f64) -> Option<Self> {
         Some(Self {
-            by: if matches!(pass, PassPlan::Open { .. }) { Over::Rate } else { Over::Concurrency },
+            by: if matches!(pass, PassPlan::Open(_)) { Over::Rate } else { Over::Concurrency },
             load: pass.constant_load()?,
             planned: pass.requests().map_or(0, u64::from),
             confidence,

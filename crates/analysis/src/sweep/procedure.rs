@@ -1,6 +1,6 @@
 //! Chooses the next load and its number of requests, and decides when the answer is known.
 
-use inferometer_load::{Bound, Level as LoadLevel, PassPlan};
+use inferometer_load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 
@@ -48,7 +48,7 @@ impl NextLevel {
         let requests = u32::try_from(self.requests).unwrap_or(u32::MAX);
         let mut pass = of_plan.clone();
         match &mut pass {
-            PassPlan::Open { rate, bound, .. } if self.by == Over::Rate => {
+            PassPlan::Open(OpenPlan { rate, bound, .. }) if self.by == Over::Rate => {
                 *rate = LoadLevel::Constant(self.load);
                 bound.requests = Some(requests);
             }

@@ -4,7 +4,7 @@ use super::*;
 use crate::cell::cell;
 use crate::fold::PassFold;
 use crate::range::Range;
-use inferometer_load::{Bound, CountOf, PassPlan, Script};
+use inferometer_load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
 use inferometer_metrics::{Statistic, latency_per_token, ttft};
 use inferometer_model::fixture::{ms, steady};
 use inferometer_model::outcome::Outcome;
@@ -17,7 +17,7 @@ fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
     vec![cell(128, 32, vec![fold.finish()])]
 }
 
-const SATURATED: PassPlan = PassPlan::Saturated { requests: 100 };
+const SATURATED: PassPlan = PassPlan::saturated(100);
 
 fn open(rate: f64) -> PassPlan {
     PassPlan::open(rate, Bound::requests(100))
@@ -125,7 +125,8 @@ fn the_gap_of_conversations_is_that_of_their_requests() {
     let begin = Box::new(open(0.1));
     let mut script = Script::of(10);
     script.turns = 100;
-    let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
+    let pass =
+        PassPlan::Conversations(ConversationsPlan { script, begin, of: CountOf::Conversations });
     // A hundred turns within 99 * 20 + 80 ms. According to the plan, conversations begin every 10 s.
     let late = |delay_ms: f64| -> Vec<Record> {
         let turn = |at: u32| {

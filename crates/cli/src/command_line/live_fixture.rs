@@ -53,7 +53,7 @@ pub fn pass_started(label: &str, begin: PassBegin, live: &Arc<Live>) -> PassStar
 /// A saturated pass with this many requests.
 pub fn saturated(requests: u32, output_length: u32) -> PassBegin {
     let cell = CellPlan { input_length: 128, output_length };
-    PassBegin { pass: 0, cell, plan: PassPlan::Saturated { requests }, repeat: 1 }
+    PassBegin { pass: 0, cell, plan: PassPlan::saturated(requests), repeat: 1 }
 }
 
 /// A record with four tokens, 5 ms apart. The first token arrives 20 ms plus `index` ms after the send.

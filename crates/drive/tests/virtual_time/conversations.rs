@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use inferometer_load::{Bound, CountOf, PassPlan, Script};
+use inferometer_load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request};
@@ -76,7 +76,8 @@ fn converse_from(
     let mut script = Script::of(0);
     script.write(think.iter().map(|talk| talk.iter().map(|&span| ms(span)).collect()));
     let begin = Box::new(PassPlan::closed(1, Bound::none()));
-    let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
+    let pass =
+        PassPlan::Conversations(ConversationsPlan { script, begin, of: CountOf::Conversations });
     let setup = Setup { keep_text: true, ..Setup::of(pass, 0) };
     setup.stop.store(stop, Ordering::Relaxed);
     let server = Server { refuses, ..Server::new(ms(20), ms(10), 2) };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use inferometer_drive::Watcher;
-use inferometer_load::{Bound, OverLimit, PassPlan, Recording, Share};
+use inferometer_load::{Bound, ClosedPlan, OverLimit, PassPlan, Recording, ReplayPlan, Share};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::source::Prepared;
@@ -20,7 +20,13 @@ fn replay(instants_ms: &[u64], max_in_flight: Option<u32>, over_limit: OverLimit
     let mut recording = Recording::of_file("trace");
     let text: String = instants_ms.iter().map(|at| format!("{}\n", *at as f64 / 1e3)).collect();
     recording.read(&text).expect("instants");
-    PassPlan::Replay { recording, speed: 1.0, bound: Bound::none(), max_in_flight, over_limit }
+    PassPlan::Replay(ReplayPlan {
+        recording,
+        speed: 1.0,
+        bound: Bound::none(),
+        max_in_flight,
+        over_limit,
+    })
 }
 
 /// The index, due time, send time, end, outcome and requested output of a request; times from the start of
@@ -74,12 +80,12 @@ fn play(pass: &PassPlan, loops: u32) -> Played {
 fn passes() -> Vec<PassPlan> {
     let crowd: Vec<u64> = (0..30).map(|at| at * 3).collect();
     let mut timed = PassPlan::closed(4, Bound::none());
-    if let PassPlan::Closed { bound, .. } = &mut timed {
+    if let PassPlan::Closed(ClosedPlan { bound, .. }) = &mut timed {
         bound.duration = Some(ms(200));
     }
     vec![
-        PassPlan::OneByOne { bound: Bound::requests(4) },
-        PassPlan::Saturated { requests: 11 },
+        PassPlan::one_by_one(Bound::requests(4)),
+        PassPlan::saturated(11),
         PassPlan::closed(5, Bound::requests(23)),
         PassPlan::closed(2, Bound::requests(9)),
         timed,
@@ -130,9 +136,7 @@ fn the_most_in_flight_is_that_of_all_loops_together() {
 fn what_ends_a_pass_early_ends_it_on_all_loops_and_each_request_has_one_record() {
     let crowd: Vec<u64> = (0..40).map(|at| at * 2).collect();
     let open = replay(&crowd, None, OverLimit::Queue);
-    for pass in
-        [open, PassPlan::closed(6, Bound::requests(40)), PassPlan::Saturated { requests: 40 }]
-    {
+    for pass in [open, PassPlan::closed(6, Bound::requests(40)), PassPlan::saturated(40)] {
         for loops in [1, 2, 3] {
             let stopped = play_with(&pass, loops, |setup| setup.most_time = Some(ms(25)));
             let indices = stopped.records.iter().map(|record| record.index);

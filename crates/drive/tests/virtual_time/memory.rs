@@ -45,7 +45,7 @@ fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
 fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
     // Each answer is half a message of 4 MiB. 60 such answers exceed the limit for all answers together.
     let half = format!("data: {}", "w".repeat(4 << 20));
-    let mut setup = Setup::of(PassPlan::Saturated { requests: 64 }, 64);
+    let mut setup = Setup::of(PassPlan::saturated(64), 64);
     setup.timeouts.total = Some(ms(40));
     let mut server = Server::new(ms(5), ms(1_000), 1);
     server.floods = Some((4..64, half.into_bytes()));

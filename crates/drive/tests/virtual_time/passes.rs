@@ -10,7 +10,7 @@ use inferometer_analysis::validity::judge;
 use inferometer_analysis::verdict::Validity;
 use inferometer_drive::Watcher;
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, Curve, Level, OverLimit, PassPlan, Stage};
+use inferometer_load::{Bound, ClosedPlan, Curve, Level, OpenPlan, OverLimit, PassPlan, Stage};
 use inferometer_metrics::{RequestFigures, Timeline, slo};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME, why_stopped};
@@ -22,7 +22,7 @@ use crate::support::{NO_TIMEOUTS, Server, Setup, ms};
 
 #[test]
 fn a_thousand_streams_have_every_instant_equal_to_the_truth() {
-    let setup = Setup::of(PassPlan::Saturated { requests: 1_000 }, 1_000);
+    let setup = Setup::of(PassPlan::saturated(1_000), 1_000);
     let (records, start) = setup.play(Server::new(ms(100), ms(10), 100), true);
     assert_eq!(records.len(), 1_000);
     for record in &records {
@@ -40,7 +40,7 @@ fn a_thousand_streams_have_every_instant_equal_to_the_truth() {
 
 #[test]
 fn one_by_one_makes_each_request_due_at_the_end_of_the_one_before() {
-    let setup = Setup::of(PassPlan::OneByOne { bound: Bound::requests(5) }, 5);
+    let setup = Setup::of(PassPlan::one_by_one(Bound::requests(5)), 5);
     let (records, start) = setup.play(Server::new(ms(20), ms(5), 3), true);
     for (k, record) in records.iter().enumerate() {
         assert_eq!(record.due, start + ms(30 * k as u64));
@@ -83,7 +83,14 @@ fn limited(
 ) -> (Vec<Record>, Nanos) {
     let rate = rate.into();
     let arrivals = Arrivals::Constant;
-    let pass = PassPlan::Open { rate, arrivals, scaled: false, bound, max_in_flight, over_limit };
+    let pass = PassPlan::Open(OpenPlan {
+        rate,
+        arrivals,
+        scaled: false,
+        bound,
+        max_in_flight,
+        over_limit,
+    });
     let requests = bound.requests.expect("a count");
     Setup::of(pass, requests).play(Server::new(ms(9), ms(9), 2), true)
 }
@@ -117,7 +124,10 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
 fn a_ramp_of_concurrency_sends_at_its_own_instants() {
     // The concurrency rises from 1 to 3 in 400 ms and is rounded. So it is 2 from 100 ms on, and 3 from 300 ms on.
     let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
-    let pass = PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
+    let pass = PassPlan::Closed(ClosedPlan {
+        concurrency: Level::Stages(vec![stage]),
+        bound: Bound::none(),
+    });
     let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
     let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
     let truth = [0, 100, 150, 250, 300, 300].map(|at| start + ms(at));
@@ -133,7 +143,7 @@ fn each_timeout_names_its_phase_and_is_exact() {
         (Timeouts { between_events: limit, ..NO_TIMEOUTS }, 5, Some(2), Phase::BetweenEvents, 85),
         (Timeouts { total: limit, ..NO_TIMEOUTS }, 5, None, Phase::Total, 70),
     ] {
-        let mut setup = Setup::of(PassPlan::OneByOne { bound: Bound::requests(1) }, 1);
+        let mut setup = Setup::of(PassPlan::one_by_one(Bound::requests(1)), 1);
         setup.timeouts = timeouts;
         let mut server = Server::new(ms(server), ms(10), 50);
         server.stall_after = stall;
@@ -196,14 +206,14 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
     // make the claim certain (`misses_to_claim`). The last of these is due at 99 ms. Its objective of 50 ms ends at
     // 149 ms. Its response may be read up to 100 ms late, so the miss is certain at 249 ms. The next check is at 250
     // ms.
-    let evenly = PassPlan::Open {
+    let evenly = PassPlan::Open(OpenPlan {
         rate: Level::Constant(1_000.0),
         arrivals: Arrivals::Constant,
         scaled: false,
         bound: Bound::requests(300),
         max_in_flight: None,
         over_limit: OverLimit::Queue,
-    };
+    });
     for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
         let mut setup = Setup::of(evenly.clone(), 300);
         setup.watcher = Some(Watcher::Trial(search::Watcher::new(&criteria, &tiers, &evenly)));
@@ -248,7 +258,7 @@ fn an_interruption_leaves_one_record_for_every_planned_request() {
 fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
     for pass in [
         PassPlan::closed(2, Bound::requests(7)),
-        PassPlan::Saturated { requests: 7 },
+        PassPlan::saturated(7),
         PassPlan::open(100.0, Bound::requests(7)),
     ] {
         let setup = Setup::of(pass, 4);
@@ -265,14 +275,14 @@ fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
 
 /// An open loop with constant arrivals.
 fn evenly(rate: f64, requests: u32) -> PassPlan {
-    PassPlan::Open {
+    PassPlan::Open(OpenPlan {
         rate: Level::Constant(rate),
         arrivals: Arrivals::Constant,
         scaled: false,
         bound: Bound::requests(requests),
         max_in_flight: None,
         over_limit: OverLimit::Queue,
-    }
+    })
 }
 
 #[test]

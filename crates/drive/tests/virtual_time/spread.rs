@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Servers, SessionHeaders};
-use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_load::{Bound, ClosedPlan, PassPlan, load_model};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -43,7 +43,7 @@ fn played(
         ..Request::new(Prompt::Text(number.to_string()), 3, 2)
     });
     let bound = Bound::requests(sessions.len() as u32);
-    let pass = PassPlan::Closed { concurrency: in_flight.into(), bound };
+    let pass = PassPlan::Closed(ClosedPlan { concurrency: in_flight.into(), bound });
     let sampling = Sampling {
         temperature: 0.0,
         ignore_eos: true,

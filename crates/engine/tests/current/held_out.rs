@@ -4,7 +4,7 @@
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::{MeasuredRun, RunError, run_errors, simulate_run};
 use inferometer_engine::profile::profiles;
-use inferometer_load::PassPlan;
+use inferometer_load::{PassPlan, SaturatedPlan};
 use inferometer_model::cell::CellPlan;
 
 use crate::{median, test_rows};
@@ -34,7 +34,7 @@ fn sure_of(run: &MeasuredRun) -> Confidence {
     let (input_length, output_length) = run.lengths[0];
     let cell = CellPlan { input_length, output_length };
     let at_once = match run.pass {
-        PassPlan::Saturated { requests } => requests,
+        PassPlan::Saturated(SaturatedPlan { requests }) => requests,
         _ => run.pass.limit().0.unwrap_or(32),
     };
     let sequences = at_once.min(resolved.limits.max_num_seqs);

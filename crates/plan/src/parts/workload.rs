@@ -118,19 +118,17 @@ impl WorkloadPlan {
     /// The axes of the grid of this workload.
     pub fn grid(&self) -> Grid {
         match self {
-            Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
             Self::Drawn(plan) if plan.input.is_own() && plan.output.is_own() => Grid::Own,
-            Self::Drawn(_) | Self::Replay { .. } => Grid::Tokens,
             Self::Rows(_) | Self::Trace(_) | Self::Conversation(_) => Grid::Own,
             Self::ServingRun { .. } => Grid::Own,
             Self::Blocks { .. } => Grid::Characters,
+            _ => Grid::Tokens,
         }
     }
 
     /// The file of the data set, if the workload has one.
     pub fn dataset(&self) -> Option<&str> {
         match self {
-            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
             Self::Replay { dataset } => Some(dataset),
             Self::Rows(plan) => Some(&plan.dataset),
             Self::Trace(plan) => Some(&plan.dataset),
@@ -140,6 +138,7 @@ impl WorkloadPlan {
             },
             Self::Sharegpt { dataset } | Self::ServingRun { dataset, .. } => Some(dataset),
             Self::Blocks { corpus, .. } => (!corpus.starts_with("shipped-")).then_some(corpus),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Resolves the comparison of a plan from a spec: its metrics and limits, and the pass of each block.
 
-use inferometer_load::PassPlan;
+use inferometer_load::{ClosedPlan, OneByOnePlan, OpenPlan, PassPlan, SaturatedPlan};
 use inferometer_metrics::slo::quantity;
 
 use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};
@@ -89,7 +89,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         );
         mistakes.add("uncounted", problem);
     }
-    if uncounted > 0 && matches!(pass, PassPlan::Saturated { .. }) {
+    if uncounted > 0 && matches!(pass, PassPlan::Saturated(_)) {
         mistakes.add(
             "uncounted",
             "the requests of this load are all sent at once, so all are \
@@ -129,7 +129,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
 /// Refuses blocks of a closed loop with so few requests that the server is always filling up or draining.
 /// The rates of such blocks have no meaning.
 fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes: &mut Mistakes) {
-    let PassPlan::Closed { concurrency, .. } = pass else { return };
+    let PassPlan::Closed(ClosedPlan { concurrency, .. }) = pass else { return };
     let in_flight = concurrency.constant().map_or(1, |level| level as u32);
     let fewest = in_flight.saturating_mul(2).saturating_add(uncounted.max(in_flight));
     if in_flight > 1 && requests < fewest {
@@ -216,13 +216,13 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
 /// start of a block that do not count.
 fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
     match pass {
-        PassPlan::OneByOne { bound } => {
+        PassPlan::OneByOne(OneByOnePlan { bound }) => {
             if spec.one_by_one.is_none() {
                 bound.requests = Some(1);
             }
             0
         }
-        PassPlan::Closed { concurrency, bound } => {
+        PassPlan::Closed(ClosedPlan { concurrency, bound }) => {
             let in_flight = concurrency.constant().map_or(IN_FLIGHT, |level| level as u32);
             if spec.requests.is_none() {
                 // With one request in flight, requests do not affect each other, so one request is enough
@@ -236,19 +236,19 @@ fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
                 in_flight.min(bound.requests.unwrap_or(1).saturating_sub(1))
             }
         }
-        PassPlan::Open { bound, .. } => {
+        PassPlan::Open(OpenPlan { bound, .. }) => {
             if spec.requests.is_none() {
                 bound.requests = Some(OTHERS);
             }
             bound.requests.unwrap_or(0) / 4
         }
-        PassPlan::Saturated { requests } => {
+        PassPlan::Saturated(SaturatedPlan { requests }) => {
             if spec.requests.is_none() {
                 *requests = OTHERS;
             }
             0
         }
-        PassPlan::Replay { .. } | PassPlan::Conversations { .. } => 0,
+        _ => 0,
     }
 }
 
@@ -268,11 +268,11 @@ fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
 /// The figures that are compared: those that the user gave, otherwise defaults that suit the load.
 fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFigure> {
     let usual: &[&str] = match pass {
-        PassPlan::Closed { concurrency, .. } if concurrency.constant() == Some(1.0) => {
+        PassPlan::Closed(ClosedPlan { concurrency, .. }) if concurrency.constant() == Some(1.0) => {
             &["e2e_p50", "ttft_p50", "tpot_p50"]
         }
-        PassPlan::OneByOne { .. } => &["e2e_p50", "ttft_p50", "tpot_p50"],
-        PassPlan::Closed { .. } | PassPlan::Saturated { .. } => {
+        PassPlan::OneByOne(_) => &["e2e_p50", "ttft_p50", "tpot_p50"],
+        PassPlan::Closed(_) | PassPlan::Saturated(_) => {
             &["output_tokens_per_s", "ttft_p50", "tpot_p50", "e2e_p50"]
         }
         _ => &["ttft_p50", "tpot_p50", "e2e_p50"],

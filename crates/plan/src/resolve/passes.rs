@@ -9,7 +9,10 @@ use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
 use crate::sweep::SweepPlan;
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, CountOf, Level, OverLimit, PassPlan, Recording, Script};
+use inferometer_load::{
+    Bound, ClosedPlan, ConversationsPlan, CountOf, Level, OpenPlan, OverLimit, PassPlan, Recording,
+    ReplayPlan, Script,
+};
 use inferometer_model::suggest::did_you_mean;
 
 /// Numbers of requests in the published tables: one by one, and saturated.
@@ -75,13 +78,13 @@ pub(super) fn passes(
     for name in named(spec, workload) {
         match name.replace('-', "_").as_str() {
             "table" => passes.extend([
-                PassPlan::OneByOne { bound: Bound::requests(one_by_one) },
-                PassPlan::Saturated { requests },
+                PassPlan::one_by_one(Bound::requests(one_by_one)),
+                PassPlan::saturated(requests),
             ]),
             "one_by_one" => {
-                passes.push(PassPlan::OneByOne { bound: Bound::requests(one_by_one) });
+                passes.push(PassPlan::one_by_one(Bound::requests(one_by_one)));
             }
-            "saturated" => passes.push(PassPlan::Saturated { requests }),
+            "saturated" => passes.push(PassPlan::saturated(requests)),
             other => mistakes.add("passes", unknown_pass(other)),
         }
     }
@@ -154,7 +157,7 @@ impl Loads<'_> {
     }
 
     fn closed_at(&self, concurrency: Level) -> PassPlan {
-        PassPlan::Closed { bound: self.bound_of(&concurrency), concurrency }
+        PassPlan::Closed(ClosedPlan { bound: self.bound_of(&concurrency), concurrency })
     }
 
     fn open_at(&self, rate: Level, mistakes: &mut Mistakes) -> PassPlan {
@@ -163,14 +166,14 @@ impl Loads<'_> {
             .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
             .unwrap_or(1.0);
         let (max_in_flight, over_limit) = self.limit;
-        PassPlan::Open {
+        PassPlan::Open(OpenPlan {
             bound: self.bound_of(&rate),
             rate,
             arrivals: Arrivals::of_burstiness(burstiness),
             scaled: spec.scale.unwrap_or(true),
             max_in_flight,
             over_limit,
-        }
+        })
     }
 
     fn closed(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
@@ -227,13 +230,13 @@ impl Loads<'_> {
             return;
         };
         let (max_in_flight, over_limit) = self.limit;
-        passes.push(PassPlan::Replay {
+        passes.push(PassPlan::Replay(ReplayPlan {
             recording: Recording::of_file(file),
             speed: speed.unwrap_or(1.0),
             bound: Bound { requests: spec.requests, ..self.bound },
             max_in_flight,
             over_limit,
-        });
+        }));
     }
 }
 
@@ -259,7 +262,7 @@ fn conversations(
     let wrap = |mut begin: PassPlan| {
         let mut conversations = begin.bound().requests.unwrap_or(count);
         match (&mut begin, of) {
-            (PassPlan::Closed { bound, .. }, CountOf::Requests) => {
+            (PassPlan::Closed(ClosedPlan { bound, .. }), CountOf::Requests) => {
                 conversations = bound.requests.take().unwrap_or(count);
             }
             (_, CountOf::Requests) => {
@@ -271,7 +274,11 @@ fn conversations(
             }
             _ => {}
         }
-        PassPlan::Conversations { script: Script::of(conversations), begin: Box::new(begin), of }
+        PassPlan::Conversations(ConversationsPlan {
+            script: Script::of(conversations),
+            begin: Box::new(begin),
+            of,
+        })
     };
     passes.into_iter().map(wrap).collect()
 }
@@ -349,7 +356,7 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
 /// The load that options apply to: for conversations, the load that begins them.
 fn begins_by(pass: &PassPlan) -> &PassPlan {
     match pass {
-        PassPlan::Conversations { begin, .. } => begin,
+        PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,
         other => other,
     }
 }
@@ -358,9 +365,9 @@ fn begins_by(pass: &PassPlan) -> &PassPlan {
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any = |wanted: fn(&PassPlan) -> bool| passes.iter().map(begins_by).any(wanted);
     let open = any(|pass| pass.load().is_scheduled());
-    let drawn = any(|pass| matches!(pass, PassPlan::Open { .. }));
-    let closed = any(|pass| matches!(pass, PassPlan::Closed { .. }));
-    let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne { .. }));
+    let drawn = any(|pass| matches!(pass, PassPlan::Open(_)));
+    let closed = any(|pass| matches!(pass, PassPlan::Closed(_)));
+    let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne(_)));
     let no_pass = "has no effect on any pass; ";
     if spec.duration.is_some() && !open && !closed {
         mistakes.add("duration", format!("{no_pass}it limits --concurrency and --rate"));
@@ -376,12 +383,12 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     }
     if spec.workload.workload.as_deref() == Some("trace")
         && spec.workload.trace.trace_scale.is_some()
-        && !any(|pass| matches!(pass, PassPlan::Replay { .. }))
+        && !any(|pass| matches!(pass, PassPlan::Replay(_)))
     {
         mistakes.add("trace_scale", format!("{no_pass}it scales the trace's own arrivals"));
     }
     let at_a_rate = any(|pass| {
-        matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
+        matches!(pass, PassPlan::Open(_)) && pass.constant_load().is_some_and(f64::is_finite)
     });
     if spec.stop_when_saturated == Some(true) && !at_a_rate {
         mistakes.add("stop_when_saturated", format!("{no_pass}it applies to --rate"));

@@ -5,7 +5,7 @@ use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
 use crate::spec::{Mistakes, Spec, Value, values};
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, OpenPlan, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::{self, Objective};
 
@@ -290,14 +290,14 @@ pub(super) fn open_pass(
 ) -> PassPlan {
     let burstiness =
         mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
-    PassPlan::Open {
+    PassPlan::Open(OpenPlan {
         rate: rate_per_s.into(),
         arrivals: Arrivals::of_burstiness(burstiness),
         scaled: false,
         bound,
         max_in_flight,
         over_limit,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::search::{Over, SearchPlan};
 use crate::spec::{Known, Spec, SpecError};
 use crate::sweep::SweepPlan;
-use inferometer_load::PassPlan;
+use inferometer_load::{OneByOnePlan, PassPlan};
 
 impl Spec {
     /// Returns the spec with all defaults that can be written as keys.
@@ -81,15 +81,15 @@ fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     let mut names: Vec<&str> = Vec::new();
     for pass in &plan.passes {
         match pass {
-            PassPlan::OneByOne { bound } => {
+            PassPlan::OneByOne(OneByOnePlan { bound }) => {
                 names.push("one_by_one");
                 keys.extend(bound.requests.map(|count| ("one_by_one", json!(count))));
             }
-            PassPlan::Saturated { .. } => names.push("saturated"),
+            PassPlan::Saturated(_) => names.push("saturated"),
             _ => {}
         }
     }
-    let requests = plan.passes.iter().rev().find(|pass| !matches!(pass, PassPlan::OneByOne { .. }));
+    let requests = plan.passes.iter().rev().find(|pass| !matches!(pass, PassPlan::OneByOne(_)));
     keys.extend(requests.and_then(PassPlan::requests).map(|count| ("requests", json!(count))));
     if !names.is_empty() {
         keys.push(("passes", json!(names)));

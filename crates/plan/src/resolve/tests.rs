@@ -3,7 +3,7 @@
 use super::*;
 use crate::parts::TargetPlan;
 use crate::spec::{Stages, WorkloadKeys};
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
 use std::time::Duration;
 
 const KNOWN: Known<'_> =
@@ -23,10 +23,7 @@ fn nothing_asked_for_is_the_demonstration_on_the_embedded_engine() {
     let TargetPlan::Embedded { model, .. } = &plan.target else { panic!("{:?}", plan.target) };
     assert_eq!(model, "chatglm3-6b");
     assert_eq!(plan.cells.len(), 4);
-    assert_eq!(
-        plan.passes,
-        [PassPlan::OneByOne { bound: Bound::requests(2) }, PassPlan::Saturated { requests: 32 }]
-    );
+    assert_eq!(plan.passes, [PassPlan::one_by_one(Bound::requests(2)), PassPlan::saturated(32)]);
 }
 
 #[test]
@@ -127,7 +124,9 @@ fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
     // A load in stages ends by itself, so it has a limit on requests only if the user gave one.
     assert_eq!(passes[1].requests(), Some(399));
     assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
-    let PassPlan::Open { rate: Level::Constant(2.0), arrivals, .. } = &passes[1] else { panic!() };
+    let PassPlan::Open(OpenPlan { rate: Level::Constant(2.0), arrivals, .. }) = &passes[1] else {
+        panic!()
+    };
     assert_eq!(*arrivals, Arrivals::Gamma { shape: 0.5 });
     let counted = Spec { requests: Some(5), ..spec };
     let counts: Vec<_> =
@@ -213,7 +212,7 @@ fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
         spec
     };
     let plan = spec(true).resolve(&KNOWN).unwrap();
-    let [PassPlan::Conversations { begin, .. }] = &plan.passes[..] else {
+    let [PassPlan::Conversations(ConversationsPlan { begin, .. })] = &plan.passes[..] else {
         panic!("{:?}", plan.passes)
     };
     assert_eq!(begin.bound().duration, Some(Duration::from_secs(10)));

@@ -240,7 +240,7 @@ mod tests {
         };
         let own = spec(None).resolve(&known).unwrap();
         assert_eq!(own.cells, [CellPlan::OWN]);
-        assert_eq!(own.passes, [PassPlan::Saturated { requests: 1_000 }]);
+        assert_eq!(own.passes, [PassPlan::saturated(1_000)]);
         let grid = spec(Some(vec![128])).resolve(&known).unwrap();
         assert!(matches!(grid.workload, WorkloadPlan::Sharegpt { .. }));
         assert_eq!(grid.passes.len(), 2);

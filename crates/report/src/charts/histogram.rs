@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_lies_outside_of_the_columns_is_told_only_where_something_does() {
-        let pass = PassFold::new(&PassPlan::OneByOne { bound: Bound::requests(1) }).finish();
+        let pass = PassFold::new(&PassPlan::one_by_one(Bound::requests(1))).finish();
         let notes = |first: f64| {
             let edges = [first, 2.0, 4.0, 8.0];
             let bin = |pair: &[f64]| Bin { from: pair[0], to: pair[1], share: 1.0 / 3.0 };

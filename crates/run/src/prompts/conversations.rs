@@ -1,7 +1,7 @@
 //! The conversations of a pass. The turns of users are made ahead, and the hash of the workload covers them;
 //! the answers between them come from the server.
 
-use inferometer_load::{PassPlan, Share};
+use inferometer_load::{ConversationsPlan, PassPlan, Share};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
@@ -24,7 +24,8 @@ pub fn supply(
     hash: &mut WorkloadHash,
 ) -> Result<PassRequests, RunError> {
     let none = || RunError::prompts("this workload has no conversations");
-    let PassPlan::Conversations { script, begin: first, .. } = &begin.plan else {
+    let PassPlan::Conversations(ConversationsPlan { script, begin: first, .. }) = &begin.plan
+    else {
         return Err(none());
     };
     let spec = prompts.spec();

@@ -41,7 +41,7 @@ pub fn check_same_work(
     let mut number = 0;
     for &cell in &plan.cells {
         if let Some(bound) = plan.warmup.bound() {
-            cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
+            cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
         }
         let repeats = earlier.repeats.iter().find(|(known, _)| *known == cell);
         for repeat in 1..=repeats.map_or(1, |(_, repeats)| *repeats) {

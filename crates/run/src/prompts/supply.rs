@@ -29,7 +29,7 @@ pub fn supply(
     hash: &mut WorkloadHash,
 ) -> Result<PassRequests, RunError> {
     let PassBegin { cell, plan: ref pass, .. } = *begin;
-    if matches!(pass, PassPlan::Conversations { .. }) {
+    if matches!(pass, PassPlan::Conversations(_)) {
         return conversations::supply(prompts, plan, begin, place, hash);
     }
     if pass.requests().is_none()

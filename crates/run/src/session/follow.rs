@@ -102,7 +102,7 @@ impl<'a> Follower<'a> {
             match order {
                 Order::WarmUp { cell } => {
                     if let Some(bound) = self.request.plan.warmup.bound() {
-                        let pass = PassPlan::OneByOne { bound };
+                        let pass = PassPlan::one_by_one(bound);
                         self.cursor.next(cell, "warm-up", 1, &pass);
                     }
                 }
@@ -166,7 +166,7 @@ impl<'a> Follower<'a> {
         // reached its last request.
         let has_all = begin.plan.requests().is_some()
             && !begin.plan.may_end_before_its_count()
-            && !matches!(begin.plan, PassPlan::Conversations { .. })
+            && !matches!(begin.plan, PassPlan::Conversations(_))
             && share.owns_any()
             && self.runner.most_time.is_none()
             && !interrupted;

@@ -58,7 +58,7 @@ impl<N: Network> Session<'_, N> {
             return Ok(());
         };
         self.tell_ranks(Order::WarmUp { cell });
-        let pass = PassPlan::OneByOne { bound };
+        let pass = PassPlan::one_by_one(bound);
         let place = self.cursor.next(cell, "warm-up", 1, &pass);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = WorkloadHash::unused();
@@ -112,7 +112,7 @@ impl<N: Network> Session<'_, N> {
         self.reports.extend(reports);
         // The bodies of conversations contain answers, and this rank does not know the bodies of other ranks.
         self.bodies_are_known &= self.request.context.team.lead().is_none()
-            || !matches!(pass, PassPlan::Conversations { .. });
+            || !matches!(pass, PassPlan::Conversations(_));
         if let Some(why) = not_whole {
             self.broken = Some(format!("{label}: {why}"));
         } else if let Some(error) = error {

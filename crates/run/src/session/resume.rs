@@ -21,7 +21,7 @@ impl<N: Network> Session<'_, N> {
         };
         if let Some(bound) = plan.warmup.bound() {
             self.tell_ranks(Order::WarmUp { cell });
-            self.cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
+            self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
         }
         for pass in passes {
             self.resume_pass(pass)?;

@@ -44,10 +44,7 @@ pub fn plan(stream: bool) -> Plan {
         tokenizer: None,
         workload: WorkloadPlan::Random,
         cells: vec![CellPlan { input_length: 128, output_length: 8 }],
-        passes: vec![
-            PassPlan::OneByOne { bound: Bound::requests(2) },
-            PassPlan::Saturated { requests: 4 },
-        ],
+        passes: vec![PassPlan::one_by_one(Bound::requests(2)), PassPlan::saturated(4)],
         warmup: Warmup::Requests(1),
         cooldown: None,
         repeat: Repeat::default(),

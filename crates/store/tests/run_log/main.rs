@@ -35,7 +35,7 @@ fn begin(pass: u32) -> PassBegin {
     PassBegin {
         pass,
         cell: CellPlan { input_length: 128, output_length: 32 },
-        plan: PassPlan::Saturated { requests: 3 },
+        plan: PassPlan::saturated(3),
         repeat: 2,
     }
 }

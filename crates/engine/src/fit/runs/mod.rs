@@ -8,7 +8,7 @@ mod play;
 mod read;
 mod search;
 
-use inferometer_load::PassPlan;
+use inferometer_load::{ClosedPlan, PassPlan, SaturatedPlan};
 
 use crate::config::EngineConfig;
 use crate::cost::StepShape;
@@ -97,8 +97,8 @@ impl MeasuredRun {
             return false;
         };
         let asked = match (&self.pass, self.pass.limit().0) {
-            (PassPlan::Saturated { requests }, _) => f64::from(*requests),
-            (PassPlan::Closed { concurrency, .. }, _) => concurrency.peak(),
+            (PassPlan::Saturated(SaturatedPlan { requests }), _) => f64::from(*requests),
+            (PassPlan::Closed(ClosedPlan { concurrency, .. }), _) => concurrency.peak(),
             (_, Some(limit)) => f64::from(limit),
             (_, None) => self.rate.unwrap_or(0.0) * self.generating_s(),
         };

@@ -60,7 +60,7 @@ fn play<Requests: Iterator<Item = EngineRequest>>(
     pass: &PassPlan,
     requests: impl Fn(u32) -> Requests,
 ) -> Result<RunFigures, EngineError> {
-    let is_random = matches!(pass, PassPlan::Open { .. });
+    let is_random = matches!(pass, PassPlan::Open(_));
     let is_few = pass.requests().is_some_and(|requests| requests < FEW_REQUESTS);
     let seeds = if is_random && is_few { SEEDS } else { 1 };
     let mut all = Vec::new();

@@ -1,7 +1,7 @@
 //! Parses measured runs, their details (send times and lengths of the requests), and the durations of single steps.
 
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
+use inferometer_load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::time::Nanos;
 use serde::Deserialize;
@@ -284,7 +284,7 @@ impl CsvRow {
         let arrivals = match self.arrival.as_deref() {
             None | Some("" | "poisson") => Arrivals::Poisson,
             Some("constant") => Arrivals::Constant,
-            Some("at_once") => return Ok(PassPlan::Saturated { requests: self.requests }),
+            Some("at_once") => return Ok(PassPlan::saturated(self.requests)),
             Some(other) => {
                 let expected = "must be poisson, constant or at_once";
                 return Err(EngineError::invalid("arrival", other, expected));
@@ -296,25 +296,25 @@ impl CsvRow {
             let first = details.send_s[0];
             let offset = |at: &f64| Nanos(((at - first).max(0.0) * 1e9).round() as u64);
             recording.write(details.send_s.iter().map(offset));
-            return Ok(PassPlan::Replay {
+            return Ok(PassPlan::Replay(ReplayPlan {
                 recording,
                 speed: 1.0,
                 bound,
                 max_in_flight,
                 over_limit,
-            });
+            }));
         }
         match (self.rate, max_in_flight) {
-            (Some(rate), _) => Ok(PassPlan::Open {
+            (Some(rate), _) => Ok(PassPlan::Open(OpenPlan {
                 rate: rate.into(),
                 arrivals,
                 scaled: false,
                 bound,
                 max_in_flight,
                 over_limit,
-            }),
+            })),
             (None, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
-            (None, None) => Ok(PassPlan::Saturated { requests: self.requests }),
+            (None, None) => Ok(PassPlan::saturated(self.requests)),
         }
     }
 

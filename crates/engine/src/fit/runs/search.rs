@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use inferometer_load::PassPlan;
+use inferometer_load::{OpenPlan, PassPlan};
 
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 use super::play::{simulate_run, step_error};
@@ -141,7 +141,7 @@ fn shortened(run: &MeasuredRun) -> MeasuredRun {
     if run.is_queued() {
         return run;
     }
-    if let PassPlan::Open { bound, .. } = &mut run.pass {
+    if let PassPlan::Open(OpenPlan { bound, .. }) = &mut run.pass {
         bound.requests = bound.requests.map(|requests| requests.min(ENOUGH_REQUESTS));
     }
     run

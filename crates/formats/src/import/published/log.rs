@@ -8,7 +8,7 @@ use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
-use inferometer_load::{Bound, Level, PassPlan};
+use inferometer_load::{Bound, ClosedPlan, Level, PassPlan};
 use inferometer_model::calendar;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
@@ -74,10 +74,10 @@ fn cell(block: &LoggedBlock) -> Cell {
 fn pass(block: &LoggedBlock) -> PassSummary {
     let figures = figures(block);
     let planned = u32::try_from(figures.planned).unwrap_or(u32::MAX);
-    let plan = PassPlan::Closed {
+    let plan = PassPlan::Closed(ClosedPlan {
         concurrency: Level::Constant(f64::from(block.in_flight)),
         bound: Bound::requests(planned),
-    };
+    });
     PassSummary {
         planned: figures.planned,
         outcomes: OutcomeCounts { complete: figures.completed, ..OutcomeCounts::default() },

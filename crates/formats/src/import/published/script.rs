@@ -7,7 +7,7 @@ use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
-use inferometer_load::{Bound, Level, OverLimit, PassPlan};
+use inferometer_load::{Bound, Level, OpenPlan, OverLimit, PassPlan};
 use inferometer_model::outcome::OutcomeCounts;
 
 use super::{Page, target};
@@ -108,15 +108,15 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
         }
     };
     let plan = match rate.is_finite() {
-        false => PassPlan::Saturated { requests: prompts },
-        true => PassPlan::Open {
+        false => PassPlan::saturated(prompts),
+        true => PassPlan::Open(OpenPlan {
             rate: Level::Constant(rate),
             arrivals: inferometer_load::arrival::Arrivals::default(),
             scaled: false,
             bound: Bound::requests(prompts),
             max_in_flight: None,
             over_limit: OverLimit::default(),
-        },
+        }),
     };
     Ok((plan, prompts))
 }

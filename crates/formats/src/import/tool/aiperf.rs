@@ -1,6 +1,6 @@
 //! Imports AIPerf's `profile_export_aiperf.json`, and the requests in its `profile_export.jsonl`.
 
-use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
+use inferometer_load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_metrics::{e2e, tpot, ttft};
 use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
@@ -116,13 +116,13 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     let mut recording = Recording::of_file(&source.file);
     recording.requests = count;
     let pass = Pass {
-        plan: PassPlan::Replay {
+        plan: PassPlan::Replay(ReplayPlan {
             recording,
             speed: 1.0,
             bound: Bound::requests(count),
             max_in_flight: None,
             over_limit: OverLimit::default(),
-        },
+        }),
         stated: inferometer_analysis::imported::ImportedPass::default(),
         requests,
         has_instants: true,

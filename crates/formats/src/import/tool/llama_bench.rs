@@ -85,7 +85,7 @@ fn run(
     )];
     let cell = |test: &Test| {
         let requests = u32::try_from(test.repetitions).unwrap_or(u32::MAX);
-        let plan = PassPlan::OneByOne { bound: Bound::requests(requests) };
+        let plan = PassPlan::one_by_one(Bound::requests(requests));
         let mut pass = inferometer_analysis::fold::PassFold::new(&plan).finish();
         pass.planned = test.repetitions;
         pass.outcomes = OutcomeCounts { complete: test.repetitions, ..OutcomeCounts::default() };

@@ -10,7 +10,7 @@ use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, Level, OverLimit, PassPlan};
+use inferometer_load::{Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan};
 use inferometer_metrics::{e2e, send_delay, ttft};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
@@ -49,7 +49,7 @@ pub(super) fn load(
     let requests = u32::try_from(requests).unwrap_or(u32::MAX);
     let bound = Bound::requests(requests);
     match (rate.filter(|rate| rate.is_finite()), concurrency) {
-        (Some(rate), max_in_flight) => PassPlan::Open {
+        (Some(rate), max_in_flight) => PassPlan::Open(OpenPlan {
             rate: Level::Constant(rate),
             arrivals: Arrivals::of_burstiness(burstiness),
             // The arrival times are those of the results, so they are not scaled.
@@ -57,12 +57,13 @@ pub(super) fn load(
             bound,
             max_in_flight,
             over_limit: OverLimit::default(),
-        },
-        (None, Some(1)) => PassPlan::OneByOne { bound },
-        (None, Some(in_flight)) => {
-            PassPlan::Closed { concurrency: Level::Constant(f64::from(in_flight)), bound }
-        }
-        (None, None) => PassPlan::Saturated { requests },
+        }),
+        (None, Some(1)) => PassPlan::one_by_one(bound),
+        (None, Some(in_flight)) => PassPlan::Closed(ClosedPlan {
+            concurrency: Level::Constant(f64::from(in_flight)),
+            bound,
+        }),
+        (None, None) => PassPlan::saturated(requests),
     }
 }
 

@@ -5,21 +5,31 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::bound::Bound;
+use serde::{Deserialize, Serialize};
+
+use super::Open;
+use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
-use crate::model::{LoadModel, LoadPlan};
-use crate::open::Open;
+use crate::model::{Holds, LoadModel, LoadPlan};
 use crate::recording::{Recording, at_speed};
 use inferometer_model::time::Nanos;
 
 /// The description of a replay.
-pub(super) struct ReplayPlan<'a> {
-    pub recording: &'a Recording,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayPlan {
+    /// The recorded times.
+    pub recording: Recording,
+    /// The speed relative to the recording: 2 halves all gaps.
     pub speed: f64,
+    /// When the pass stops starting requests, if this is before the end of the recording.
     pub bound: Bound,
+    /// The most requests in flight; `None`: no limit.
+    pub max_in_flight: Option<u32>,
+    /// What happens to requests that are due while this limit is reached.
+    pub over_limit: OverLimit,
 }
 
-impl LoadPlan for ReplayPlan<'_> {
+impl LoadPlan for ReplayPlan {
     fn kind(&self) -> PassKind {
         PassKind::Open
     }
@@ -27,6 +37,14 @@ impl LoadPlan for ReplayPlan<'_> {
     fn requests(&self) -> Option<u32> {
         let all = self.recording.requests;
         Some(self.bound.requests.map_or(all, |limit| limit.min(all)))
+    }
+
+    fn bound(&self) -> Bound {
+        self.bound
+    }
+
+    fn limit(&self) -> (Option<u32>, OverLimit) {
+        (self.max_in_flight, self.over_limit)
     }
 
     fn peak_rate(&self) -> f64 {
@@ -43,6 +61,10 @@ impl LoadPlan for ReplayPlan<'_> {
 
     fn is_scheduled(&self) -> bool {
         true
+    }
+
+    fn holds(&self) -> Holds {
+        Holds::Nothing("recorded arrivals do not have a constant rate: use --repeat")
     }
 
     fn at_start(&self) -> Option<u32> {
@@ -67,7 +89,7 @@ impl LoadPlan for ReplayPlan<'_> {
     }
 }
 
-impl fmt::Display for ReplayPlan<'_> {
+impl fmt::Display for ReplayPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The name of the file is enough for a reader, and its path may be long.
         let file = Path::new(&self.recording.file);
@@ -90,11 +112,16 @@ mod tests {
         recording.read(text).map(|()| recording)
     }
 
+    fn plan(recording: &Recording, speed: f64, bound: Bound) -> ReplayPlan {
+        let recording = recording.clone();
+        ReplayPlan { recording, speed, bound, max_in_flight: None, over_limit: OverLimit::Queue }
+    }
+
     #[test]
     fn instants_are_offsets_from_the_first_whatever_their_order_and_origin() {
         let recording = read("# seconds\n1700000010.5\n\n1700000010.25\n1700000012.25\n").unwrap();
         assert_eq!(recording.requests, 3);
-        let plan = ReplayPlan { recording: &recording, speed: 2.0, bound: Bound::none() };
+        let plan = plan(&recording, 2.0, Bound::none());
         let mut load = plan.start(1);
         for expected_ms in [0, 125, 1_000] {
             assert_eq!(load.next_due(), Due::At(Nanos(expected_ms * 1_000_000)));
@@ -111,7 +138,7 @@ mod tests {
         for (limit_s, speed) in [(1.0, 1.0), (1.5, 1.0), (1.0, 2.0), (9.0, 1.0)] {
             let duration = Duration::from_secs_f64(limit_s);
             let bound = Bound { requests: None, duration: Some(duration) };
-            let mut load = ReplayPlan { recording: &recording, speed, bound }.start(1);
+            let mut load = plan(&recording, speed, bound).start(1);
             let mut due = 0;
             while matches!(load.next_due(), Due::At(_)) {
                 load.take();

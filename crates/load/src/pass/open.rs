@@ -2,28 +2,63 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::arrival::{Arrivals, scaled};
-use crate::bound::Bound;
+use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
-use crate::level::{Level, bounded_s};
-use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
+use crate::level::{Level, Stages, bounded_s};
+use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of an open loop. Its rate may change over time.
-pub(super) struct OpenPlan<'a> {
-    pub rate: &'a Level,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenPlan {
+    /// Requests per second.
+    pub rate: Level,
+    /// How arrivals are spread around the rate.
+    #[serde(default)]
     pub arrivals: Arrivals,
-    pub bound: Bound,
+    /// Whether the gaps are scaled so that the requested number of requests arrives at exactly this
+    /// rate. If false, the gaps are as drawn. Stored plans without this key mean false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scaled: bool,
+    /// When the pass stops starting requests.
+    pub bound: Bound,
+    /// The most requests in flight; `None`: no limit.
+    pub max_in_flight: Option<u32>,
+    /// What happens to requests that are due while this limit is reached.
+    #[serde(default)]
+    pub over_limit: OverLimit,
 }
 
-impl LoadPlan for OpenPlan<'_> {
+impl LoadPlan for OpenPlan {
     fn kind(&self) -> PassKind {
         PassKind::Open
     }
 
     fn requests(&self) -> Option<u32> {
         self.bound.requests
+    }
+
+    fn bound(&self) -> Bound {
+        self.bound
+    }
+
+    fn limit(&self) -> (Option<u32>, OverLimit) {
+        (self.max_in_flight, self.over_limit)
+    }
+
+    fn constant_load(&self) -> Option<f64> {
+        self.rate.constant()
+    }
+
+    fn stages(&self) -> Stages {
+        Stages::of(&self.rate)
+    }
+
+    fn may_end_before_its_count(&self) -> bool {
+        self.bound.duration.is_some() || self.rate.duration().is_some()
     }
 
     fn rate(&self) -> Option<f64> {
@@ -38,12 +73,22 @@ impl LoadPlan for OpenPlan<'_> {
         true
     }
 
+    fn holds(&self) -> Holds {
+        match self.rate.constant() {
+            Some(rate) if rate.is_finite() => {
+                Holds::Rate { is_span_fixed: self.scaled && self.arrivals != Arrivals::Constant }
+            }
+            Some(_) => Holds::AT_ONCE,
+            None => Holds::Nothing("the rate changes during the pass"),
+        }
+    }
+
     fn at_start(&self) -> Option<u32> {
         if self.rate.peak().is_infinite() { self.bound.requests } else { Some(0) }
     }
 
     fn last_due_s(&self, _each_s: f64) -> f64 {
-        bounded_s(self.rate, self.bound, 1.0)
+        bounded_s(&self.rate, self.bound, 1.0)
     }
 
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
@@ -54,14 +99,14 @@ impl LoadPlan for OpenPlan<'_> {
         let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
         let ends = self.bound != Bound::none() || self.rate.duration().is_some();
         if self.scaled && is_drawn && ends {
-            let areas = scaled(self.arrivals, self.rate, self.bound, seed);
+            let areas = scaled(self.arrivals, &self.rate, self.bound, seed);
             return Box::new(Open::new(areas.map_while(due), self.bound));
         }
         Box::new(Open::new(self.arrivals.seconds(seed).map_while(due), self.bound))
     }
 }
 
-impl fmt::Display for OpenPlan<'_> {
+impl fmt::Display for OpenPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "open loop, {} requests/s", self.rate)?;
         match self.arrivals {

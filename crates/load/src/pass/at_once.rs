@@ -2,22 +2,43 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
+use crate::bound::Bound;
 use crate::kind::PassKind;
-use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of the pass "saturated".
-pub(super) struct AtOncePlan {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SaturatedPlan {
+    /// The number of requests.
     pub requests: u32,
 }
 
-impl LoadPlan for AtOncePlan {
+impl LoadPlan for SaturatedPlan {
     fn kind(&self) -> PassKind {
         PassKind::Saturated
     }
 
     fn requests(&self) -> Option<u32> {
         Some(self.requests)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::requests(self.requests)
+    }
+
+    fn most_in_flight(&self) -> Option<u32> {
+        Some(self.requests)
+    }
+
+    fn is_limited(&self) -> bool {
+        true
+    }
+
+    fn holds(&self) -> Holds {
+        Holds::AT_ONCE
     }
 
     fn at_start(&self) -> Option<u32> {
@@ -33,7 +54,7 @@ impl LoadPlan for AtOncePlan {
     }
 }
 
-impl fmt::Display for AtOncePlan {
+impl fmt::Display for SaturatedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("saturated")
     }

@@ -10,20 +10,28 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use super::{ClosedPlan, OpenPlan, PassPlan};
+use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
-use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
-use crate::pass::PassPlan;
+use crate::level::Stages;
+use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
 use crate::script::{CountOf, Script};
 use inferometer_model::time::Nanos;
 
 /// The description of a pass of conversations.
-pub(super) struct ConversationsPlan<'a> {
-    pub script: &'a Script,
-    pub begin: &'a PassPlan,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConversationsPlan {
+    /// The turns of the conversations.
+    pub script: Script,
+    /// The load that begins the conversations.
+    pub begin: Box<PassPlan>,
+    /// Whether `begin` counts conversations or requests.
     pub of: CountOf,
 }
 
-impl LoadPlan for ConversationsPlan<'_> {
+impl LoadPlan for ConversationsPlan {
     fn kind(&self) -> PassKind {
         self.begin.load().kind()
     }
@@ -31,6 +39,23 @@ impl LoadPlan for ConversationsPlan<'_> {
     fn requests(&self) -> Option<u32> {
         (self.begin.bound().duration.is_none() && self.script.turns > 0)
             .then_some(self.script.turns)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound { requests: self.requests(), ..self.begin.bound() }
+    }
+
+    fn limit(&self) -> (Option<u32>, OverLimit) {
+        self.begin.limit()
+    }
+
+    fn stages(&self) -> Stages {
+        self.begin.stages()
+    }
+
+    fn may_end_before_its_count(&self) -> bool {
+        // A recording may have fewer instants than there are conversations.
+        matches!(*self.begin, PassPlan::Replay(_)) || self.begin.may_end_before_its_count()
     }
 
     fn concurrency(&self) -> Option<u32> {
@@ -49,6 +74,10 @@ impl LoadPlan for ConversationsPlan<'_> {
         let of_thought = if think_s > 0.0 { under_way * (turns - 1.0) / think_s } else { 0.0 };
         let of_arrivals = begin.peak_rate();
         if of_arrivals.is_finite() { (of_arrivals * turns).max(of_thought) } else { of_thought }
+    }
+
+    fn holds(&self) -> Holds {
+        Holds::Nothing("turns of a conversation depend on each other: use --repeat")
     }
 
     fn at_start(&self) -> Option<u32> {
@@ -82,18 +111,20 @@ impl LoadPlan for ConversationsPlan<'_> {
     }
 }
 
-impl fmt::Display for ConversationsPlan<'_> {
+impl fmt::Display for ConversationsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.begin, self.of) {
-            (PassPlan::Closed { concurrency, .. }, CountOf::Conversations) => {
+        match (&*self.begin, self.of) {
+            (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Conversations) => {
                 write!(f, "closed loop, {concurrency} conversations at once")
             }
-            (PassPlan::Closed { concurrency, .. }, CountOf::Requests) => {
+            (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Requests) => {
                 write!(f, "closed loop, {concurrency} requests of conversations in flight")
             }
-            (PassPlan::Open { rate, .. }, _) => write!(f, "open loop, {rate} conversations/s"),
-            (PassPlan::OneByOne { .. }, _) => f.write_str("one conversation after the other"),
-            (PassPlan::Saturated { .. }, _) => f.write_str("all conversations at once"),
+            (PassPlan::Open(OpenPlan { rate, .. }), _) => {
+                write!(f, "open loop, {rate} conversations/s")
+            }
+            (PassPlan::OneByOne(_), _) => f.write_str("one conversation after the other"),
+            (PassPlan::Saturated(_), _) => f.write_str("all conversations at once"),
             (begin, _) => write!(f, "conversations that start by {begin}"),
         }
     }

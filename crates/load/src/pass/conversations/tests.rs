@@ -12,7 +12,7 @@ fn span(value: u64) -> Duration {
 fn conversations<const N: usize>(begin: PassPlan, of: CountOf, think: [&[u64]; N]) -> PassPlan {
     let mut script = Script::of(N as u32);
     script.write(think.map(|talk| talk.iter().map(|&ms| span(ms)).collect()));
-    PassPlan::Conversations { script, begin: Box::new(begin), of }
+    PassPlan::Conversations(ConversationsPlan { script, begin: Box::new(begin), of })
 }
 
 fn closed(concurrency: u32) -> PassPlan {
@@ -80,14 +80,14 @@ fn a_turn_that_fails_is_the_last_of_its_conversation_and_frees_its_place() {
 #[test]
 fn in_an_open_loop_conversations_begin_at_arrivals_and_go_on_at_their_own_ends() {
     let rate = Level::Constant(10.0);
-    let begin = PassPlan::Open {
+    let begin = PassPlan::Open(OpenPlan {
         rate,
         arrivals: Arrivals::Constant,
         scaled: false,
         bound: Bound::requests(3),
         max_in_flight: None,
         over_limit: OverLimit::Queue,
-    };
+    });
     let pass = conversations(begin, CountOf::Conversations, [&[0, 50], &[0, 300], &[0]]);
     assert_eq!(played(&pass, &[]), [(0, 0), (1, 100), (0, 150), (2, 200), (1, 500)]);
     assert_eq!(pass.to_string(), "open loop, 10 conversations/s");

@@ -4,19 +4,24 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bound::Bound;
 use crate::kind::PassKind;
-use crate::level::{Level, bounded_s};
-use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
+use crate::level::{Level, Stages, bounded_s};
+use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of a closed loop. Its concurrency may change over time.
-pub(super) struct ClosedPlan<'a> {
-    pub concurrency: &'a Level,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClosedPlan {
+    /// The number of requests in flight.
+    pub concurrency: Level,
+    /// When the pass stops starting requests.
     pub bound: Bound,
 }
 
-impl LoadPlan for ClosedPlan<'_> {
+impl LoadPlan for ClosedPlan {
     fn kind(&self) -> PassKind {
         PassKind::Closed
     }
@@ -25,8 +30,37 @@ impl LoadPlan for ClosedPlan<'_> {
         self.bound.requests
     }
 
+    fn bound(&self) -> Bound {
+        self.bound
+    }
+
     fn concurrency(&self) -> Option<u32> {
         self.concurrency.constant().map(|level| level.round() as u32)
+    }
+
+    fn constant_load(&self) -> Option<f64> {
+        self.concurrency.constant()
+    }
+
+    fn stages(&self) -> Stages {
+        Stages::of(&self.concurrency)
+    }
+
+    fn most_in_flight(&self) -> Option<u32> {
+        Some(self.concurrency.peak().round() as u32)
+    }
+
+    fn is_limited(&self) -> bool {
+        self.concurrency.peak() > 1.0
+    }
+
+    fn may_end_before_its_count(&self) -> bool {
+        self.bound.duration.is_some() || self.concurrency.duration().is_some()
+    }
+
+    fn holds(&self) -> Holds {
+        self.concurrency()
+            .map_or(Holds::Nothing("the number in flight changes during the pass"), Holds::InFlight)
     }
 
     fn at_start(&self) -> Option<u32> {
@@ -37,22 +71,24 @@ impl LoadPlan for ClosedPlan<'_> {
     }
 
     fn last_due_s(&self, each_s: f64) -> f64 {
-        bounded_s(self.concurrency, self.bound, each_s)
+        bounded_s(&self.concurrency, self.bound, each_s)
     }
 
     fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
-        Box::new(Closed::new(self.concurrency, self.bound))
+        Box::new(Closed::new(&self.concurrency, self.bound))
     }
 }
 
-impl fmt::Display for ClosedPlan<'_> {
+impl fmt::Display for ClosedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "closed loop, {} in flight", self.concurrency)
     }
 }
 
 /// The description of the pass "one by one" of the tables: a closed loop with one request in flight.
-pub(super) struct OneByOnePlan {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OneByOnePlan {
+    /// When the pass stops starting requests.
     pub bound: Bound,
 }
 
@@ -63,6 +99,18 @@ impl LoadPlan for OneByOnePlan {
 
     fn requests(&self) -> Option<u32> {
         self.bound.requests
+    }
+
+    fn bound(&self) -> Bound {
+        self.bound
+    }
+
+    fn most_in_flight(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn holds(&self) -> Holds {
+        Holds::InFlight(1)
     }
 
     fn at_start(&self) -> Option<u32> {
