@@ -32,12 +32,7 @@ ADDED = {
          '    OUTPUTS_ARE_EVEN = "outputs_are_even", Note,\n'
          '        "Every completed request had an even number of output tokens.";\n'),
         ("crates/analysis/src/inspect.rs", "mod cut_off;\n", "mod even_outputs;\n"),
-        ("crates/analysis/src/inspect.rs", "    outputs: OutputLengths,\n", "    even: even_outputs::EvenOutputs,\n"),
-        ("crates/analysis/src/inspect.rs", "            outputs: OutputLengths::default(),\n",
-         "            even: even_outputs::EvenOutputs::default(),\n"),
-        ("crates/analysis/src/inspect.rs", "        self.completed += 1;\n", "        self.even.add(record);\n"),
-        ("crates/analysis/src/inspect.rs", "        findings.extend(self.outputs.empty());\n",
-         "        findings.extend(self.even.finding());\n"),
+        ("crates/analysis/src/inspect.rs", "checks! {\n", "    even_outputs::EvenOutputs,\n"),
     ],
     "chart": [
         ("attempts.rs", "crates/report/src/charts/attempts.rs"),
@@ -160,10 +155,11 @@ def main():
     try:
         copied(folder)
         add(folder)
-        environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "one-of-each")}
-        subprocess.run(["cargo", "build", "--locked", "--quiet", "-p", "inferometer"], cwd=folder, env=environment,
-                       check=True)
-        binary = ROOT / "target/one-of-each/debug/inferometer"
+        # As the tests are built, so that dependencies which they have compiled are not compiled again.
+        target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+        subprocess.run(["cargo", "test", "--workspace", "--locked", "--quiet", "--no-run", "--test", "library"],
+                       cwd=folder, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=True)
+        binary = target / "debug/inferometer"
         with tempfile.TemporaryDirectory() as place:
             missing = look(binary, pathlib.Path(place))
     finally:

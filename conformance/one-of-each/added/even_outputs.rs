@@ -16,7 +16,7 @@ impl EvenOutputs {
         self.even += u64::from(record.output_tokens().0 % 2 == 0);
     }
 
-    pub(super) fn finding(&self) -> Option<Finding> {
+    pub(super) fn findings(self) -> Option<Finding> {
         let message = format!("All {} outputs have an even number of tokens.", self.all);
         (self.all > 0 && self.even == self.all)
             .then(|| Finding::of(code::OUTPUTS_ARE_EVEN, message))

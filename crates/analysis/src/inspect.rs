@@ -30,17 +30,44 @@ pub use server::server_findings;
 pub use writer::writer_finding;
 
 use arrivals::ArrivalRate;
-use bundles::BundledStreams;
 use cached::CachedPrompts;
-use connections::KeptConnections;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
-use reasons::UnknownReasons;
 use saturated::over_saturated;
-use server_times::TimesOfServer;
 
 use crate::stop::GrowthFold;
+
+/// Defines [`Checks`] from a list of modules and types. Each type has a default value, `add`, which gets the
+/// record of each completed request, and `findings`.
+macro_rules! checks {
+    ($($module:ident::$check:ident,)*) => {
+        /// The checks of completed requests that need nothing but their records.
+        #[derive(Clone, Debug, Default)]
+        struct Checks {
+            $($module: $module::$check,)*
+        }
+
+        impl Checks {
+            fn add(&mut self, record: &Record) {
+                $(self.$module.add(record);)*
+            }
+
+            fn findings(self) -> Vec<Finding> {
+                let mut findings = Vec::new();
+                $(findings.extend(self.$module.findings());)*
+                findings
+            }
+        }
+    };
+}
+
+checks! {
+    reasons::UnknownReasons,
+    bundles::BundledStreams,
+    connections::KeptConnections,
+    server_times::TimesOfServer,
+}
 
 /// Checks the records of one pass, in any order.
 #[derive(Clone, Debug)]
@@ -56,12 +83,9 @@ pub struct Inspector {
     /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a search.
     growth: Option<GrowthFold>,
     inputs: InputLengths,
-    reasons: UnknownReasons,
     outputs: OutputLengths,
     counts: Counts,
-    bundled: BundledStreams,
-    connections: KeptConnections,
-    server_times: TimesOfServer,
+    checks: Checks,
     without_usage: u64,
     without_any_count: u64,
     without_input: u64,
@@ -82,12 +106,9 @@ impl Inspector {
             cut_off: CutOff::default(),
             growth: GrowthFold::of(pass),
             inputs: InputLengths::default(),
-            reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
             counts: Counts::default(),
-            bundled: BundledStreams::default(),
-            connections: KeptConnections::default(),
-            server_times: TimesOfServer::default(),
+            checks: Checks::default(),
             without_usage: 0,
             without_any_count: 0,
             without_input: 0,
@@ -164,13 +185,10 @@ impl Inspector {
         self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
         self.without_input += u64::from(record.input_tokens().is_none());
         self.cached.add(record);
-        self.reasons.add(record);
         self.inputs.add(record);
         self.outputs.add(record);
         self.counts.add(record);
-        self.bundled.add(record);
-        self.connections.add(record);
-        self.server_times.add(record);
+        self.checks.add(record);
         self.streamed |= record.streamed;
     }
 
@@ -184,7 +202,6 @@ impl Inspector {
         findings.extend(self.cut_off.finding());
         findings.extend(self.growth.take().and_then(GrowthFold::finish).and_then(over_saturated));
         findings.extend(self.arrivals.findings());
-        findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
             findings.extend(self.outputs.short(self.honours_ignore_eos));
@@ -194,9 +211,7 @@ impl Inspector {
         findings.extend(self.uncounted());
         findings.extend(self.cached.finding());
         findings.extend(self.counts.not_possible());
-        findings.extend(self.bundled.finding());
-        findings.extend(self.connections.findings());
-        findings.extend(self.server_times.finding());
+        findings.extend(self.checks.findings());
         findings.extend(self.counts.chunks());
         findings.extend(self.counts.tokenizer(self.inputs.tokenizer_agrees()));
         findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()

@@ -93,7 +93,7 @@ impl BundledStreams {
         })
     }
 
-    pub(super) fn finding(&self) -> Option<Finding> {
+    pub(super) fn findings(self) -> Option<Finding> {
         if self.gaps.are_known() {
             return self.in_step_with_acks().or_else(|| self.few());
         }
@@ -158,7 +158,7 @@ mod tests {
     fn message(records: &[Record]) -> Option<String> {
         let mut streams = BundledStreams::default();
         records.iter().for_each(|record| streams.add(record));
-        streams.finding().map(|finding| finding.message)
+        streams.findings().map(|finding| finding.message)
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl TimesOfServer {
         self.e2e_ms.extend(e2e::from_sent(&Timeline::new(record)));
     }
 
-    pub(super) fn finding(&mut self) -> Option<Finding> {
+    pub(super) fn findings(mut self) -> Option<Finding> {
         let queue = self.queue_ms.distribution()?;
         let (n, median_ms, max_ms) = (queue.n, queue.p50, queue.max);
         let mut message = format!(
@@ -67,7 +67,7 @@ mod tests {
             let server_times = ServerTimes { queue_ms, total_ms, ..ServerTimes::default() };
             seen.add(&Record { streamed: false, server_times, ..steady(0.0, 200.0, 1.0, 1) });
         }
-        seen.finding()
+        seen.findings()
     }
 
     #[test]
