@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Adds one of each kind to a copy of the tree, builds it, and looks whether each arrives everywhere.
 
-    conformance/one-of-each/one_of_each.py [--keep FOLDER]
+    conformance/one-of-each/one_of_each.py [--check] [--keep FOLDER]
 
 Shows for six kinds that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart, a load
-model, a workload and a dialect, each by the file in `added/` and the lines below. Schemas and expected files of tests are not looked at.
+model, a workload and a dialect, each by the file in `added/` and the lines below. Schemas and expected files of tests are not looked at. With `--check`,
+the copy is only checked by the compiler, in a minute where its dependencies are.
 """
 import argparse
 import csv
@@ -102,6 +103,12 @@ def add(folder):
         path.write_text(f"{head}{before}{int(number) + more}]{rest}")
 
 
+def cargo(folder, target, command, *arguments):
+    """Runs a command of cargo for the copy."""
+    subprocess.run(["cargo", command, "--workspace", "--locked", "--quiet", *arguments], cwd=folder,
+                   env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=True)
+
+
 def look(binary, folder):
     """Each kind in everything that users see of it; gives what is missing."""
     def run(*arguments):
@@ -150,18 +157,22 @@ def look(binary, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", metavar="FOLDER", help="the copy's folder, which stays")
-    keep = parser.parse_args().keep
+    parser.add_argument("--check", action="store_true", help="only check that the copy compiles")
+    arguments = parser.parse_args()
+    keep = arguments.keep
     folder = pathlib.Path(keep or tempfile.mkdtemp(prefix="one-of-each-")).resolve()
     try:
         copied(folder)
         add(folder)
-        # As the tests are built, so that dependencies which they have compiled are not compiled again.
+        # The target of the tree, so that what the tests have compiled is not compiled again.
         target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-        subprocess.run(["cargo", "test", "--workspace", "--locked", "--quiet", "--no-run", "--test", "library"],
-                       cwd=folder, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=True)
-        binary = target / "debug/inferometer"
+        cargo(folder, target, "check", "--lib", "--bins")
+        if arguments.check:
+            print("each compiles")
+            return
+        cargo(folder, target, "test", "--no-run", "--test", "library")
         with tempfile.TemporaryDirectory() as place:
-            missing = look(binary, pathlib.Path(place))
+            missing = look(target / "debug/inferometer", pathlib.Path(place))
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
