@@ -156,6 +156,29 @@ fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() 
 }
 
 #[test]
+fn an_interruption_while_prompts_are_made_begins_no_pass() {
+    // More tokens than are made at once, and fewer.
+    for requests in [2_000_000, 30] {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = json!({ "rate": ["40"], "requests": requests, "warmup": 0 });
+        let (plan, context) = planned(&folder, keys);
+        let interrupt = context.host.interrupt.clone();
+        let events = Events::to(move |event: &Event<'_>| {
+            if matches!(event, Event::PromptsStarted(_)) {
+                interrupt.request();
+            }
+        });
+        let finished = measure(&plan, &context, &events, &[]).unwrap();
+        assert!(finished.interrupted);
+        assert_eq!(state(&context.store, &finished), RunState::Interrupted);
+        let passes = finished.summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
+        assert_eq!(passes, 0, "{requests}");
+        let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
+        assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
+    }
+}
+
+#[test]
 fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, table());
