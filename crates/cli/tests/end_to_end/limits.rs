@@ -67,7 +67,9 @@ fn a_limit_on_threads_is_an_error_in_words_and_no_panic() {
         );
         let mut command = Command::new("sh");
         command.current_dir(folder.path()).env("HOME", folder.path()).args(["-c", &line, BINARY]);
-        user.iter().for_each(|user| drop(command.uid(*user).gid(*user)));
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
         command.args(arguments).output().expect("a shell")
     };
     if !run(64, &["--version"]).status.success() {
