@@ -195,7 +195,7 @@ mod tests {
         let few = message(&records).unwrap();
         assert!(few.starts_with("In 1 of 20 streams") && few.contains("include these"), "{few}");
         assert!(found(&records).unwrap().is(code::SOME_STREAMS_IN_BUNDLES));
-        // From one stream in ten, the figures of gaps are absent.
+        // Above one stream in ten, the figures of gaps are absent.
         let many = [vec![steady(0.0, 40.0, 10.0, 64); 9], vec![bundled(16, 80.0); 2]].concat();
         assert!(found(&many).unwrap().is(code::STREAM_IN_BUNDLES));
         let late = records.last_mut().unwrap();
