@@ -25,9 +25,17 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
 }
 
 fn refused(error: io::Error) -> io::Error {
+    let error = with_advice(error);
+    io::Error::new(error.kind(), format!("a thread cannot be started: {error}"))
+}
+
+/// The error of starting a thread or a process. If a limit is its cause, it says what to do.
+pub fn with_advice(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        return error;
+    }
     let what = format!(
-        "a thread cannot be started: {error}; raise the limit of processes and threads (`ulimit -u`, \
-         or that of the container)"
+        "{error}; raise the limit of processes and threads (`ulimit -u`, or that of the container)"
     );
     io::Error::new(error.kind(), what)
 }

@@ -2,7 +2,7 @@
 //! opening a Unix socket, and writing many bytes to a receiver that reads slowly.
 
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,11 +14,14 @@ use crate::{monotonic_now, sys, thread};
 /// for 5 seconds each time.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(15);
 
-/// The addresses of a host name.
+/// The addresses of a host name. An IP address needs no resolver, and no thread for it.
 ///
 /// # Errors
 /// When the name cannot be resolved, or not within 15 seconds.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
     let host = host.to_owned();
     let resolved = move || Ok((host.as_str(), port).to_socket_addrs()?.collect());
     call_within(RESOLVE_LIMIT, resolved, "the resolver does not answer")
@@ -101,7 +104,10 @@ mod tests {
         let error = call_within(SOON, asked, "silent").unwrap_err();
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::TimedOut, "silent".to_owned()));
         drop(keeps);
-        assert_eq!(resolve("127.0.0.1", 7).unwrap(), ["127.0.0.1:7".parse().unwrap()]);
+        for (ip, address) in [("127.0.0.1", "127.0.0.1:7"), ("::1", "[::1]:7")] {
+            assert_eq!(resolve(ip, 7).unwrap(), [address.parse().unwrap()]);
+        }
+        assert!(!resolve("localhost", 7).unwrap().is_empty());
         assert!(resolve("a\0b", 7).is_err());
     }
 

@@ -16,6 +16,7 @@ use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, Noise};
 use inferometer_http::Server;
+use inferometer_net::thread::with_advice;
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
 use inferometer_plan::Url;
 use inferometer_plan::spec::parse_url;
@@ -95,8 +96,9 @@ impl ServerProcess {
             .stdout(Stdio::piped())
             // Only this process handles an interruption by the keyboard, not the server.
             .process_group(0);
-        let mut child =
-            command.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| failed(format!("cannot be started: {}", with_advice(error))))?;
         let mut line = String::new();
         if let Some(stdout) = child.stdout.take() {
             BufReader::new(stdout)

@@ -2,9 +2,9 @@
 //! workloads make the prompts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 
 use crate::error::WorkloadError;
 use crate::parallel;
@@ -27,13 +27,16 @@ pub struct PromptContext {
     pub reserve: u32,
     /// The number of prompts made so far.
     made: Arc<AtomicU64>,
+    /// Whether no more prompts are needed: making them then ends with an error.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl PromptContext {
     /// A context for prompts that are sent as text, and to which the server adds no tokens.
     pub fn new(tokenizer: Arc<dyn Tokenizer>, seed: u64, salt: impl Into<String>) -> Self {
-        let (salt, form, made) = (salt.into(), PromptForm::Text, Arc::default());
-        Self { tokenizer, seed, salt, form, reserve: 0, made }
+        let (salt, form) = (salt.into(), PromptForm::Text);
+        let (made, stop) = (Arc::default(), Arc::default());
+        Self { tokenizer, seed, salt, form, reserve: 0, made, stop }
     }
 
     /// The counter of the prompts made so far. Another thread can read it while prompts are made.
@@ -45,16 +48,34 @@ impl PromptContext {
     /// enough. Returns the prompts in the order of their indexes.
     ///
     /// # Errors
-    /// The error of the lowest index for which `make` failed.
-    pub(crate) fn make<T: Send, E: Send>(
+    /// The error of the lowest index for which `make` failed, or an error if `stop` is set.
+    pub(crate) fn make<T: Send, E: Send + From<TokenizerError>>(
         &self,
         count: usize,
         make: impl Fn(usize) -> Result<T, E> + Sync,
     ) -> Result<Vec<T>, E> {
-        parallel::in_order(self.tokenizer.as_ref(), count, |index| {
+        self.in_order(count, |index| {
             let prompt = make(index);
             self.made.fetch_add(1, Ordering::Relaxed);
             prompt
+        })
+    }
+
+    /// As [`Self::make`], for calls of the tokenizer that make no prompt.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::make`].
+    pub(crate) fn in_order<T: Send, E: Send + From<TokenizerError>>(
+        &self,
+        count: usize,
+        work: impl Fn(usize) -> Result<T, E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        parallel::in_order(self.tokenizer.as_ref(), count, |index| {
+            if self.stop.load(Ordering::Relaxed) {
+                let (tokenizer, message) = (self.tokenizer.name(), "interrupted".to_owned());
+                return Err(TokenizerError { tokenizer, message }.into());
+            }
+            work(index)
         })
     }
 

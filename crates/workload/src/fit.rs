@@ -15,7 +15,6 @@ use rand_chacha::ChaCha8Rng;
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::note::Note;
-use crate::parallel;
 use crate::scope::PromptForm;
 use crate::tokenizer::is_han;
 
@@ -170,10 +169,10 @@ pub fn texts(
                 counted,
             })
         })?;
-        let holds = parallel::in_order(tokenizer, count.div_ceil(COUNTED_ONE_IN), |part| {
+        let holds = context.in_order(count.div_ceil(COUNTED_ONE_IN), |part| {
             let made = &composed[part * COUNTED_ONE_IN];
             let Prompt::Text(text) = &made.prompt else { return Ok(true) };
-            Ok(tokenizer.count(text)? == made.counted)
+            Ok::<_, TokenizerError>(tokenizer.count(text)? == made.counted)
         })?;
         if holds.into_iter().all(|holds| holds) {
             return Ok(composed);

@@ -155,10 +155,14 @@ mod tests {
         record
     }
 
-    fn message(records: &[Record]) -> Option<String> {
+    fn found(records: &[Record]) -> Option<Finding> {
         let mut streams = BundledStreams::default();
         records.iter().for_each(|record| streams.add(record));
-        streams.findings().map(|finding| finding.message)
+        streams.findings()
+    }
+
+    fn message(records: &[Record]) -> Option<String> {
+        found(records).map(|finding| finding.message)
     }
 
     #[test]
@@ -190,6 +194,10 @@ mod tests {
         records.push(bundled(16, 80.0));
         let few = message(&records).unwrap();
         assert!(few.starts_with("In 1 of 20 streams") && few.contains("include these"), "{few}");
+        assert!(found(&records).unwrap().is(code::SOME_STREAMS_IN_BUNDLES));
+        // Above one stream in ten, the figures of gaps are absent.
+        let many = [vec![steady(0.0, 40.0, 10.0, 64); 9], vec![bundled(16, 80.0); 2]].concat();
+        assert!(found(&many).unwrap().is(code::STREAM_IN_BUNDLES));
         let late = records.last_mut().unwrap();
         for read in 1..late.reads.len() {
             late.reads[read].empty_before = late.reads[read - 1].user;

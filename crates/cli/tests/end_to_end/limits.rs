@@ -1,7 +1,10 @@
 //! Limits of the system and signals at inconvenient moments: a clear error, the correct exit code, bounded memory.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
@@ -48,6 +51,37 @@ fn a_limit_on_the_size_of_files_is_an_error_in_words_and_no_signal() {
             told(&run)
         );
         assert!(told(&run).contains("ulimit -f"), "{blocks}: {}", told(&run));
+    }
+}
+
+#[test]
+fn a_limit_on_threads_is_an_error_in_words_and_no_panic() {
+    // The limit does not apply to root, so root runs the program as a user who has no other processes.
+    let user = (std::fs::metadata("/proc/self").unwrap().uid() == 0).then_some(64_321);
+    let run = |limit: u32, arguments: &[&str]| {
+        let folder = folder();
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        // The option of `dash` has another name.
+        let line = format!(
+            "ulimit -u {limit} 2>/dev/null || ulimit -p {limit} || exit 99; exec \"$0\" \"$@\""
+        );
+        let mut command = Command::new("sh");
+        command.current_dir(folder.path()).env("HOME", folder.path()).args(["-c", &line, BINARY]);
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        command.args(arguments).output().expect("a shell")
+    };
+    if !run(64, &["--version"]).status.success() {
+        eprintln!("not tested: another user cannot run {BINARY}, or the limit cannot be set");
+        return;
+    }
+    for limit in 1..=8 {
+        let run = run(limit, &[&["run", "--speed", "200"], &SMALL[..]].concat());
+        let told = told(&run);
+        assert!(matches!(run.status.code(), Some(0 | 1)), "{limit}: {:?}: {told}", run.status);
+        assert!(!told.contains("panicked") && !told.contains("resolved"), "{limit}: {told}");
+        assert!(run.status.success() || told.contains("ulimit -u"), "{limit}: {told}");
     }
 }
 

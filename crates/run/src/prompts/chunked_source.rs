@@ -41,7 +41,7 @@ impl ChunkedSource {
     /// # Errors
     /// When the requests cannot be made.
     pub fn supply(
-        self,
+        mut self,
         mut see: impl FnMut(&[Request]) -> Result<(), RunError>,
     ) -> Result<PassRequests, RunError> {
         let mut notes = Vec::new();
@@ -57,6 +57,7 @@ impl ChunkedSource {
                 break;
             }
         }
+        self.prompts.never_stop();
         let error = SourceError::default();
         let mut at = 0;
         let next = move || {

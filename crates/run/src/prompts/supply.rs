@@ -62,12 +62,13 @@ pub fn supply(
 
 /// The requests of a pass that is limited only by time, in batches. The batch `first` is already made.
 fn batches(
-    prompts: Prompts,
+    mut prompts: Prompts,
     cell: CellPlan,
     place: PromptScope,
     first: Vec<Request>,
     error: &SourceError,
 ) -> Result<ThreadedSource, RunError> {
+    prompts.never_stop();
     let mut numbers = 1_u64..;
     let batch = move || {
         let number = numbers.next().unwrap_or(u64::MAX);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
@@ -113,6 +113,17 @@ impl Prompts {
     /// The counter of the prompts made so far.
     pub fn made(&self) -> Arc<AtomicU64> {
         self.spec.context.made()
+    }
+
+    /// Sets a flag that ends the making of prompts with an error, from any thread.
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.spec.context.stop = stop;
+    }
+
+    /// Makes prompts also after the flag of [`Self::stop_when`] is set. It is for threads that make prompts
+    /// until their pass ends: an error there would be a failure of the pass.
+    pub(super) fn never_stop(&mut self) {
+        self.spec.context.stop = Arc::default();
     }
 
     /// The opened workload.

@@ -71,12 +71,17 @@ pub(super) fn equip<N: Network>(
     let counter = counter(plan, &ready.endpoint, &tokenizer);
     let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
     prompts.supply_rank(context.team.place());
+    // Rank 0 ends the other ranks.
+    if !matches!(context.team, Team::Member(..)) {
+        prompts.stop_when(context.host.interrupt.flag());
+    }
     let mut runner = runner(net, request, &ready, &counter);
     let what = "sending first short requests, to learn what the server adds to a prompt and how \
         fast it is";
     let first = report_if_slow(events, what, || {
         first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)
-    })?;
+    });
+    let first = first.map_err(|error| if_interrupted(request, error))?;
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }
@@ -85,6 +90,16 @@ pub(super) fn equip<N: Network>(
     }
     let observer = asked.observer;
     Ok(Equipped { ready, observer, findings, counter, prompts, runner, first })
+}
+
+/// The error of an interruption, if it has ended the making of prompts.
+pub(super) fn if_interrupted(request: RunRequest<'_>, error: RunError) -> RunError {
+    match error {
+        RunError::Prompts(_) if request.context.host.interrupt.is_requested() => {
+            RunError::Interrupted("anything was measured")
+        }
+        error => error,
+    }
 }
 
 /// Starts the server or connects to it, until it is ready to be measured.

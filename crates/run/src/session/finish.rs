@@ -54,6 +54,9 @@ impl<N: Network> Session<'_, N> {
             true => ReportFiles::Figures,
             false => self.request.context.files,
         };
+        // The end is stored first: the plots may take the last room on a disk. A report that cannot be written
+        // can be made again from the stored run.
+        let ended = self.recording.finish(&summary, ending, state);
         let written = match files {
             ReportFiles::Figures => self.outputs.write_figures(&summary, &run),
             ReportFiles::All => {
@@ -61,14 +64,13 @@ impl<N: Network> Session<'_, N> {
                 self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)
             }
         };
-        // If a report cannot be written, it can be made again from the stored run.
-        let ended = self.recording.finish(&summary, ending, state);
         let store = &self.request.context.store;
         let folder = match (written, &ended) {
             (Ok(folder), _) => folder,
             (Err(error), Ok(_)) => return Err(RunError::report(&run, store, error, self.broken)),
-            (Err(error), Err(_)) => {
+            (Err(error), Err(end)) => {
                 let why = self.broken.unwrap_or_else(|| error.to_string());
+                let why = format!("run {run}: {why}; its end cannot be stored: {end}");
                 return Err(RunError::BrokenOff { why, folder: self.outputs.folder().to_owned() });
             }
         };

@@ -62,7 +62,8 @@ impl<N: Network> Session<'_, N> {
         let place = self.cursor.next(cell, "warm-up", 1, &pass);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = WorkloadHash::unused();
-        let requests = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused)?;
+        let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused);
+        let Some(requests) = self.unless_interrupted(made)? else { return Ok(()) };
         let live = Arc::new(Live::default());
         let label = format!("{cell}, warm-up");
         let started = WarmUpStarted { label, cell, live: Arc::clone(&live) };
@@ -105,7 +106,9 @@ impl<N: Network> Session<'_, N> {
             );
         }
         let queue = (recorder.of_rank(self.request.context.team.lead().map(|_| 0)), records);
-        let PassRequests { source, error: source_error, .. } = self.requests(&begin, &label)?;
+        let made = self.requests(&begin, &label);
+        let Some(made) = self.unless_interrupted(made)? else { return Ok(()) };
+        let PassRequests { source, error: source_error, .. } = made;
         let written = self.play_and_write(&begin, &label, (source, live), queue)?;
         let WrittenPass { result, error, body_hash, reports } = written;
         let not_whole = team::not_whole(&reports, Some(&body_hash), self.runner.interrupted());
@@ -136,6 +139,17 @@ impl<N: Network> Session<'_, N> {
         }
         self.add_result(cell, &label, result, false);
         Ok(())
+    }
+
+    /// The requests that were made; `None` if an interruption has ended their making.
+    pub(super) fn unless_interrupted(
+        &self,
+        made: Result<PassRequests, RunError>,
+    ) -> Result<Option<PassRequests>, RunError> {
+        match made {
+            Err(RunError::Prompts(_)) if self.runner.interrupted() => Ok(None),
+            made => made.map(Some),
+        }
     }
 
     /// Makes the requests of a pass.

@@ -11,7 +11,7 @@ use inferometer_plan::Plan;
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
 
-use super::equip::{Equipped, equip, fit_prompts};
+use super::equip::{Equipped, equip, fit_prompts, if_interrupted};
 use super::first_requests::First;
 use super::{RunRequest, Session};
 use crate::context::{DurationEstimate, ReportFiles};
@@ -89,14 +89,16 @@ pub(super) fn prepare<'a, N: Network>(
             }
             false => format!("making a first prompt for {cell}"),
         };
-        report_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
+        report_if_slow(events, &what, || prompts.build(cell, &scope, 1))
+            .map_err(|error| if_interrupted(request, error))?;
     }
     if let Some(earlier) = &context.same_work {
         events.say(&format!(
             "making the requests of run {} again, to check that they are the same",
             earlier.run
         ));
-        prompts::check_same_work(&prompts, plan, earlier)?;
+        prompts::check_same_work(&prompts, plan, earlier)
+            .map_err(|error| if_interrupted(request, error))?;
     }
     match (&plan.search, &plan.sweep, &plan.ab) {
         (Some(search), ..) => messages::search(events, plan, search, estimate),

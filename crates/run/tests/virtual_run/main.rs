@@ -156,6 +156,50 @@ fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() 
 }
 
 #[test]
+fn an_interruption_while_prompts_are_made_begins_no_pass() {
+    // More tokens than are made at once, and fewer.
+    for requests in [2_000_000, 30] {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = json!({ "rate": ["40"], "requests": requests, "warmup": 0 });
+        let (plan, context) = planned(&folder, keys);
+        let interrupt = context.host.interrupt.clone();
+        let events = Events::to(move |event: &Event<'_>| {
+            if matches!(event, Event::PromptsStarted(_)) {
+                interrupt.request();
+            }
+        });
+        let finished = measure(&plan, &context, &events, &[]).unwrap();
+        assert!(finished.interrupted);
+        assert_eq!(state(&context.store, &finished), RunState::Interrupted);
+        let passes = finished.summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
+        assert_eq!(passes, 0, "{requests}");
+        let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
+        assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
+    }
+}
+
+#[test]
+fn a_run_whose_end_and_whose_report_cannot_be_written_is_named_by_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, context) = planned(&folder, table());
+    let (store, report) = (context.store.clone(), folder.path().join("report"));
+    let run = Arc::new(Mutex::new(String::new()));
+    let known = Arc::clone(&run);
+    let events = Events::to(move |event: &Event<'_>| match event {
+        Event::RunStarted(started) => known.lock().unwrap().clone_from(&started.id),
+        Event::PassEnded(_) => {
+            let _ = std::fs::remove_file(&store);
+            // A file cannot replace a folder that is not empty.
+            std::fs::create_dir_all(report.join("summary.json/in-the-way")).unwrap();
+        }
+        _ => {}
+    });
+    let error = measure(&plan, &context, &events, &[]).unwrap_err().to_string();
+    let named = format!("run {}: ", run.lock().unwrap());
+    assert!(error.starts_with(&named) && error.contains("its end cannot be stored"), "{error}");
+}
+
+#[test]
 fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, table());

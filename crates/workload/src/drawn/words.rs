@@ -8,7 +8,6 @@ use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fit::{self, SizedPrompt, Words, short_tag};
 use crate::note::Note;
-use crate::parallel;
 use crate::scope::{PromptForm, PromptScope};
 use crate::workload::RequestBatch;
 
@@ -59,7 +58,7 @@ pub fn requests(
     shapes: &[Shape],
 ) -> Result<RequestBatch, WorkloadError> {
     let groups = shapes.iter().filter_map(|shape| shape.group).max().map_or(0, |most| most + 1);
-    let prefixes = parallel::in_order(context.tokenizer.as_ref(), groups as usize, |group| {
+    let prefixes = context.in_order(groups as usize, |group| {
         SharedPrefix::new(context, scope, group as u32, prefix_length)
     })?;
     let made = prompts(context, scope, &prefixes, prefix_length, shapes)?;

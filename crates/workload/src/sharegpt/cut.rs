@@ -76,8 +76,10 @@ impl Workload for CutTurns {
         let tokenizer = context.tokenizer.as_ref();
         let least = cell.input_length;
         let fits = |length: u32| length >= least && u64::from(length) * 2 < u64::from(least) * 3;
-        let picked =
-            self.0.pick(scope.used_before, count, fits)?.ok_or_else(|| self.none_of(least))?;
+        let picked = self
+            .0
+            .pick(context, scope.used_before, count, fits)?
+            .ok_or_else(|| self.none_of(least))?;
         let made = context.make(count, |at| {
             let rng = scope.rng(context.seed, &context.salt, at as u64);
             let mut words = Words::new(tokenizer, rng);

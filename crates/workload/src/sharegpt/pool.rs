@@ -11,7 +11,6 @@ use inferometer_stats::seed;
 use super::file::Loaded;
 use crate::context::PromptContext;
 use crate::note::Note;
-use crate::parallel;
 
 /// The number of conversations whose tokens are counted at a time.
 const BLOCK: usize = 1_024;
@@ -91,9 +90,10 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
     /// selection begins again with the first. `None` if there is none.
     ///
     /// # Errors
-    /// If the tokenizer fails.
+    /// If the tokenizer fails, or the making of prompts is stopped.
     pub fn pick(
         &self,
+        context: &PromptContext,
         taken: u64,
         count: usize,
         fits: impl Fn(L) -> bool,
@@ -107,8 +107,7 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
             if fitting.len() as u64 >= needed {
                 break;
             }
-            let tokenizer = self.tokenizer.as_ref();
-            let lengths = parallel::in_order(tokenizer, block.len(), |at| self.length(block[at]))?;
+            let lengths = context.in_order(block.len(), |at| self.length(block[at]))?;
             let found = block.iter().zip(lengths).filter(|(_, length)| fits(*length));
             fitting.extend(found.map(|(conversation, _)| *conversation));
         }

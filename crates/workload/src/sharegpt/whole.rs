@@ -55,7 +55,8 @@ impl FirstTurns {
 impl Workload for FirstTurns {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
-        let picked = self.pool.pick(scope.used_before, count, |lengths| self.fits(lengths))?;
+        let picked =
+            self.pool.pick(context, scope.used_before, count, |lengths| self.fits(lengths))?;
         let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
             path: self.pool.path.clone(),
             conversations: self.pool.loaded.conversations.len(),
