@@ -12,7 +12,7 @@ use crate::parts::PartsFold;
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
-use inferometer_load::{Holds, PassKind, PassPlan};
+use inferometer_load::{KeptConstant, PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration, goodput,
@@ -38,7 +38,7 @@ pub struct PassFold {
     concurrency: Option<u32>,
     rate: Option<f64>,
     objectives: Vec<RequestObjective>,
-    holds: Holds,
+    holds: KeptConstant,
     course: Course,
     outcomes: OutcomeCounts,
     stopped: Option<&'static str>,
@@ -81,7 +81,7 @@ impl PassFold {
             concurrency: load.concurrency(),
             rate: load.rate(),
             objectives: Vec::new(),
-            holds: pass.load().holds(),
+            holds: pass.load().keeps_constant(),
             course: Course::default(),
             outcomes: OutcomeCounts::default(),
             stopped: None,

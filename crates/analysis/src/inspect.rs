@@ -34,6 +34,7 @@ use cached::CachedPrompts;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
+use reasons::UnknownReasons;
 use saturated::over_saturated;
 
 use crate::stop::GrowthFold;
@@ -42,7 +43,7 @@ use crate::stop::GrowthFold;
 /// record of each completed request, and `findings`.
 macro_rules! checks {
     ($($module:ident::$check:ident,)*) => {
-        /// The checks of completed requests that need nothing but their records.
+        /// Checks of completed requests that need nothing but their records.
         #[derive(Clone, Debug, Default)]
         struct Checks {
             $($module: $module::$check,)*
@@ -63,7 +64,6 @@ macro_rules! checks {
 }
 
 checks! {
-    reasons::UnknownReasons,
     bundles::BundledStreams,
     connections::KeptConnections,
     server_times::TimesOfServer,
@@ -83,6 +83,7 @@ pub struct Inspector {
     /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a search.
     growth: Option<GrowthFold>,
     inputs: InputLengths,
+    reasons: UnknownReasons,
     outputs: OutputLengths,
     counts: Counts,
     checks: Checks,
@@ -106,6 +107,7 @@ impl Inspector {
             cut_off: CutOff::default(),
             growth: GrowthFold::of(pass),
             inputs: InputLengths::default(),
+            reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
             counts: Counts::default(),
             checks: Checks::default(),
@@ -185,6 +187,7 @@ impl Inspector {
         self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
         self.without_input += u64::from(record.input_tokens().is_none());
         self.cached.add(record);
+        self.reasons.add(record);
         self.inputs.add(record);
         self.outputs.add(record);
         self.counts.add(record);
@@ -202,6 +205,7 @@ impl Inspector {
         findings.extend(self.cut_off.finding());
         findings.extend(self.growth.take().and_then(GrowthFold::finish).and_then(over_saturated));
         findings.extend(self.arrivals.findings());
+        findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
             findings.extend(self.outputs.short(self.honours_ignore_eos));

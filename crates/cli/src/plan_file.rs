@@ -302,13 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_not_finite_is_refused_with_its_key() {
+    fn a_number_that_is_not_finite_or_too_large_is_refused_with_its_key() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plan.toml");
         for (text, key) in [
             ("requests = nan", "`requests` is NaN"),
             ("input_lengths = [1, 2]\noutput_lengths = [1.0, inf]", "`output_lengths.1` is inf"),
             ("[search]\nfrom = -inf", "`search.from` is -inf"),
+            ("seed = 1\nrequests = 1e999", "at line 2, column 12, in `requests`"),
+            ("requests = 99999999999999999999", "at line 1, column 12, in `requests`"),
         ] {
             std::fs::write(&path, text).expect("a file");
             let error = merge(Some(&path), Map::new(), OverrideOrigin::Flags)

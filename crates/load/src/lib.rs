@@ -27,7 +27,7 @@ pub use level::{Curve, Level, Stage, Stages};
 pub use recording::{Recording, RecordingError};
 pub use script::{CountOf, Script};
 
-pub use model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+pub use model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 pub use pass::*;
 pub use share::Share;
 

@@ -31,7 +31,7 @@ pub struct EndedRequest {
 
 /// The quantity that a load keeps constant during a pass.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Holds {
+pub enum KeptConstant {
     /// The number of requests in flight.
     InFlight(u32),
     /// The arrival rate.
@@ -43,7 +43,7 @@ pub enum Holds {
     Nothing(&'static str),
 }
 
-impl Holds {
+impl KeptConstant {
     /// The value for a load in which all requests are due at once.
     pub(crate) const AT_ONCE: Self = Self::Nothing(
         "requests that are all due at once do not reach a steady state: use --repeat",
@@ -119,8 +119,8 @@ pub trait LoadPlan: Display {
     }
 
     /// The quantity that the load keeps constant.
-    fn holds(&self) -> Holds {
-        Holds::Nothing("the load has no constant rate or number in flight: use --repeat")
+    fn keeps_constant(&self) -> KeptConstant {
+        KeptConstant::Nothing("the load has no constant rate or number in flight: use --repeat")
     }
 
     /// The requested number of requests in flight; `None` if the load does not request one constant number.

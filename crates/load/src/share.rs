@@ -1,8 +1,8 @@
 //! The share of a pass that one of several processes (ranks) sends. Each request of the pass belongs to
 //! exactly one rank, which is known before anything is sent.
 //!
-//! A pass has places: a closed loop has as many as requests in flight, the pass "one by one" has one, and
-//! any other load has as many as there are ranks. Request `i` belongs to place `i mod places`, and place
+//! A pass has places: a closed loop has as many as requests in flight; a load whose due times do not depend
+//! on the ends of requests has as many as there are ranks; any other load has one. Request `i` belongs to place `i mod places`, and place
 //! `p` to rank `p mod ranks`. If the number of places is a multiple of the number of ranks, request `i`
 //! therefore belongs to rank `i mod ranks`. For conversations, `i` is the number of a conversation, all its
 //! turns belong to the same rank, and the places are those of the load that begins the conversations.
@@ -12,7 +12,6 @@ use std::time::Duration;
 use inferometer_model::time::Nanos;
 
 use crate::bound::Bound;
-
 use crate::model::{Due, EndedRequest, LoadModel};
 use crate::pass::{
     AtOnce, Closed, ClosedPlan, Conversations, ConversationsPlan, PassPlan, SaturatedPlan,
@@ -34,14 +33,15 @@ impl Share {
     /// The share of the rank `rank`, from 0, if there are `ranks` ranks.
     pub fn of(pass: &PassPlan, rank: u32, ranks: u32) -> Self {
         let places = match pass {
-            PassPlan::OneByOne(_) => 1,
             PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
                 concurrency.peak().round().max(1.0) as u32
             }
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
                 Self::of(begin, rank, ranks).places
             }
-            _ => ranks,
+            PassPlan::Saturated(_) => ranks,
+            _ if pass.load().is_scheduled() => ranks,
+            _ => 1,
         };
         Self { rank, ranks, places }
     }
@@ -57,13 +57,12 @@ impl Share {
     /// more than its places, its requests, or its limit of requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
-            PassPlan::OneByOne(_) | PassPlan::Closed(_) => {
-                self.share_of(Self::of(pass, self.rank, self.ranks).places)
-            }
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
                 return self.loops(begin, wished);
             }
-            _ => self.requests(pass).unwrap_or(u32::MAX),
+            PassPlan::Saturated(_) => self.requests(pass).unwrap_or(u32::MAX),
+            _ if pass.load().is_scheduled() => self.requests(pass).unwrap_or(u32::MAX),
+            _ => self.share_of(Self::of(pass, self.rank, self.ranks).places),
         };
         let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.share_of(most));
         wished.min(places).min(in_flight).max(1)
@@ -149,8 +148,6 @@ impl Share {
             ..bound
         };
         match pass {
-            PassPlan::OneByOne(_) if self.rank == 0 => load_model(pass, seed),
-            PassPlan::OneByOne(_) => Box::new(AtOnce::new(0)),
             PassPlan::Saturated(SaturatedPlan { requests }) => {
                 Box::new(AtOnce::new(self.count_of(*requests)))
             }
@@ -165,7 +162,11 @@ impl Share {
                 let begin = self.load_model(begin, seed);
                 Box::new(Conversations::new(begin, think.collect(), *of, limit))
             }
-            _ => Box::new(Scheduled::new(load_model(pass, seed), *self)),
+            _ if pass.load().is_scheduled() => {
+                Box::new(Scheduled::new(load_model(pass, seed), *self))
+            }
+            _ if self.rank == 0 => load_model(pass, seed),
+            _ => Box::new(AtOnce::new(0)),
         }
     }
 }

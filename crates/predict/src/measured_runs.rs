@@ -202,6 +202,7 @@ fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
         PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
             PassPlan::Closed(ClosedPlan { concurrency, bound })
         }
+        plan if !plan.load().is_scheduled() => return Err(format!("{plan} cannot be predicted")),
         _ => {
             let first = records[0].due;
             let mut recording = Recording::of_file("the run");

@@ -29,7 +29,7 @@ impl UnknownReasons {
         }
     }
 
-    pub(super) fn findings(self) -> Option<Finding> {
+    pub(super) fn findings(&self) -> Option<Finding> {
         if self.named.is_empty() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Describes the course of a pass: the order in which its requests were sent, which of them ran in the steady state of
 //! the load, and how many were in flight.
 
-use inferometer_load::Holds;
+use inferometer_load::KeptConstant;
 use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
@@ -53,14 +53,14 @@ impl Course {
 
     /// Sorts the requests by send time, and determines which of them ran in the steady state. If the pass shows nothing
     /// about other passes, the error is the reason as text.
-    pub(crate) fn layout(&self, holds: &Holds) -> Result<Layout, String> {
+    pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
         let sent: Vec<SentRequest> = order.iter().map(|&at| self.0[at as usize]).collect();
         let (in_flight, control) = match *holds {
-            Holds::Nothing(why) => return Err(why.to_owned()),
-            Holds::InFlight(in_flight) => (in_flight as usize, None),
-            Holds::Rate { is_span_fixed } => {
+            KeptConstant::Nothing(why) => return Err(why.to_owned()),
+            KeptConstant::InFlight(in_flight) => (in_flight as usize, None),
+            KeptConstant::Rate { is_span_fixed } => {
                 (mean_in_flight(&sent), is_span_fixed.then(|| gaps(&sent)))
             }
         };
@@ -69,13 +69,13 @@ impl Course {
         }
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
-        let begins_at_once = matches!(holds, Holds::InFlight(_));
+        let begins_at_once = matches!(holds, KeptConstant::InFlight(_));
         let fewest = FEWEST.max(if begins_at_once { FEWEST_STAYS * edge } else { edge });
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {
                 // In an overloaded open loop, a pass with more requests also has more in flight.
-                Holds::Rate { .. } => format!(
+                KeptConstant::Rate { .. } => format!(
                     "{sent} requests are too few with {in_flight} in flight on average: about \
                         {enough} are needed, if the number in flight stays constant"
                 ),
@@ -86,7 +86,7 @@ impl Course {
         }
         let mut ranks = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
-        // In a closed loop, more in flight at one moment are not followed by more at the next.
+        // A closed loop keeps the number in flight constant.
         let memory = if begins_at_once { 0.0 } else { in_flight as f64 };
         Ok(Layout {
             ranks,

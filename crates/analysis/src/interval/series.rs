@@ -11,8 +11,8 @@ const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 /// With fewer effective requests, the mean has no interval.
 const FEWEST_EFFECTIVE: f64 = 2.0;
-/// The range of n independent values contains their median with a probability of 1 - 2^(1 - n): 94 % for 5.
-const FEWEST_FOR_RANGE: f64 = 5.0;
+/// The range of n independent values contains their median with a probability of 1 - 2^(1 - n): 97 % for 6.
+const FEWEST_FOR_RANGE: f64 = 6.0;
 /// If requests arrive at a rate, extreme values come in groups of about the requests that are in flight together. With
 /// a shorter steady state, as a multiple of those, the number of groups is not known well enough.
 const FEWEST_GROUPS: f64 = 20.0;
@@ -210,7 +210,8 @@ impl<'a> Series<'a> {
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
         let (low, high) = (share - half, share + half);
-        if !is_tail && independent >= FEWEST_FOR_RANGE * sum {
+        let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
+        if !is_tail && has_one_value_each && independent >= FEWEST_FOR_RANGE * sum {
             // The smallest and the largest value are then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
             return Some([low.max(rank), high.min(1.0 - rank)]);
@@ -220,9 +221,11 @@ impl<'a> Series<'a> {
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
     /// 1,000 effective requests: twice as many as independent requests would need (t^2 99, where t has about ten
-    /// degrees of freedom).
+    /// degrees of freedom). If requests arrive at a rate, the pass also needs enough groups of extreme values.
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let wanted = 1_000.0 * self.parts.len() as f64 / effective.max(1.0);
+        let of_groups = (FEWEST_GROUPS + 2.0) * self.layout.memory;
+        let wanted = wanted.max(of_groups);
         let digits = 10_f64.powf(wanted.log10().floor() - 1.0);
         ((wanted / digits).ceil() * digits) as u64
     }

@@ -1,6 +1,6 @@
 //! Computes the confidence interval of a rate over a whole pass, for a load that keeps a number in flight.
 
-use inferometer_load::Holds;
+use inferometer_load::KeptConstant;
 use inferometer_stats::{serial, student_975};
 
 use super::course::Layout;
@@ -14,11 +14,11 @@ use super::series::cosines;
 /// idle time at the end. So the error is that of the sum of `of - rate x stay / c`, plus that of the last ends.
 pub(crate) fn throughput(
     layout: &Layout,
-    holds: &Holds,
+    holds: &KeptConstant,
     duration_s: f64,
     of: impl Fn(u32) -> f64,
 ) -> Option<[f64; 2]> {
-    let Holds::InFlight(in_flight) = *holds else { return None };
+    let KeptConstant::InFlight(in_flight) = *holds else { return None };
     let brought = |tokens: Option<u32>| tokens.map_or(0.0, &of);
     let rate = layout.sent.iter().map(|sent| brought(sent.tokens)).sum::<f64>() / duration_s;
     let share = |sent: &super::course::SentRequest| {

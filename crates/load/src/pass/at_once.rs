@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
 use crate::kind::PassKind;
-use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of the pass "saturated".
@@ -37,8 +37,8 @@ impl LoadPlan for SaturatedPlan {
         true
     }
 
-    fn holds(&self) -> Holds {
-        Holds::AT_ONCE
+    fn keeps_constant(&self) -> KeptConstant {
+        KeptConstant::AT_ONCE
     }
 
     fn at_start(&self) -> Option<u32> {

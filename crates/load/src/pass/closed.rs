@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::bound::Bound;
 use crate::kind::PassKind;
 use crate::level::{Level, Stages, bounded_s};
-use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of a closed loop. Its concurrency may change over time.
@@ -58,9 +58,11 @@ impl LoadPlan for ClosedPlan {
         self.bound.duration.is_some() || self.concurrency.duration().is_some()
     }
 
-    fn holds(&self) -> Holds {
-        self.concurrency()
-            .map_or(Holds::Nothing("the number in flight changes during the pass"), Holds::InFlight)
+    fn keeps_constant(&self) -> KeptConstant {
+        self.concurrency().map_or(
+            KeptConstant::Nothing("the number in flight changes during the pass"),
+            KeptConstant::InFlight,
+        )
     }
 
     fn at_start(&self) -> Option<u32> {
@@ -109,8 +111,8 @@ impl LoadPlan for OneByOnePlan {
         Some(1)
     }
 
-    fn holds(&self) -> Holds {
-        Holds::InFlight(1)
+    fn keeps_constant(&self) -> KeptConstant {
+        KeptConstant::InFlight(1)
     }
 
     fn at_start(&self) -> Option<u32> {

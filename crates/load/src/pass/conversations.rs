@@ -16,7 +16,7 @@ use super::{ClosedPlan, OpenPlan, PassPlan};
 use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
 use crate::level::Stages;
-use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use crate::script::{CountOf, Script};
 use inferometer_model::time::Nanos;
 
@@ -76,8 +76,8 @@ impl LoadPlan for ConversationsPlan {
         if of_arrivals.is_finite() { (of_arrivals * turns).max(of_thought) } else { of_thought }
     }
 
-    fn holds(&self) -> Holds {
-        Holds::Nothing("turns of a conversation depend on each other: use --repeat")
+    fn keeps_constant(&self) -> KeptConstant {
+        KeptConstant::Nothing("turns of a conversation depend on each other: use --repeat")
     }
 
     fn at_start(&self) -> Option<u32> {

@@ -8,7 +8,7 @@ use crate::arrival::{Arrivals, scaled};
 use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
 use crate::level::{Level, Stages, bounded_s};
-use crate::model::{Due, EndedRequest, Holds, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The description of an open loop. Its rate may change over time.
@@ -73,13 +73,13 @@ impl LoadPlan for OpenPlan {
         true
     }
 
-    fn holds(&self) -> Holds {
+    fn keeps_constant(&self) -> KeptConstant {
         match self.rate.constant() {
-            Some(rate) if rate.is_finite() => {
-                Holds::Rate { is_span_fixed: self.scaled && self.arrivals != Arrivals::Constant }
-            }
-            Some(_) => Holds::AT_ONCE,
-            None => Holds::Nothing("the rate changes during the pass"),
+            Some(rate) if rate.is_finite() => KeptConstant::Rate {
+                is_span_fixed: self.scaled && self.arrivals != Arrivals::Constant,
+            },
+            Some(_) => KeptConstant::AT_ONCE,
+            None => KeptConstant::Nothing("the rate changes during the pass"),
         }
     }
 

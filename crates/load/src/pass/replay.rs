@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Open;
 use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
-use crate::model::{Holds, LoadModel, LoadPlan};
+use crate::model::{KeptConstant, LoadModel, LoadPlan};
 use crate::recording::{Recording, at_speed};
 use inferometer_model::time::Nanos;
 
@@ -63,8 +63,8 @@ impl LoadPlan for ReplayPlan {
         true
     }
 
-    fn holds(&self) -> Holds {
-        Holds::Nothing("recorded arrivals do not have a constant rate: use --repeat")
+    fn keeps_constant(&self) -> KeptConstant {
+        KeptConstant::Nothing("recorded arrivals do not have a constant rate: use --repeat")
     }
 
     fn at_start(&self) -> Option<u32> {

@@ -138,7 +138,7 @@ impl WorkloadPlan {
             },
             Self::Sharegpt { dataset } | Self::ServingRun { dataset, .. } => Some(dataset),
             Self::Blocks { corpus, .. } => (!corpus.starts_with("shipped-")).then_some(corpus),
-            _ => None,
+            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod ab;
 mod cells;
+mod conversations;
 mod passes;
 mod repeats;
 mod search;

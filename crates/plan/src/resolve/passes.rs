@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::conversations;
 use crate::parts::WorkloadPlan;
 use crate::search::SearchPlan;
 use crate::spec::levels::{self, Staged};
@@ -10,8 +11,7 @@ use crate::spec::{Mistakes, Spec, values};
 use crate::sweep::SweepPlan;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{
-    Bound, ClosedPlan, ConversationsPlan, CountOf, Level, OpenPlan, OverLimit, PassPlan, Recording,
-    ReplayPlan, Script,
+    Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan,
 };
 use inferometer_model::suggest::did_you_mean;
 
@@ -99,7 +99,7 @@ pub(super) fn passes(
     loads.replay(&mut passes, mistakes);
     loads.own(&mut passes);
     if let WorkloadPlan::Conversation(_) = workload {
-        passes = conversations(spec, passes, requests, mistakes);
+        passes = conversations::begun_by(spec, passes, requests, mistakes);
     }
     if passes.len() > MAX_CELLS {
         let problem = format!("{} loads; at most {MAX_CELLS} are measured", passes.len());
@@ -240,49 +240,6 @@ impl Loads<'_> {
     }
 }
 
-/// Turns each load into a load that begins conversations. The load counts conversations, or requests in
-/// conversations.
-fn conversations(
-    spec: &Spec,
-    passes: Vec<PassPlan>,
-    count: u32,
-    mistakes: &mut Mistakes,
-) -> Vec<PassPlan> {
-    let of = spec.workload.conversation.count_of(mistakes);
-    if spec.requests.is_some() {
-        mistakes.add(
-            "requests",
-            "is not used: a pass has a number of conversations; give \
-            --conversations",
-        );
-    }
-    if spec.token_ids == Some(true) {
-        mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
-    }
-    let wrap = |mut begin: PassPlan| {
-        let mut conversations = begin.bound().requests.unwrap_or(count);
-        match (&mut begin, of) {
-            (PassPlan::Closed(ClosedPlan { bound, .. }), CountOf::Requests) => {
-                conversations = bound.requests.take().unwrap_or(count);
-            }
-            (_, CountOf::Requests) => {
-                let problem = format!(
-                    "counts requests in a closed loop, and cannot be combined \
-                    with {begin}"
-                );
-                mistakes.add("concurrency_of", problem);
-            }
-            _ => {}
-        }
-        PassPlan::Conversations(ConversationsPlan {
-            script: Script::of(conversations),
-            begin: Box::new(begin),
-            of,
-        })
-    };
-    passes.into_iter().map(wrap).collect()
-}
-
 /// The default number of requests in a pass, as in the published records of the workload.
 fn requests_of(spec: &Spec) -> u32 {
     match spec.workload.name() {
@@ -353,17 +310,10 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     Bound { requests: (!by_time_alone).then_some(requests), duration }
 }
 
-/// The load that options apply to: for conversations, the load that begins them.
-fn begins_by(pass: &PassPlan) -> &PassPlan {
-    match pass {
-        PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,
-        other => other,
-    }
-}
-
 /// Refuses options that no pass uses, instead of ignoring them.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
-    let any = |wanted: fn(&PassPlan) -> bool| passes.iter().map(begins_by).any(wanted);
+    let any =
+        |wanted: fn(&PassPlan) -> bool| passes.iter().map(conversations::beginning).any(wanted);
     let open = any(|pass| pass.load().is_scheduled());
     let drawn = any(|pass| matches!(pass, PassPlan::Open(_)));
     let closed = any(|pass| matches!(pass, PassPlan::Closed(_)));

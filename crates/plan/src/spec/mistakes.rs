@@ -26,14 +26,25 @@ fn flag_of(key: &str) -> String {
 }
 
 /// The second part of a message about a text that is not valid TOML or has another form than expected: the
-/// line, the column and the reason. It does not contain the line itself, which may contain a secret.
+/// line, the column, the key of the value there, and the reason. It does not contain the rest of the line, which may
+/// contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        format!(" at line {line}, column {column}")
+        match key_before(before) {
+            Some(key) => format!(" at line {line}, column {column}, in `{key}`"),
+            None => format!(" at line {line}, column {column}"),
+        }
     });
     format!("{}: {}", place.unwrap_or_default(), without_texts(why))
+}
+
+/// The key in the last line of a text that ends within the value of this key.
+fn key_before(text: &str) -> Option<&str> {
+    let (key, _) = text.rsplit('\n').next()?.split_once('=')?;
+    let is_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    Some(key.trim()).filter(|key| !key.is_empty() && key.chars().all(is_key))
 }
 
 /// Rewrites the parser's message about a value of the wrong type in plain words. A text value is left out,

@@ -41,6 +41,16 @@ impl WorkloadHash {
         Ok(whole)
     }
 
+    /// The state of the hash, for [`WorkloadHash::reset`].
+    pub fn hasher(&self) -> WorkloadHasher {
+        self.hasher.clone()
+    }
+
+    /// Removes what was added to the hash since this state. A file of requests keeps its lines.
+    pub fn reset(&mut self, hasher: WorkloadHasher) {
+        self.hasher = hasher;
+    }
+
     /// Begins a pass with its sampling parameters; its requests are then added with `PassHash::add`.
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
         self.hasher.pass(&plan.sampling);

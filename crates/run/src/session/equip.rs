@@ -71,7 +71,7 @@ pub(super) fn equip<N: Network>(
     let counter = counter(plan, &ready.endpoint, &tokenizer);
     let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
     prompts.supply_rank(context.team.place());
-    // Rank 0 ends the other ranks.
+    // The other ranks finish their prompts and then learn that rank 0 has ended.
     if !matches!(context.team, Team::Member(..)) {
         prompts.stop_when(context.host.interrupt.flag());
     }

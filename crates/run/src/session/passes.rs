@@ -106,8 +106,13 @@ impl<N: Network> Session<'_, N> {
             );
         }
         let queue = (recorder.of_rank(self.request.context.team.lead().map(|_| 0)), records);
+        let hasher = self.workload_hash.hasher();
         let made = self.requests(&begin, &label);
-        let Some(made) = self.unless_interrupted(made)? else { return Ok(()) };
+        let Some(made) = self.unless_interrupted(made)? else {
+            // The pass has no records, so the hash does not contain its first requests either.
+            self.workload_hash.reset(hasher);
+            return Ok(());
+        };
         let PassRequests { source, error: source_error, .. } = made;
         let written = self.play_and_write(&begin, &label, (source, live), queue)?;
         let WrittenPass { result, error, body_hash, reports } = written;
@@ -141,11 +146,11 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// The requests that were made; `None` if an interruption has ended their making.
-    pub(super) fn unless_interrupted(
+    /// What needed prompts; `None` if an interruption has ended the making of the prompts.
+    pub(super) fn unless_interrupted<T>(
         &self,
-        made: Result<PassRequests, RunError>,
-    ) -> Result<Option<PassRequests>, RunError> {
+        made: Result<T, RunError>,
+    ) -> Result<Option<T>, RunError> {
         match made {
             Err(RunError::Prompts(_)) if self.runner.interrupted() => Ok(None),
             made => made.map(Some),

@@ -38,9 +38,12 @@ impl<N: Network> Session<'_, N> {
         self.tell_ranks(Order::TakenOver { begin: begin.clone() });
         let name = begin.plan.prompt_label();
         let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
+        let hasher = self.workload_hash.hasher();
         let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash);
         // The requests are only needed for the hash. The records are kept also without them.
-        self.unless_interrupted(made)?;
+        if self.unless_interrupted(made)?.is_none() {
+            self.workload_hash.reset(hasher);
+        }
         // Records contain the token counts, but not the texts.
         let of_pass = |record: Record| Record { pass: begin.pass, ..record };
         let records = pass.records.iter().cloned().map(of_pass);

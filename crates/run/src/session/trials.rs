@@ -131,7 +131,8 @@ impl<N: Network> Session<'_, N> {
             }
             let name = format!("after trial {trial}, {probe}");
             let plan = self.request.plan;
-            let took = overhead::latency(&mut self.runner, plan, &self.prompts, &name)?;
+            let took = overhead::latency(&mut self.runner, plan, &self.prompts, &name);
+            let Some(took) = self.unless_interrupted(took)? else { return Ok(()) };
             match (took, before) {
                 (Some(took), Some(before)) if took > before.mul_f64(SETTLED) => return Ok(()),
                 (Some(took), _) => before = Some(took),

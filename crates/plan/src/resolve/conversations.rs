@@ -1,0 +1,55 @@
+//! Resolves the loads of conversations: another load begins them.
+
+use crate::spec::{Mistakes, Spec};
+use inferometer_load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
+
+/// Turns each load into a load that begins conversations. The load counts conversations, or requests in
+/// conversations.
+pub(super) fn begun_by(
+    spec: &Spec,
+    loads: Vec<PassPlan>,
+    count: u32,
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    let of = spec.workload.conversation.count_of(mistakes);
+    if spec.requests.is_some() {
+        mistakes.add(
+            "requests",
+            "is not used: a pass has a number of conversations; give \
+            --conversations",
+        );
+    }
+    if spec.token_ids == Some(true) {
+        mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
+    }
+    let wrap = |mut begin: PassPlan| {
+        let mut conversations = begin.bound().requests.unwrap_or(count);
+        match (&mut begin, of) {
+            (PassPlan::Closed(ClosedPlan { bound, .. }), CountOf::Requests) => {
+                conversations = bound.requests.take().unwrap_or(count);
+            }
+            (_, CountOf::Requests) => {
+                let problem = format!(
+                    "counts requests in a closed loop, and cannot be combined \
+                    with {begin}"
+                );
+                mistakes.add("concurrency_of", problem);
+            }
+            _ => {}
+        }
+        PassPlan::Conversations(ConversationsPlan {
+            script: Script::of(conversations),
+            begin: Box::new(begin),
+            of,
+        })
+    };
+    loads.into_iter().map(wrap).collect()
+}
+
+/// The load that options apply to: for conversations, the load that begins them.
+pub(super) fn beginning(pass: &PassPlan) -> &PassPlan {
+    match pass {
+        PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,
+        other => other,
+    }
+}
