@@ -8,7 +8,16 @@ mkdir -p corpus
 cp -R seeds/. corpus/
 for file in ../crates/wire/fixtures/*/*.http; do
     name=$(basename "$(dirname "$file")")-$(basename "$file" .http)
-    case $name in *generate*) dialect=3 ;; *chat*) dialect=1 ;; *) dialect=0 ;; esac
+    # Places in the list of `wire/src/dialect/mod.rs`.
+    case $name in
+        tgi-generate*) dialect=6 ;;
+        sglang-generate*) dialect=5 ;;
+        llama-cpp-completion-*) dialect=7 ;;
+        *-responses-*) dialect=2 ;;
+        *-messages-*) dialect=3 ;;
+        *chat*) dialect=1 ;;
+        *) dialect=0 ;;
+    esac
     case $name in *whole*) stream=0 ;; *) stream=2 ;; esac
     { printf "\\0$stream$dialect\\100\\001"; cat "$file"; } > "corpus/response/$name"
     { printf '\100\001'; grep -a '^data' "$file" || true; printf '\n'; } > "corpus/sse/$name"

@@ -1,5 +1,6 @@
 //! A whole response in any dialect: reading it does not panic, and cut in two or into small pieces it gives the
-//! same events, counts and outcome as the whole. The first byte chooses dialect and form.
+//! same events, counts and outcome as the whole. The first byte
+//! chooses the dialect (the lowest four bits), streamed or whole (the next one), and the form.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{EventKind, Usage};
@@ -11,7 +12,7 @@ use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 pub fn check(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let (at, data) = super::cut(bytes);
-    let dialect = usize::from(choice) % dialects().len();
+    let dialect = usize::from(choice & 0x0f) % dialects().len();
     let stream = choice & 0x10 != 0;
     let response = response(choice >> 5, data);
     let whole = read(dialect, stream, [&response[..]]);
