@@ -2,6 +2,7 @@
 //! which may be the client, the server, or a proxy between them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use inferometer_metrics::{Timeline, ttft};
@@ -33,6 +34,10 @@ const MAX_SHARE_BELOW: f64 = 0.1;
 /// most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
 const MIN_NEW_CONNECTIONS: usize = 3;
 const MAX_DELAYED_SHARE_OF_NEW: f64 = 0.2;
+/// First tokens of requests that a server computes in one step arrive together: the time from one to the next is at most
+/// this long. Delayed acknowledgements are those of single connections, so there must be at least this many groups.
+const TOGETHER: Duration = Duration::from_millis(1);
+const MIN_DELAYED_GROUPS: usize = 5;
 
 /// The requests of a pass whose connection is known to be new or reused.
 #[derive(Clone, Debug, Default)]
@@ -72,10 +77,20 @@ impl KeptConnections {
         [self.differ(), self.delayed()].into_iter().flatten().collect()
     }
 
+    /// The number of requests that were sent before the first one ended. They arrive at an empty server, so they are not
+    /// compared with later ones. One request alone is compared, because no other one was in its way.
+    fn at_start(&self) -> usize {
+        let Some(first_end) = self.0.iter().map(|seen| seen.ended).min() else { return 0 };
+        match self.0.partition_point(|seen| seen.sent < first_end) {
+            1 => 0,
+            several => several,
+        }
+    }
+
     /// Pairs each request on a new connection with one on a reused connection: the nearest one in send order that has
-    /// the same number in flight. Without this condition, the first requests of a closed loop would be compared with
-    /// later ones. The first requests begin all at once on new connections, so they are slow.
+    /// the same number in flight.
     fn pairs(&self) -> Vec<Pair> {
+        let at_start = self.at_start();
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
         ends.sort_unstable();
         let in_flight = |(at, seen): (usize, &Seen)| {
@@ -83,11 +98,13 @@ impl KeptConnections {
         };
         let levels: Vec<usize> = self.0.iter().enumerate().map(in_flight).collect();
         let mut kept: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (at, level) in levels.iter().enumerate().filter(|(at, _)| self.0[*at].kept) {
+        let is_kept = |(at, _): &(usize, &usize)| *at >= at_start && self.0[*at].kept;
+        for (at, level) in levels.iter().enumerate().filter(is_kept) {
             kept.entry(*level).or_default().push(at);
         }
         let mut pairs = Vec::new();
-        for (at, level) in levels.iter().enumerate().filter(|(at, _)| !self.0[*at].kept) {
+        let new = |(at, _): &(usize, &usize)| *at >= at_start && !self.0[*at].kept;
+        for (at, level) in levels.iter().enumerate().filter(new) {
             let Some(same) = kept.get_mut(level).filter(|same| !same.is_empty()) else { continue };
             let after = same.partition_point(|other| *other < at);
             let is_nearer_before =
@@ -123,6 +140,16 @@ impl KeptConnections {
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
     }
 
+    /// The number of groups of first tokens that arrived together, on reused connections with a TTFT in this range, in
+    /// milliseconds.
+    fn groups(&self, range: Range<f64>) -> usize {
+        let of = |seen: &&Seen| seen.kept && range.contains(&seen.ttft_ms);
+        let first_token = |seen: &Seen| seen.sent + Duration::from_secs_f64(seen.ttft_ms / 1e3);
+        let mut arrivals: Vec<Nanos> = self.0.iter().filter(of).map(first_token).collect();
+        arrivals.sort_unstable();
+        arrivals.chunk_by(|one, next| *next <= *one + TOGETHER).count()
+    }
+
     /// The finding that first tokens on reused connections wait for a delayed acknowledgement, while other first tokens
     /// do not.
     fn delayed(&self) -> Option<Finding> {
@@ -139,6 +166,7 @@ impl KeptConnections {
         if kept < MIN_SAMPLES
             || (delayed as f64) < LEAST_DELAYED * kept as f64
             || below as f64 > MAX_SHARE_BELOW * delayed as f64
+            || self.groups(start..end) < MIN_DELAYED_GROUPS
         {
             return None;
         }
@@ -228,6 +256,38 @@ mod tests {
         assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
         let warm_up = (0..200_u32).map(|at| if at == 0 { (false, 500.0) } else { (true, 20.0) });
         assert_eq!(codes(&found(1_000.0, warm_up)), [""; 0]);
+    }
+
+    #[test]
+    fn the_first_crowd_of_a_closed_loop_is_not_compared_with_a_later_one() {
+        // 32 requests at once, and again when all have ended.
+        let mut seen = KeptConnections::default();
+        for index in 0..320_u32 {
+            let (round, kept) = (index / 32, index >= 32);
+            let mut record =
+                steady(f64::from(round) * 200.0, if kept { 90.0 } else { 117.0 }, 1.0, 4);
+            (record.index, record.kept_connection) = (index, Some(kept));
+            seen.add(&record);
+        }
+        assert_eq!(codes(&seen.findings()), [""; 0]);
+    }
+
+    #[test]
+    fn first_tokens_of_one_step_are_no_delayed_acknowledgements() {
+        let of = |apart_ms: f64| {
+            let mut seen = KeptConnections::default();
+            for index in 0..50_u32 {
+                // The last ten requests have a TTFT of 41 ms.
+                let is_late = index >= 40;
+                let sent_ms = f64::from(index.min(40)) * 100.0
+                    + f64::from(index.saturating_sub(40)) * apart_ms;
+                let mut record = steady(sent_ms, if is_late { 41.0 } else { 5.0 }, 1.0, 4);
+                (record.index, record.kept_connection) = (index, Some(index >= 5));
+                seen.add(&record);
+            }
+            seen.findings().len()
+        };
+        assert_eq!((of(0.0), of(100.0)), (0, 1));
     }
 
     #[test]
