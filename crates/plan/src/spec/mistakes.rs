@@ -145,7 +145,7 @@ mod tests {
     fn a_mistake_in_a_file_is_told_by_its_place_and_without_its_text() {
         let text = "a = 1\nheader = [\"Authorization: sk-secret]\n";
         let told = toml_mistake(text, Some(16..40), "invalid basic string, expected `\"`");
-        assert_eq!(told, " at line 2, column 11: invalid basic string, expected `\"`");
+        assert_eq!(told, " at line 2, column 11, in `header`: invalid basic string, expected `\"`");
         let why = "invalid type: string \"sk-se\\\"cret\", expected u32 at line 1";
         assert_eq!(without_texts(why), "invalid type: text, expected u32 at line 1");
     }
