@@ -1,11 +1,12 @@
 //! The share of a pass that one of several processes (ranks) sends. Each request of the pass belongs to
 //! exactly one rank, which is known before anything is sent.
 //!
-//! A pass has places: a closed loop has as many as requests in flight; a load whose due times do not depend
-//! on the ends of requests has as many as there are ranks; any other load has one. Request `i` belongs to place `i mod places`, and place
-//! `p` to rank `p mod ranks`. If the number of places is a multiple of the number of ranks, request `i`
-//! therefore belongs to rank `i mod ranks`. For conversations, `i` is the number of a conversation, all its
-//! turns belong to the same rank, and the places are those of the load that begins the conversations.
+//! A pass has places. A closed loop has one place for each request in flight. If due times do not depend on
+//! the ends of requests, there is one place for each rank. Any other load has one place. Request `i` belongs
+//! to place `i mod places`, and place `p` to rank `p mod ranks`. If the number of places is a multiple of the
+//! number of ranks, request `i` therefore belongs to rank `i mod ranks`. For conversations, `i` is the number
+//! of a conversation. All its turns belong to the same rank. The places are those of the load that begins the
+//! conversations.
 
 use std::time::Duration;
 
