@@ -45,6 +45,7 @@ impl Subscriber for Names {
             Event::PassStarted(_) => "pass started",
             Event::Record(_) => "record",
             Event::PassEnded(_) => "pass ended",
+            Event::RunStored(_) => "run stored",
             Event::RunEnded(_) => "run ended",
             _ => return,
         };
@@ -62,7 +63,7 @@ fn a_run_says_what_happens_and_its_report_can_be_made_again() {
     let (plan, context, finished) = measured(folder.path(), &Events::to(names.clone()));
 
     let pass = ["pass started", "record", "pass ended"];
-    let expected = [&["run started"][..], &pass, &pass, &["run ended"]].concat();
+    let expected = [&["run started"][..], &pass, &pass, &["run stored", "run ended"]].concat();
     assert_eq!(*names.0.lock().expect("names"), expected);
     judge(&plan, &context, &finished, Strictness::Lenient).expect("requests completed");
 

@@ -29,6 +29,7 @@ pub fn document(event: &Event<'_>) -> Option<Value> {
             "failed": pass.summary.outcomes.failed(),
         }),
         Event::Finding(finding) => json!({ "event": "finding", "finding": finding }),
+        Event::RunStored(summary) => json!({ "event": "run_stored", "run_id": summary.run_id }),
         Event::RunEnded(summary) => json!({ "event": "run_ended", "run_id": summary.run_id }),
         _ => return None,
     })

@@ -116,7 +116,7 @@ def test_events_come_in_their_order_on_the_calling_thread(small):
     assert threads == {threading.current_thread()}
     names = [event["event"] for event in heard]
     assert names.index("run_started") < names.index("pass_started") < names.index("pass_ended")
-    assert names[-1] == "run_ended" and heard[-1]["run_id"] == run.id
+    assert names[-2:] == ["run_stored", "run_ended"] and heard[-1]["run_id"] == run.id
     ended = [event for event in heard if event["event"] == "pass_ended"]
     assert [event["completed"] for event in ended] == [3, 12]
 

@@ -51,7 +51,10 @@ pub enum Event<'a> {
     PassEnded(&'a PassEnded<'a>),
     /// A finding for the readers of the results.
     Finding(&'a Finding),
-    /// The results are written.
+    /// The end of the run is stored, and its report is written next. If the process dies now, the report can be
+    /// made again from the stored run.
+    RunStored(&'a Summary),
+    /// The report is written, too.
     RunEnded(&'a Summary),
     /// The run is over, with or without results.
     Closed,

@@ -62,9 +62,9 @@ def run(
 
     ``progress`` is a function that is called with each event (a ``dict`` whose key ``event`` is
     ``message``, ``warning``, ``run_started``, ``prompts_started``, ``warm_up_started``,
-    ``pass_started``, ``progress``, ``pass_ended``, ``finding`` or ``run_ended``), ``True`` for a
-    line or a bar, ``False`` for nothing. Without it there is a bar in notebooks, and a line where
-    standard error is a terminal. With ``strict`` a suspect run has a shortfall.
+    ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or ``run_ended``),
+    ``True`` for a line or a bar, ``False`` for nothing. Without it there is a bar in notebooks, and a
+    line where standard error is a terminal. With ``strict`` a suspect run has a shortfall.
 
     Python's lock is released while it measures. Ctrl-C ends the run, keeps what was recorded, and
     raises :class:`Interrupted`. A second one makes no report, and raises ``KeyboardInterrupt`` once the

@@ -57,6 +57,9 @@ impl<N: Network> Session<'_, N> {
         // The end is stored first: the plots may take the last room on a disk. A report that cannot be written
         // can be made again from the stored run.
         let ended = self.recording.finish(&summary, ending, state);
+        if ended.is_ok() {
+            self.request.events.emit(Event::RunStored(&summary));
+        }
         let written = match files {
             ReportFiles::Figures => self.outputs.write_figures(&summary, &run),
             ReportFiles::All => {

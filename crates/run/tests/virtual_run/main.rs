@@ -81,6 +81,7 @@ fn the_events_of_a_run_come_in_the_order_of_its_steps() {
             Event::PassStarted(_) => "pass started",
             Event::Record(_) => "record",
             Event::PassEnded(_) => "pass ended",
+            Event::RunStored(_) => "run stored",
             Event::RunEnded(_) => "run ended",
             Event::Closed => "closed",
             _ => return,
@@ -90,7 +91,8 @@ fn the_events_of_a_run_come_in_the_order_of_its_steps() {
     let pass =
         |records| [&["pass started"][..], &vec!["record"; records], &["pass ended"]].concat();
     let begin = ["connecting", "run started", "warm-up started", "warm-up ended"];
-    let expected = [&begin[..], &pass(2), &pass(6), &["run ended", "closed"]].concat();
+    let expected =
+        [&begin[..], &pass(2), &pass(6), &["run stored", "run ended", "closed"]].concat();
     assert_eq!(*heard.lock().unwrap(), expected);
 }
 
@@ -175,6 +177,28 @@ fn an_interruption_while_prompts_are_made_begins_no_pass() {
         assert_eq!(passes, 0, "{requests}");
         let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
         assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
+    }
+}
+
+#[test]
+fn the_end_of_a_run_is_stored_before_its_plots_can_take_the_last_room_of_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, mut context) = planned(&folder, table());
+    context.files = ReportFiles::All;
+    let (store, report) = (context.store.clone(), folder.path().join("report"));
+    let found = Arc::new(Mutex::new(None));
+    let finds = Arc::clone(&found);
+    let events = Events::to(move |event: &Event<'_>| {
+        if let Event::RunStored(summary) = event {
+            let stored = Store::open_existing(&store).unwrap().run(&summary.run_id).unwrap();
+            let plots = report.join("report.html").exists() || report.join("timeline.png").exists();
+            *finds.lock().unwrap() = Some((stored.row.state, plots));
+        }
+    });
+    measure(&plan, &context, &events, &[]).unwrap();
+    assert_eq!(*found.lock().unwrap(), Some((RunState::Complete, false)));
+    for plot in ["report.html", "timeline.png"] {
+        assert!(folder.path().join("report").join(plot).exists(), "{plot}");
     }
 }
 
