@@ -1,7 +1,7 @@
 //! Collects the values of one metric over requests into a distribution.
 
 use inferometer_metrics::{Definition, Timeline, Value};
-use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentile};
+use inferometer_stats::{Distribution, Pool, Ranked, Sample, Weighted};
 
 use crate::interval::{Contribution, Layout, Series};
 
@@ -93,16 +93,17 @@ impl Column {
                 let in_order = layout.and_then(|_| pool.samples()).map(<[Weighted]>::to_vec);
                 let mut found = pool.distribution()?;
                 if let (Some(layout), false) = (layout, parts.is_empty()) {
+                    let found_exact = found.exact;
                     let counts: Vec<usize> = parts.iter().map(|part| part.1 as usize).collect();
                     let parts = parts.into_iter().map(|part| part.0).collect();
-                    let sorted = pool.samples().unwrap_or_default();
+                    let ranked = Ranked::new(pool.samples().unwrap_or_default());
                     let below = |value: f64| match &in_order {
                         Some(samples) => weights_below(samples, &counts, value),
                         None => Vec::new(),
                     };
                     let between = |[low, high]: [f64; 2], largest: f64| {
-                        let within = low > 0.0 && high < largest && !sorted.is_empty();
-                        within.then(|| [low, high].map(|share| weighted_percentile(sorted, share)))
+                        let within = low > 0.0 && high < largest && found_exact;
+                        within.then(|| [low, high].map(|share| ranked.percentile(share)))
                     };
                     add_intervals(&mut found, layout, parts, below, between);
                 }

@@ -13,6 +13,8 @@ pub const EVENTS_KEPT: usize = 1 << 18;
 const FINEST_NS: u64 = 1_000_000;
 /// The most bins: within a minute a bin is one millisecond wide, within an hour 64 ms.
 const MOST_BINS: u64 = 1 << 16;
+/// The longest time over which the tokens of an event are spread: 73 years.
+const LONGEST_NS: u64 = 1 << 61;
 /// Tokens are counted in whole multiples of 1 / `UNIT`, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
 
@@ -112,21 +114,45 @@ impl SpreadTokens {
 
     /// Adds to each bin the whole units that arrived between its edges. Two bins together get the same units
     /// as one bin of double width.
+    ///
+    /// This runs for each millisecond of each token. So the share of a bin is not divided out: from one edge to
+    /// the next, the same quotient is added, and one unit more where the remainders make up one.
     fn mark(&self, grid: &mut Grid<u64>) {
-        grid.reach(self.from, self.until);
-        if self.from == self.until {
+        // The bound keeps sums of two remainders within 64 bits.
+        let from = self.from.max(Nanos(self.until.0.saturating_sub(LONGEST_NS)));
+        grid.reach(from, self.until);
+        let (first, last) = (grid.bin_of(from), grid.bin_of(self.until));
+        if first == last {
             return grid.add(self.until, self.units);
         }
-        let (first, last) = (grid.bin_of(self.from), grid.bin_of(self.until));
-        let places = (first - grid.first) as usize..=(last - grid.first) as usize;
+        let places = (first - grid.first) as usize..(last - grid.first) as usize;
+        // Up to an edge, `units x time / span` have arrived, rounded: (2 units x time + span) / (2 span).
+        let span_ns = self.until.0 - from.0;
+        let twice = |time_ns: u64| 2 * u128::from(self.units) * u128::from(time_ns);
+        let (step, remainder_step) = divide(twice(grid.width_ns), 2 * span_ns);
+        let to_first_edge = twice((first + 1) * grid.width_ns - from.0) + u128::from(span_ns);
+        let (mut come, mut remainder) = divide(to_first_edge, 2 * span_ns);
         let mut counted = 0;
-        let mut edge_ns = first * grid.width_ns;
-        for bin in grid.bins.range_mut(places) {
-            edge_ns += grid.width_ns;
-            let come = self.up_to(Nanos(edge_ns));
+        // A loop over a slice is faster than one over the two halves of a ring.
+        let bins = grid.bins.make_contiguous();
+        for bin in &mut bins[places.clone()] {
             *bin += come - counted;
             counted = come;
+            remainder += remainder_step;
+            let carry = u64::from(remainder >= 2 * span_ns);
+            remainder -= carry * 2 * span_ns;
+            // Only the sum after the last edge, which is not used, can exceed 64 bits.
+            come = come.wrapping_add(step).wrapping_add(carry);
         }
+        bins[places.end] += self.units - counted;
+    }
+}
+
+/// Quotient and remainder. Numbers of 64 bits are divided much faster than those of 128.
+fn divide(number: u128, by: u64) -> (u64, u64) {
+    match u64::try_from(number) {
+        Ok(number) => (number / by, number % by),
+        Err(_) => ((number / u128::from(by)) as u64, (number % u128::from(by)) as u64),
     }
 }
 
@@ -139,7 +165,7 @@ fn units(tokens: f64) -> u64 {
 }
 
 /// Rounds a number that is not negative; halves are rounded up. `f64::round` gives the same result, but is a
-/// function call on old processors, and this code runs for each millisecond of each token.
+/// function call on old processors, and this code runs for each token.
 fn rounded(number: f64) -> u64 {
     let whole = number as u64;
     whole + u64::from(number - whole as f64 >= 0.5)
@@ -213,7 +239,36 @@ mod tests {
         close(curve.between(ms(11.299_999), ms(11.3)), 32.0);
     }
 
+    #[test]
+    fn an_event_may_be_as_far_from_the_one_before_as_a_file_can_say() {
+        let mut curve = TokenCurve::default();
+        let event = |at: u64| TokenEvent { arrival: Nanos(at), kind: EventKind::Text, tokens: 9.0 };
+        curve.add(&[event(1), event(u64::MAX - 1), event(u64::MAX)]);
+        let bins = curve.beyond.expect("bins from the first event on").bins;
+        close(bins.iter().sum::<u64>() as f64 / UNIT, 27.0);
+    }
+
     proptest! {
+        #[test]
+        fn a_bin_has_what_arrived_between_its_edges_rounded_at_each_edge(
+            from in 0u64..3_000_000_000_000,
+            span in prop_oneof![1u64..3_000_000, 1u64..20_000_000_000_000],
+            units in prop_oneof![0u64..30_000_000, 0u64..1 << 44],
+        ) {
+            let spread = SpreadTokens { from: Nanos(from), until: Nanos(from + span), units };
+            let mut grid = Grid::new(FINEST_NS, 1 << 10);
+            spread.mark(&mut grid);
+            let mut come = 0;
+            for (at, &bin) in grid.bins.iter().enumerate() {
+                come += bin;
+                let edge_ns = (grid.first + at as u64 + 1) * grid.width_ns;
+                let past_ns = edge_ns.saturating_sub(from).min(span);
+                let (whole, rest) = divide(u128::from(units) * u128::from(past_ns), span);
+                prop_assert_eq!(come, whole + u64::from(rest * 2 >= span), "{}", at);
+            }
+            prop_assert_eq!(come, units);
+        }
+
         #[test]
         fn tokens_are_neither_lost_nor_made_and_their_order_changes_nothing(
             streams in prop::collection::vec(

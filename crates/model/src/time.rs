@@ -29,13 +29,21 @@ impl Nanos {
 
     /// `self - other` in milliseconds, negative if `other` is later.
     pub fn ms_after(self, other: Self) -> f64 {
-        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e6
+        nanos_between(self, other) / 1e6
     }
 
     /// `self - other` in seconds, negative if `other` is later.
     pub fn seconds_after(self, other: Self) -> f64 {
-        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e9
+        nanos_between(self, other) / 1e9
     }
+}
+
+/// `later - earlier`, negative if `earlier` is later. This runs for each gap between tokens, and conversions of
+/// 128 bits are function calls.
+#[inline]
+fn nanos_between(later: Nanos, earlier: Nanos) -> f64 {
+    let distance = later.0.abs_diff(earlier.0) as f64;
+    if later < earlier { -distance } else { distance }
 }
 
 impl Add<Duration> for Nanos {

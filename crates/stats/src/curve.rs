@@ -1,8 +1,8 @@
 //! A distribution in a form that can be drawn: the cumulative distribution at a limited number of ranks, and
 //! a histogram. The number of points does not grow with the number of values.
 
+use super::quantile::Ranked;
 use super::sketch::Sketch;
-use crate::Weighted;
 
 /// A distribution in a form that can be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,27 +50,17 @@ const LOG_FROM_FACTOR: f64 = 20.0;
 pub(super) enum Ordered<'a> {
     /// Sorted values with weight 1.
     Plain(&'a [f64]),
-    /// Sorted values with weights, and the running sums of the weights.
-    Weighted(&'a [Weighted], Vec<f64>),
+    /// Sorted values with weights.
+    Weighted(Ranked<'a>),
     /// A sketch of the values.
     Sketch(&'a Sketch),
 }
 
-impl<'a> Ordered<'a> {
-    /// Values with weights. They must be sorted by value.
-    pub fn weighted(sorted: &'a [Weighted]) -> Self {
-        let mut sum = 0.0;
-        let sums = sorted.iter().map(|sample| {
-            sum += sample.weight;
-            sum
-        });
-        Self::Weighted(sorted, sums.collect())
-    }
-
+impl Ordered<'_> {
     fn n(&self) -> u64 {
         match self {
             Self::Plain(values) => values.len() as u64,
-            Self::Weighted(_, sums) => sums.last().map_or(0, |sum| sum.round() as u64),
+            Self::Weighted(ranked) => ranked.total().round() as u64,
             Self::Sketch(sketch) => sketch.n(),
         }
     }
@@ -79,11 +69,7 @@ impl<'a> Ordered<'a> {
     fn ranked(&self, rank: u64) -> f64 {
         match self {
             Self::Plain(values) => values[(rank as usize).clamp(1, values.len()) - 1],
-            Self::Weighted(values, sums) => {
-                let slack = sums.last().copied().unwrap_or_default() * 1e-12;
-                let at = sums.partition_point(|sum| sum + slack < rank as f64);
-                values[at.min(values.len() - 1)].value
-            }
+            Self::Weighted(ranked) => ranked.value_at(rank as f64),
             Self::Sketch(sketch) => sketch.ranked(rank),
         }
     }
@@ -94,9 +80,9 @@ impl<'a> Ordered<'a> {
             Self::Plain(values) => {
                 values.partition_point(|other| *other <= value) as f64 / values.len() as f64
             }
-            Self::Weighted(values, sums) => {
-                let below = values.partition_point(|other| other.value <= value);
-                below.checked_sub(1).map_or(0.0, |at| sums[at] / sums[sums.len() - 1])
+            Self::Weighted(ranked) => {
+                let below = ranked.sorted.partition_point(|other| other.value <= value);
+                below.checked_sub(1).map_or(0.0, |at| ranked.sums[at] / ranked.total())
             }
             Self::Sketch(sketch) => sketch.share_up_to(value),
         }
@@ -171,6 +157,7 @@ fn ranks(n: u64, most: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Weighted;
     use crate::{Pool, Sample};
 
     fn sample(values: impl IntoIterator<Item = f64>, kept: usize) -> Sample {

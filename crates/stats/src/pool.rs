@@ -3,8 +3,8 @@
 
 use super::curve::{Curve, Ordered};
 use super::parts::Sums;
+use super::quantile::Ranked;
 use super::sketch::Sketch;
-use super::weighted_percentile;
 use crate::{Distribution, Weighted};
 
 /// How many samples (token events) are stored exactly. They need 32 MiB.
@@ -79,10 +79,8 @@ impl Pool {
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
-                self.samples.sort_unstable_by(|a, b| {
-                    a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
-                });
-                Ordered::weighted(&self.samples).curve(points, bins)
+                sort(&mut self.samples);
+                Ordered::Weighted(Ranked::new(&self.samples)).curve(points, bins)
             }
             Some(sketch) => Ordered::Sketch(sketch).curve(points, bins),
         }
@@ -97,17 +95,14 @@ impl Pool {
     /// The distribution of the pooled values; `None` without values. Sorts the stored samples. `n` is the sum
     /// of the weights, rounded.
     pub fn distribution(&mut self) -> Option<Distribution> {
-        // Samples are sorted by value and weight, so that records in any order give the same figures to the
-        // last bit.
-        self.samples.sort_unstable_by(|a, b| {
-            a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
-        });
+        sort(&mut self.samples);
         let max = match &self.beyond {
             None => self.samples.last()?.value,
             Some(sketch) => sketch.max()?,
         };
+        let ranked = Ranked::new(&self.samples);
         let percentile = |q: f64| match &self.beyond {
-            None => weighted_percentile(&self.samples, q),
+            None => ranked.percentile(q),
             Some(sketch) => sketch.quantile(q),
         };
         Some(Distribution {
@@ -123,4 +118,29 @@ impl Pool {
             ..Distribution::default()
         })
     }
+}
+
+/// Sorts samples by value and weight, so that records in any order give the same figures to the last bit.
+fn sort(samples: &mut [Weighted]) {
+    let weight = samples.first().map_or(0, |first| first.weight.to_bits());
+    if samples.iter().any(|sample| sample.weight.to_bits() != weight) {
+        let order = |a: &Weighted, b: &Weighted| {
+            a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
+        };
+        return samples.sort_unstable_by(order);
+    }
+    // Where each event has one token, only the values are sorted: as whole numbers, in half of the time.
+    let mut keys: Vec<i64> =
+        samples.iter().map(|sample| order_key(sample.value.to_bits())).collect();
+    keys.sort_unstable();
+    for (sample, key) in samples.iter_mut().zip(keys) {
+        sample.value = f64::from_bits(order_key(key as u64) as u64);
+    }
+}
+
+/// Whole numbers in the order of [`f64::total_cmp`]: the bits of a number, with those below the sign inverted if
+/// it is negative. The function is its own inverse.
+fn order_key(bits: u64) -> i64 {
+    let bits = bits as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
 }

@@ -14,26 +14,47 @@ pub fn percentile(sorted: &[f64], q: f64) -> f64 {
     interpolate(sorted[low], sorted[high], rank.fract())
 }
 
-/// As [`percentile`], but each value counts `weight` times: the values at the two nearest ranks are found
-/// with the running sum of weights. Whole weights give exactly the result of repeated values.
-///
-/// # Panics
-/// If there are no values.
-pub fn weighted_percentile(sorted: &[Weighted], q: f64) -> f64 {
-    let total: f64 = sorted.iter().map(|sample| sample.weight).sum();
-    // The sum of many fractions may differ slightly from a whole number. This tolerance is far less than a
-    // rank.
-    let slack = total * 1e-12;
-    let value_at = |rank: f64| {
+/// Sorted values with weights, and the running sums of the weights.
+#[derive(Clone, Debug)]
+pub struct Ranked<'a> {
+    pub(super) sorted: &'a [Weighted],
+    pub(super) sums: Vec<f64>,
+}
+
+impl<'a> Ranked<'a> {
+    /// Values with weights. They must be sorted by value.
+    pub fn new(sorted: &'a [Weighted]) -> Self {
         let mut sum = 0.0;
-        let reached = sorted.iter().position(|sample| {
+        let sums = sorted.iter().map(|sample| {
             sum += sample.weight;
-            sum + slack >= rank
+            sum
         });
-        sorted[reached.unwrap_or(sorted.len() - 1)].value
-    };
-    let rank = (total - 1.0).max(0.0) * q + 1.0;
-    interpolate(value_at(rank.floor()), value_at(rank.floor() + 1.0), rank.fract())
+        Self { sorted, sums: sums.collect() }
+    }
+
+    /// As [`percentile`], but each value counts `weight` times: the values at the two nearest ranks are found
+    /// with the running sum of weights. Whole weights give exactly the result of repeated values.
+    ///
+    /// # Panics
+    /// If there are no values.
+    pub fn percentile(&self, q: f64) -> f64 {
+        let rank = (self.total() - 1.0).max(0.0) * q + 1.0;
+        interpolate(self.value_at(rank.floor()), self.value_at(rank.floor() + 1.0), rank.fract())
+    }
+
+    /// The sum of the weights.
+    pub(super) fn total(&self) -> f64 {
+        self.sums.last().copied().unwrap_or(0.0)
+    }
+
+    /// The value at a rank; ranks start at 1.
+    pub(super) fn value_at(&self, rank: f64) -> f64 {
+        // The sum of many fractions may differ slightly from a whole number. This tolerance is far less than a
+        // rank.
+        let slack = self.total() * 1e-12;
+        let at = self.sums.partition_point(|sum| sum + slack < rank);
+        self.sorted[at.min(self.sorted.len() - 1)].value
+    }
 }
 
 /// Interpolates between two values. The result is exact if both are equal.

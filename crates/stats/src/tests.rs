@@ -52,11 +52,14 @@ fn fractions_of_tokens_weigh_as_fractions() {
     // 3.5 tokens with value 10 and 1.5 with value 40: ranks up to 3.5 have the value 10, so the median, at
     // rank 3, is 10.
     let samples = [Weighted { value: 10.0, weight: 3.5 }, Weighted { value: 40.0, weight: 1.5 }];
-    assert_eq!([0.5, 1.0].map(|q| weighted_percentile(&samples, q)), [10.0, 40.0]);
+    assert_eq!([0.5, 1.0].map(|q| Ranked::new(&samples).percentile(q)), [10.0, 40.0]);
     // Ten times 0.1 counts as 1, although the binary sum is slightly less.
     let mut tenths = vec![Weighted { value: 1.0, weight: 0.1 }; 10];
     tenths.push(Weighted { value: 2.0, weight: 1.0 });
-    assert_eq!([0.0, 0.5, 1.0].map(|q| weighted_percentile(&tenths, q).round()), [1.0, 2.0, 2.0]);
+    assert_eq!(
+        [0.0, 0.5, 1.0].map(|q| Ranked::new(&tenths).percentile(q).round()),
+        [1.0, 2.0, 2.0]
+    );
 }
 
 #[test]
@@ -134,6 +137,33 @@ proptest! {
     }
 
     #[test]
+    fn samples_of_one_weight_are_sorted_as_those_of_several(
+        values in prop::collection::vec(
+            prop_oneof![-9.0f64..9.0, Just(0.0), Just(-0.0), Just(f64::MAX), Just(1e-310)],
+            1..99,
+        ),
+        weight in 0.5f64..3.0,
+    ) {
+        let pooled = |further: Option<f64>| {
+            let mut pool = Pool::default();
+            pool.add_request(|samples| {
+                let weights = [Some(weight), further].into_iter().flatten();
+                let of = |weight| values.iter().map(move |&value| Weighted { value, weight });
+                weights.for_each(|weight| samples.extend(of(weight)));
+            });
+            pool.distribution().expect("values");
+            let samples = pool.samples().expect("all are stored").iter();
+            let own = samples.filter(|sample| sample.weight == weight);
+            own.map(|sample| sample.value.to_bits()).collect::<Vec<_>>()
+        };
+        let mut expected = values.clone();
+        expected.sort_by(f64::total_cmp);
+        let expected: Vec<u64> = expected.into_iter().map(f64::to_bits).collect();
+        prop_assert_eq!(pooled(None), expected.clone());
+        prop_assert_eq!(pooled(Some(4.0)), expected);
+    }
+
+    #[test]
     fn whole_weights_are_repeated_values(
         mut pairs in prop::collection::vec((0u32..50, 1u32..6), 1..60),
     ) {
@@ -147,7 +177,7 @@ proptest! {
             .flat_map(|&(value, weight)| std::iter::repeat_n(f64::from(value), weight as usize))
             .collect();
         for q in [0.0, 0.5, 0.9, 0.99, 1.0] {
-            let (got, expected) = (weighted_percentile(&samples, q), percentile(&repeated, q));
+            let (got, expected) = (Ranked::new(&samples).percentile(q), percentile(&repeated, q));
             prop_assert!((got - expected).abs() < 1e-6, "{} {} {}", q, got, expected);
         }
     }
