@@ -213,7 +213,7 @@ fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let subject = Subject::of_run(id, &summary);
     // The plan of another version of this program may be unreadable. The values that the plan requested are then
     // unknown.
-    Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
+    Ok(match Plan::from_json(&found.plan_json) {
         Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
         Ok(_) | Err(_) => subject,
     })

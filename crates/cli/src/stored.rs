@@ -23,7 +23,7 @@ pub struct OtherVersion {
 /// # Errors
 /// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
 pub fn plan_of(run: &StoredRun) -> Result<Plan, OtherVersion> {
-    serde_json::from_str(&run.plan_json)
+    Plan::from_json(&run.plan_json)
         .map_err(|source| OtherVersion { run: run.row.id.to_string(), source })
 }
 

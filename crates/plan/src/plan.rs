@@ -92,6 +92,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan from the JSON text that a store or a bundle contains.
+    ///
+    /// # Errors
+    /// If the text is not a plan: for example, if an incompatible version of this program wrote it.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
     /// Whether the plan is a search or a sweep. Its passes are then trials, and the load of each trial
     /// depends on earlier trials.
     pub fn chooses_loads(&self) -> bool {

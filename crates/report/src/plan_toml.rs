@@ -20,7 +20,7 @@ pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
 /// A spec as a plan file in TOML.
 pub fn spec_toml(spec: &Spec) -> String {
     // TOML has no null: absent values are left out.
-    let mut value = serde_json::to_value(spec).unwrap_or_default();
+    let mut value = spec.keys().into();
     drop_nulls(&mut value);
     toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
 }

@@ -47,7 +47,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
     };
     let fact = |key: &str| a.target.facts.get(key).cloned().unwrap_or_default();
     let plan_of = |run: &StoredRun| {
-        serde_json::from_str::<Plan>(&run.plan_json).map_err(|error| {
+        Plan::from_json(&run.plan_json).map_err(|error| {
             RunError::plan(format!(
                 "run {}: its plan was written by an incompatible version of this program: {error}",
                 run.row.id

@@ -83,8 +83,8 @@ fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
 /// All keys of the plan whose value contains the API key.
 pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     let keys = keys(spec, variables);
-    let Ok(Value::Object(spec)) = serde_json::to_value(spec) else { return Ok(()) };
     let mistakes: Vec<String> = spec
+        .keys()
         .iter()
         .filter(|(name, _)| *name != "header")
         .filter_map(|(name, value)| Some((name, keys.iter().find(|key| holds(value, &key.1))?)))

@@ -26,7 +26,7 @@ impl ReportParts {
     /// # Errors
     /// If the log exists but cannot be read.
     pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
-        let known_plan = serde_json::from_str::<Plan>(&stored.plan_json).ok();
+        let known_plan = Plan::from_json(&stored.plan_json).ok();
         // Runs without their own records, such as imported ones, have no log.
         let traces = match known_plan.filter(|_| stored.log.exists()) {
             Some(plan) => summarise_log(stored, &plan)?.traces,
@@ -68,7 +68,7 @@ pub(crate) fn plan_text(stored: &StoredRun) -> String {
     if let Some(file) = &stored.row.imported_from {
         return format!("# imported from {file}: it has no plan\n");
     }
-    match serde_json::from_str::<Plan>(&stored.plan_json) {
+    match Plan::from_json(&stored.plan_json) {
         Ok(plan) => plan_toml(&plan, salt),
         Err(_) => format!("# plan of another version of this program\n{}\n", stored.plan_json),
     }

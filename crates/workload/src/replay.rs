@@ -78,10 +78,7 @@ type Axis = (&'static str, fn(&CellPlan) -> u32);
 impl DumpHeader {
     /// The header for the requests of a plan that were made with this salt.
     pub fn of(plan: &Plan, salt: &str) -> Self {
-        let mut keys = match serde_json::to_value(&plan.spec) {
-            Ok(Value::Object(keys)) => keys,
-            _ => Map::new(),
-        };
+        let mut keys = plan.spec.keys();
         keys.retain(|key, value| !value.is_null() && SENDING_KEYS.contains(&key.as_str()));
         let axis = |length: fn(&CellPlan) -> u32| {
             let mut lengths: Vec<u32> = Vec::new();

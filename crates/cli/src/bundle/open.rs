@@ -48,7 +48,7 @@ impl Bundled {
     /// # Errors
     /// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
     pub fn plan(&self) -> Result<Plan, BundleRunError> {
-        serde_json::from_str(&self.plan_json).map_err(|error| {
+        Plan::from_json(&self.plan_json).map_err(|error| {
             let (id, version) = (&self.id, &self.about.tool.version);
             BundleRunError::Refused(format!(
                 "run {id}: its plan was written by an incompatible version of this program \
@@ -174,8 +174,7 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
     if let Some((what, _)) = facts.iter().find(|(_, agrees)| !agrees) {
         return Err(wrong(format!("its results have a different {what} than the manifest")));
     }
-    let is_its =
-        serde_json::from_str::<Plan>(&plan_json).is_ok_and(|plan| plan.hash() == about.plan_hash);
+    let is_its = Plan::from_json(&plan_json).is_ok_and(|plan| plan.hash() == about.plan_hash);
     if kind != RunKind::Imported && about.tool.version == env!("CARGO_PKG_VERSION") && !is_its {
         return Err(wrong(format!("{PLAN} does not match its hash")));
     }

@@ -121,11 +121,10 @@ fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(Strin
     );
     let Some(plan) = plan else { return params };
     params.push(("workload".to_owned(), plan.workload.name().to_owned()));
-    let asked = serde_json::to_value(&plan.spec).unwrap_or_default();
-    for (key, value) in asked.as_object().into_iter().flatten() {
+    for (key, value) in plan.spec.keys() {
         match value {
             serde_json::Value::Null => {}
-            serde_json::Value::String(text) => params.push((format!("plan.{key}"), text.clone())),
+            serde_json::Value::String(text) => params.push((format!("plan.{key}"), text)),
             other => params.push((format!("plan.{key}"), other.to_string())),
         }
     }

@@ -211,9 +211,7 @@ fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
             ..ServerSpec::default()
         });
     }
-    let Ok(Value::Object(mut keys)) = serde_json::to_value(&spec) else {
-        return Err(ReproduceError::refused("its plan cannot be read"));
-    };
+    let mut keys = spec.keys();
     keys.retain(|_, value| !value.is_null());
     plan_file::override_with(&mut keys, here.keys.clone());
     Ok(plan_file::merge(None, keys, plan_file::OverrideOrigin::Flags)?)

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use inferometer_wire::dialect::dialects;
 use serde_json::{Value, json};
 
 use crate::support::{folder, inferometer, is_generation, told};
@@ -264,19 +265,8 @@ fn serve(dialect: &'static str) -> String {
 
 #[test]
 fn every_fault_has_its_outcome_in_every_dialect() {
-    let dialects = [
-        "openai-completions",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "sglang",
-        "tgi",
-        "llama-cpp",
-        "triton",
-        "vllm",
-    ];
     let mut wrong = Vec::new();
-    for dialect in dialects {
+    for dialect in dialects().iter().map(|dialect| dialect.name) {
         let (folder, url, count) = (folder(), serve(dialect), FAULTS.len().to_string());
         let target = ["run", "--target", &url, "--dialect", dialect, "--model", "m", "--yes"];
         let cell = ["--input-lengths", "10", "--output-lengths", "4", "--warmup", "0"];

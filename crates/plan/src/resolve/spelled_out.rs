@@ -20,14 +20,14 @@ impl Spec {
         let plan = self.resolve(known)?;
         let hash = plan.hash();
         let with = |spec: &Self, keys: &[(&str, Value)]| -> Option<Self> {
-            let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
+            let mut all = spec.keys();
             for (key, value) in keys {
                 let slot = all.entry(*key).or_insert(Value::Null);
                 if slot.is_null() {
                     *slot = value.clone();
                 }
             }
-            let fuller: Self = serde_json::from_value(Value::Object(all)).ok()?;
+            let fuller = Self::from_keys(all).ok()?;
             (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
         };
         // The defaults of the load depend on each other, so all of them are first added together.
@@ -54,10 +54,10 @@ impl Spec {
 
 /// Returns the spec with a key added to a table; `None` if the table is absent or already has the key.
 fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Spec> {
-    let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
+    let mut all = spec.keys();
     let slot = all.get_mut(table)?.get_mut(key).filter(|slot| slot.is_null())?;
     *slot = value;
-    serde_json::from_value(Value::Object(all)).ok()
+    Spec::from_keys(all).ok()
 }
 
 /// The keys of the grid and the passes.

@@ -22,6 +22,7 @@ mod variants;
 mod workload;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 pub use ab::AbSpec;
 pub use addresses::Addresses;
@@ -172,7 +173,7 @@ pub struct Spec {
     /// Additional headers, `Name: value`.
     pub header: Option<Vec<String>>,
     /// Additional fields of the body.
-    pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
+    pub extra_body: Option<Map<String, Json>>,
     /// Sampling temperature.
     pub temperature: Option<f64>,
     /// Ask the server to continue after end-of-text.
@@ -216,6 +217,27 @@ pub struct Spec {
     pub out: Option<String>,
     /// A file that gets a copy of the requests as they are sent.
     pub dump_workload: Option<String>,
+}
+
+impl Spec {
+    /// The keys of the spec and their values; null where nothing is given.
+    ///
+    /// # Panics
+    /// Never: texts, numbers and lists of them can always be written.
+    pub fn keys(&self) -> Map<String, Json> {
+        match serde_json::to_value(self) {
+            Ok(Json::Object(keys)) => keys,
+            other => unreachable!("invariant: a spec is an object: {other:?}"),
+        }
+    }
+
+    /// A spec from its keys.
+    ///
+    /// # Errors
+    /// If a value is of the wrong kind.
+    pub fn from_keys(keys: Map<String, Json>) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(Json::Object(keys))
+    }
 }
 
 /// The names that a spec may use and that other crates define.

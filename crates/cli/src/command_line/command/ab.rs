@@ -242,12 +242,9 @@ impl AbArgs {
             (0, true) => variants(&spec, &[])?,
             (0, false) => {
                 own.extend(second.map(|url| ("target".to_owned(), url.clone().into())));
-                let mut keys = match serde_json::to_value(&spec) {
-                    Ok(Value::Object(keys)) => keys,
-                    _ => return Err(Failure::usage("the plan cannot be written")),
-                };
+                let mut keys = spec.keys();
                 keys.extend(own);
-                let other: Spec = serde_json::from_value(Value::Object(keys))
+                let other = Spec::from_keys(keys)
                     .map_err(|error| Failure::usage(format!("--b: {error}")))?;
                 let none: &[TargetSpec] = &[];
                 let mut sides = [variants(&spec, none)?, variants(&other, none)?].concat();

@@ -305,7 +305,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
         let passes = Vec::new();
         (Plan { seed: 0, passes, search: None, ..plan }.hash(), search)
     };
-    let same = match serde_json::from_str::<Plan>(stored) {
+    let same = match Plan::from_json(stored) {
         Ok(stored) => bare(stored) == bare(resolve(spec, &variable)?.0),
         Err(_) => false,
     };
