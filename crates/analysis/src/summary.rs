@@ -82,3 +82,10 @@ mod empty_or_hash {
         Ok(Some(text).filter(|text| !text.is_empty() && !text.contains(' ')))
     }
 }
+
+impl Summary {
+    /// Whether every figure is a prediction of the engine model without random variation.
+    pub fn is_predicted_without_noise(&self) -> bool {
+        self.predicted && !self.target.facts.contains_key("noise")
+    }
+}

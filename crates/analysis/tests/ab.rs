@@ -75,7 +75,15 @@ fn names() -> [AbSide; 2] {
 }
 
 fn given<'a>(sides: &'a [AbSide; 2], blocks: [&'a [Block]; 2], order: (u64, &'a str)) -> Sides<'a> {
-    Sides { sides, one_server: false, blocks, order, gate: &[], out_of_time: false }
+    Sides {
+        sides,
+        one_server: false,
+        blocks,
+        order,
+        gate: &[],
+        out_of_time: false,
+        without_noise: false,
+    }
 }
 
 /// Runs a comparison of two servers. The figure of B is `effect` times the figure of A.

@@ -61,6 +61,7 @@ fn played(
         order: (1, ""),
         gate,
         out_of_time: false,
+        without_noise: false,
     };
     let answer = AbAnswer::of(plan, (CELL, &pass), 1_000, given);
     let judged = answer.judged(gate, (CELL, &pass)).expect("the figures are compared");

@@ -65,7 +65,7 @@ pub struct MultiTarget {
 /// Reads a plan file that may have several servers, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
-/// In the same cases as [`merge`].
+/// In the same cases as [`merge`], and if a `[[target]]` table or the number of rounds is wrong.
 pub fn merge_multi_target(
     file: Option<&Path>,
     given: Map<String, Value>,
@@ -99,7 +99,8 @@ pub fn merge_multi_target(
 /// Reads the plan file of a single run, if there is one, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
-/// If the file cannot be read or is not TOML, or if a key or a value is not allowed in a plan.
+/// If the file cannot be read or is not TOML. Mistakes in single keys are in [`Spec::unread`], and errors of
+/// [`inferometer_run::resolve()`].
 pub fn merge(
     file: Option<&Path>,
     given: Map<String, Value>,
@@ -126,24 +127,29 @@ pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value
     keys.extend(flags);
 }
 
-/// Checks the keys and converts them into a spec.
-fn checked(keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
+/// Converts the keys into a spec. Keys that are unknown or have a value of the wrong type are left out, and the spec
+/// contains the mistakes, so that they are reported together with the mistakes in the values of the other keys.
+fn checked(mut keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
     let known = known_keys();
-    let mut mistakes = Vec::new();
-    for (key, value) in &keys {
+    let mut unread = Vec::new();
+    keys.retain(|key, value| {
+        let before = unread.len();
         if !known.contains(key) {
             let advice = other_tools::advice_on_key(key, &known)
                 .unwrap_or_else(|| did_you_mean(key, known.iter().map(String::as_str)));
-            mistakes.push(places.mistake(key, &format!("`{key}` is not a key of a plan{advice}")));
+            unread.push(places.mistake(key, &format!("`{key}` is not a key of a plan{advice}")));
         } else if let Some(mistake) = wrong_kind(key, value) {
-            mistakes.push(places.mistake(key, &mistake));
+            unread.push(places.mistake(key, &mistake));
+        }
+        unread.len() == before
+    });
+    match serde_json::from_value(Value::Object(keys)) {
+        Ok(spec) => Ok(Spec { unread, ..spec }),
+        Err(error) => {
+            unread.push(places.mistake("", &without_texts(&error.to_string())));
+            Err(unread.into())
         }
     }
-    if !mistakes.is_empty() {
-        return Err(mistakes.into());
-    }
-    serde_json::from_value(Value::Object(keys))
-        .map_err(|error| PlanError::new(places.mistake("", &without_texts(&error.to_string()))))
 }
 
 /// For the workload `replay`, adds the keys of the plan with which the requests were recorded. Keys of the plan file

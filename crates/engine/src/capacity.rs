@@ -5,6 +5,9 @@ use crate::config::ResolvedConfig;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
+/// Bytes in a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
+
 /// The use of the memory of one card: the card with the most weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
@@ -59,9 +62,18 @@ impl Memory {
 /// Returns the number of KV blocks of an engine. All of its cards have the same number.
 ///
 /// # Errors
-/// If not even one block fits.
+/// If not even one block fits. If the weights alone are too large, the error says so.
 pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
     let memory = Memory::of(config);
+    if memory.weight_bytes >= memory.usable_bytes {
+        return Err(EngineError::WeightsTooLarge {
+            model: config.model.name.clone(),
+            card: config.card.name.clone(),
+            weights_gib: memory.weight_bytes / GIB,
+            usable_gib: memory.usable_bytes / GIB,
+            fit_the_card: memory.weight_bytes < memory.card_bytes,
+        });
+    }
     if memory.kv_blocks == 0 {
         return Err(EngineError::NoKvMemory {
             model: config.model.name.clone(),
@@ -174,7 +186,8 @@ mod tests {
         // 38.061e9 bytes usable, 14.168e9 of weights, 1e9 fixed, 2.097e9 of activations; a block takes 6,553,600 bytes.
         assert_eq!(blocks(single).unwrap(), 3173);
         let message = blocks(|c| c.dtype = Some(crate::config::Dtype::Float32)).unwrap_err();
-        assert!(message.to_string().contains("59.8 GB"), "{message}");
+        // 14.168e9 parameters of four bytes are 52.8 GiB.
+        assert!(message.to_string().contains("the weights alone need 52.8 GiB"), "{message}");
     }
 
     #[test]
@@ -195,8 +208,30 @@ mod tests {
             kv_blocks(&config.resolve().unwrap())
         };
         let message = with(2).unwrap_err().to_string();
-        assert!(message.contains("mixtral-8x7b") && message.contains("38.1 GB"), "{message}");
+        assert!(
+            message.contains("mixtral-8x7b") && message.contains("of the 35.4 GiB"),
+            "{message}"
+        );
         assert!(with(4).unwrap() > 0);
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_told_alone_without_advice_that_cannot_help() {
+        let why = |share| {
+            let message = blocks(|c| c.gpu_memory_utilization = Some(share)).unwrap_err();
+            message.to_string()
+        };
+        // The weights are 26.4 GiB of the 19.7 GiB that the engine may use, and of the 39.4 GiB of the card.
+        let half = why(0.5);
+        assert!(half.contains("the weights alone need 26.4 GiB of the 19.7 GiB"), "{half}");
+        assert!(half.contains("a higher --gpu-memory-utilization"), "{half}");
+        assert!(
+            half.contains("--tensor-parallel-size") && !half.contains("--max-model-len"),
+            "{half}"
+        );
+        let single =
+            blocks(|c| c.dtype = Some(crate::config::Dtype::Float32)).unwrap_err().to_string();
+        assert!(!single.contains("--gpu-memory-utilization"), "{single}");
     }
 
     #[test]

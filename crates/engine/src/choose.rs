@@ -59,7 +59,8 @@ pub fn choose(
     if is_own {
         // The constants of the user's own profile are kept. Its measured rows are of another card, so they are dropped.
         let card = wanted.to_owned();
-        return Ok(Profile { card, provenance: Vec::new(), ..start.clone() });
+        let made_of = Some(format!("{}; the data sheet of {wanted}", origin(start)));
+        return Ok(Profile { card, provenance: Vec::new(), made_of, ..start.clone() });
     }
     let mut found = Profile {
         engine: name.clone(),
@@ -102,6 +103,10 @@ pub fn choose(
         provenance: Vec::new(),
         ..base
     };
+    let mut sources = vec![origin(nearest)];
+    if let Some(of_version) = of_version.filter(|it| it.name != nearest.name) {
+        sources.push(format!("properties of the version from profile {}", of_version.name));
+    }
     if let (Some(steps), true) = (&mut found.steps, nearest.card != wanted) {
         let of_card = alike.iter().find(|profile| profile.card == wanted);
         let of_card = of_card.and_then(|profile| profile.steps.as_ref());
@@ -110,7 +115,25 @@ pub fn choose(
         steps.kv_factor = of_card.map_or(1.0, |it| it.kv_factor);
         steps.fp8_factor = of_card.map_or(1.0, |it| it.fp8_factor);
     }
+    if nearest.card != wanted {
+        let of_card =
+            alike.iter().find(|profile| profile.card == wanted && profile.steps.is_some());
+        sources.push(match of_card.filter(|_| found.steps.is_some()) {
+            Some(of_card) => format!("factors of the card from profile {}", of_card.name),
+            None => format!("the data sheet of {wanted}"),
+        });
+    }
+    if engine.is_none() {
+        sources.push(format!("no --engine was given, so the version is that of {}", start.name));
+    }
+    found.made_of = Some(sources.join("; "));
     Ok(found)
+}
+
+/// The version and the card whose constants a profile has, as text.
+fn origin(profile: &Profile) -> String {
+    let Profile { name, engine, engine_version, card, .. } = profile;
+    format!("constants of {engine} {engine_version} on {card} (profile {name})")
 }
 
 /// The profile of a card if no version is named: preferably one with rows of the model, otherwise the latest version.

@@ -83,6 +83,25 @@ pub enum EngineError {
         /// The accepted values, and the reason.
         expected: String,
     },
+    /// The weights alone are larger than the memory.
+    #[error(
+        "{model}: the weights alone need {weights_gib:.1} GiB of the {usable_gib:.1} GiB usable on \
+            {card}; use more cards (--tensor-parallel-size), a smaller kind of weights (--weights){}, \
+            or a larger card",
+        if *.fit_the_card { ", a higher --gpu-memory-utilization" } else { "" }
+    )]
+    WeightsTooLarge {
+        /// The model.
+        model: String,
+        /// The card.
+        card: String,
+        /// The weights on one card, in 2^30 bytes.
+        weights_gib: f64,
+        /// The memory of one card that the engine may use, in 2^30 bytes.
+        usable_gib: f64,
+        /// Whether the weights fit into the whole memory of the card.
+        fit_the_card: bool,
+    },
     /// Weights and activations leave no room for the KV cache.
     #[error(
         "no memory is left for the KV cache: {model} needs {needed_gb:.1} GB of the {usable_gb:.1} \

@@ -58,6 +58,9 @@ pub struct Profile {
     /// The measured rows, their role in the fit, and the errors of the predictions.
     #[serde(default)]
     pub provenance: Vec<Provenance>,
+    /// Where the constants come from, as text, if no profile has this version on this card ([`crate::choose`]).
+    #[serde(skip)]
+    pub made_of: Option<String>,
 }
 
 /// Constants of the older cost model that all models share.

@@ -92,7 +92,10 @@ impl StoredPrediction {
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
         recording.traced = true;
-        let (grid, findings, loads) = (Grid::default(), Vec::new(), Vec::new());
+        let why = config.resolve().map_err(PredictError::plan)?.uncalibrated_profile();
+        let message = why.map(|why| format!("the prediction is uncalibrated: {why}"));
+        let uncalibrated = message.map(|it| Finding::of(code::PROFILE_UNCALIBRATED, it));
+        let (grid, findings, loads) = (Grid::default(), Vec::from_iter(uncalibrated), Vec::new());
         Ok(Self { header, recording, grid, findings, loads })
     }
 

@@ -4,6 +4,7 @@
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
 use inferometer_analysis::compare::GateResult;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::{Finding, code};
 use serde::{Deserialize, Serialize};
 
 use crate::label;
@@ -43,11 +44,20 @@ pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     out.push(String::new());
     out.push(table(&document.ab).to_text(14, columns, 1));
     out.push(explanation(&document.ab));
-    for finding in &document.ab.findings {
+    for finding in document.ab.findings.iter().chain(uncalibrated(document)) {
         out.push(format!("{}: {}", finding.code, finding.message));
         out.extend(finding.advice.as_ref().map(|advice| format!("  {advice}")));
     }
     out.join("\n") + "\n"
+}
+
+/// The findings that a prediction is uncalibrated, each once.
+fn uncalibrated(document: &AbDocument) -> Vec<&Finding> {
+    let all = document.runs.iter().flat_map(|run| &run.findings);
+    let mut found: Vec<&Finding> =
+        all.filter(|finding| finding.is(code::PROFILE_UNCALIBRATED)).collect();
+    found.dedup();
+    found
 }
 
 /// The servers, the cell and pass, and the number and size of the blocks, in one line.
@@ -77,6 +87,14 @@ pub(crate) fn facts(document: &AbDocument) -> String {
 /// A paragraph that names the deciding figure and explains the intervals.
 pub(crate) fn explanation(answer: &AbAnswer) -> String {
     let decides = answer.deciding().map_or("", |figure| figure.figure.as_str());
+    if answer.without_noise {
+        return format!(
+            "Only {decides} decides when to end. Each ratio compares two predictions of the engine model \
+                without noise, so there is no sampling interval. The error of a prediction is the one \
+                that `inferometer predict` states for the same settings; --noise adds the variation of \
+                a machine."
+        );
+    }
     let others = answer.figures.len().saturating_sub(1);
     let of_others = match others {
         0 => String::new(),
@@ -112,8 +130,12 @@ pub(crate) fn table(answer: &AbAnswer) -> Table {
             number(figure.a),
             number(figure.b),
             ratio(figure.ratio),
-            interval(figure),
-            significant(100.0 * figure.level),
+            if answer.without_noise { MISSING.to_owned() } else { interval(figure) },
+            if answer.without_noise {
+                MISSING.to_owned()
+            } else {
+                significant(100.0 * figure.level)
+            },
             figure.pairs.to_string(),
             if figure.decides { "decides" } else { "shown only" }.to_owned(),
         ]);

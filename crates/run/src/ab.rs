@@ -183,6 +183,7 @@ impl AbRun {
             order: (plan.seed, order_salt(&self.sides[0].context)),
             gate: &self.gate,
             out_of_time: is_out_of_time(&runs),
+            without_noise: runs.iter().all(Summary::is_predicted_without_noise),
         };
         let answer = AbAnswer::of(ab, (cell, &pass), plan.repeat.at_most, given);
         document(self.name.clone(), answer, (&self.gate, cell, &pass), runs)
@@ -243,8 +244,7 @@ impl AbRun {
                 Err(error) => failures.push((name(), error)),
             }
         }
-        let both: Result<[Finished; 2], _> = finished.try_into();
-        let Ok(finished) = both else {
+        let Ok(finished) = <[Finished; 2]>::try_from(finished) else {
             return Err(first(failures));
         };
         if finished.iter().any(|run| run.interrupted) {

@@ -92,6 +92,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
         order: (plans[0].seed, &fact(ORDER_SALT)),
         gate: &gate,
         out_of_time: is_out_of_time(&runs),
+        without_noise: runs.iter().all(Summary::is_predicted_without_noise),
     };
     let answer = AbAnswer::of(ab, (place.0, &place.1), plans[0].repeat.at_most, given);
     let document = document(name.to_owned(), answer, (&gate, place.0, &place.1), runs);

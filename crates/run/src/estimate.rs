@@ -1,70 +1,103 @@
 //! How long a run will take, estimated before it starts.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use inferometer_engine::{EngineConfig, profile::profile, table};
-use inferometer_load::{OneByOnePlan, PassPlan};
+use inferometer_engine::{Engine, EngineConfig, profile::profile, table};
+use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
 use inferometer_workload::PromptScope;
 
+use crate::context::DurationEstimate;
 use crate::error::RunError;
-use crate::prompts::Prompts;
+use crate::prompts::{BATCH, Prompts};
+use crate::server_speed::ServerSpeed;
+
+/// The time of more requests than this is computed from the throughput of this many requests.
+const MOST_PLAYED: u32 = 10_000;
 
 /// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent for
 /// other servers, because nothing is sent to them before the run. If the grid does not set the lengths of the
 /// requests, the estimate is the total length of the schedules. It is absent if a pass has no schedule.
 ///
 /// # Errors
-/// When the embedded engine does not know the model or the profile.
+/// When the embedded engine does not know the model or the profile, or cannot start with them.
 pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
+    let config = embedded(plan)?;
     if has_own_lengths(plan) {
         return Ok(of_schedule(plan));
     }
-    let TargetPlan::Embedded { model, profile: name, speed, .. } = &plan.target else {
+    let (TargetPlan::Embedded { speed, .. }, Some(config)) = (&plan.target, config) else {
         return Ok(None);
     };
-    if plan.workload.grid() != Grid::Tokens {
-        return Ok(None);
-    }
-    let mut config = EngineConfig::of_model(model).map_err(RunError::plan)?;
-    if let Some(name) = name {
-        config.profile = profile(name).map_err(RunError::plan)?;
-    }
     let mut seconds = 0.0;
     for cell in &plan.cells {
-        let mut alone_s = 0.0;
+        let row = table(&config, *cell, 1, 1).map_err(RunError::plan)?;
+        // In a cell above the model's limit, no request completes, and the cell takes no time.
+        let latency_ms = row.latency_per_output_token_ms.unwrap_or(0.0);
+        let alone_s = latency_ms * 1e-3 * f64::from(cell.output_length) / speed;
+        let at_once_s = |count: u32| -> Result<f64, RunError> {
+            let played = count.clamp(1, MOST_PLAYED);
+            let rate = table(&config, *cell, 1, played).map_err(RunError::plan)?.requests_per_s;
+            Ok(if rate > 0.0 { f64::from(count) / rate / speed } else { 0.0 })
+        };
         for pass in &plan.passes {
-            let (one_by_one, saturated) = match *pass {
-                PassPlan::OneByOne(OneByOnePlan { bound }) => (bound.requests.unwrap_or(1), 1),
-                _ => (1, pass.requests().unwrap_or(1)),
-            };
-            let row = table(&config, *cell, one_by_one, saturated).map_err(RunError::plan)?;
-            // In a cell above the model's limit, no request completes, and the cell takes no time.
-            let alone = row.latency_per_output_token_ms.unwrap_or(0.0)
-                * 1e-3
-                * f64::from(cell.output_length)
-                / speed;
-            let crowd = if row.requests_per_s > 0.0 {
-                f64::from(saturated) / row.requests_per_s / speed
-            } else {
-                0.0
-            };
-            // A load takes at least until its last request is due; the server takes at least the time for
-            // all requests at once. If the pass has no request count, only the load's own time counts.
-            let last_due_s = pass.load().last_due_s(alone);
-            let needed_s = match (pass, pass.requests()) {
-                (PassPlan::OneByOne(_), _) | (_, None) => last_due_s,
-                (_, Some(_)) => last_due_s.max(crowd),
-            };
-            seconds += bounded(pass, needed_s) * f64::from(plan.repeat.at_least);
-            alone_s = alone;
+            seconds += pass_s(pass, alone_s, at_once_s)? * f64::from(plan.repeat.at_least);
         }
         seconds += warm_up_s(plan, alone_s);
     }
     Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
+}
+
+/// The configuration of the embedded engine, if it is the target.
+///
+/// # Errors
+/// When the engine does not know the model or the profile, or cannot start with them.
+fn embedded(plan: &Plan) -> Result<Option<EngineConfig>, RunError> {
+    let TargetPlan::Embedded { model, profile: name, .. } = &plan.target else {
+        return Ok(None);
+    };
+    let mut config = EngineConfig::of_model(model).map_err(RunError::plan)?;
+    if let Some(name) = name {
+        config.profile = profile(name).map_err(RunError::plan)?;
+    }
+    Engine::new(config.clone()).map_err(RunError::plan)?;
+    Ok(Some(config))
+}
+
+/// How long a pass takes, if one request alone takes `alone_s`, and `at_once_s` is the time of so many requests that
+/// are sent at once. The load takes at least until its last request has ended, and the server takes at least the time
+/// of all requests at once.
+fn pass_s<E>(
+    pass: &PassPlan,
+    alone_s: f64,
+    at_once_s: impl Fn(u32) -> Result<f64, E>,
+) -> Result<f64, E> {
+    let load = pass.load();
+    let last_due_s = load.last_due_s(alone_s);
+    let limit_s = load.bound().duration.map(|limit| limit.as_secs_f64());
+    if load.is_scheduled() && load.most_in_flight().is_none() {
+        let rate = load.rate().filter(|rate| rate.is_finite());
+        let in_time = rate.zip(limit_s).map(|(rate, limit_s)| (rate * limit_s).round() as u32);
+        let due = [load.requests(), in_time].into_iter().flatten().min();
+        let served_s = due.map_or(Ok(0.0), at_once_s)?;
+        return Ok(served_s.max(last_due_s + alone_s));
+    }
+    let all_s = match load.requests() {
+        Some(count) if load.most_in_flight() == Some(1) => Some(alone_s * f64::from(count)),
+        Some(count) => Some(at_once_s(count)?),
+        None => None,
+    };
+    let needed_s = all_s.map(|all_s| all_s.max(last_due_s));
+    let Some(limit_s) = limit_s.filter(|limit_s| needed_s.is_none_or(|it| it >= *limit_s)) else {
+        return Ok(needed_s.unwrap_or(last_due_s));
+    };
+    // At the end of its duration, a pass still waits for the requests in flight. On average, half of their work is done.
+    let in_flight = load.most_in_flight().unwrap_or(1).min(load.requests().unwrap_or(u32::MAX));
+    let rest_s = at_once_s(in_flight)?;
+    Ok(rest_s.max(limit_s + rest_s / 2.0))
 }
 
 /// Whether the grid does not set the lengths of all requests.
@@ -93,7 +126,11 @@ fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
 }
 
 fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
-    plan.warmup.bound().map_or(0.0, |bound| PassPlan::one_by_one(bound).load().last_due_s(alone_s))
+    let in_turn = |count: u32| Ok::<_, Infallible>(alone_s * f64::from(count));
+    plan.warmup.bound().map_or(0.0, |bound| {
+        let Ok(seconds) = pass_s(&PassPlan::one_by_one(bound), alone_s, in_turn);
+        seconds
+    })
 }
 
 /// The sum of the pauses between passes.
@@ -102,49 +139,40 @@ fn rests(plan: &Plan) -> Duration {
     plan.cooldown.unwrap_or_default() * passes as u32
 }
 
-/// How long a plan takes on a server, from the record of one request. The first time assumes that the
-/// server batches without limit; the second assumes that it does not batch at all.
-pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)> {
-    let sent = record.send_start.filter(|_| !has_own_lengths(plan))?;
-    let first = record.arrival(record.token_events().next()?);
-    let last = record.arrival(record.token_events().next_back()?);
-    let (tokens, _) = record.output_tokens();
-    let first_s = first.seconds_after(sent);
-    let each_s = last.seconds_after(first) / f64::from(tokens.saturating_sub(1).max(1));
+/// How long a plan takes on a server of this speed. The first time assumes that the server batches without limit, but
+/// computes long prompts one after the other; the second assumes that it does not batch at all.
+fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
+    let servers = plan.target.urls().count().max(1) as f64;
     let (mut least, mut most) = (0.0, 0.0);
-    for cell in &plan.cells {
-        let alone = first_s + each_s * f64::from(cell.output_length.saturating_sub(1));
-        least += warm_up_s(plan, alone);
-        most += warm_up_s(plan, alone);
+    for &cell in &plan.cells {
+        let alone_s = speed.alone_s(cell);
+        let prompt_s = speed.prompt_s(cell.input_length) / servers;
+        let batched = |count: u32| Ok::<_, Infallible>(alone_s.max(prompt_s * f64::from(count)));
+        let in_turn = |count: u32| Ok::<_, Infallible>(alone_s * f64::from(count));
         for pass in &plan.passes {
-            let load = pass.load();
-            let last_due_s = load.last_due_s(alone);
-            let one_after_the_other =
-                load.requests().map_or(last_due_s, |count| alone * f64::from(count));
-            let (low, high) = match pass {
-                PassPlan::Saturated(_) => (alone, one_after_the_other),
-                _ => (last_due_s, last_due_s.max(one_after_the_other)),
-            };
-            least += bounded(pass, low) * f64::from(plan.repeat.at_least);
-            most += bounded(pass, high) * f64::from(plan.repeat.at_most);
+            let (low, high) = (pass_s(pass, alone_s, batched), pass_s(pass, alone_s, in_turn));
+            let (Ok(low), Ok(high)) = (low, high);
+            let making_s = speed.making_s(cell, pass.requests().unwrap_or(BATCH));
+            least += (making_s + low) * f64::from(plan.repeat.at_least);
+            most += (making_s + high) * f64::from(plan.repeat.at_most);
         }
+        least += warm_up_s(plan, alone_s);
+        most += warm_up_s(plan, alone_s);
     }
-    let (least, most) = (least + rests(plan).as_secs_f64(), most + rests(plan).as_secs_f64());
-    Some((Duration::from_secs_f64(least), Duration::from_secs_f64(most)))
+    let rests = rests(plan).as_secs_f64();
+    (Duration::from_secs_f64(least + rests), Duration::from_secs_f64(most + rests))
 }
 
 /// How many requests of a cell are made to find their mean lengths.
 const SAMPLE: u32 = 64;
 
-/// How long a plan takes if the grid does not set the lengths of its requests. The estimate assumes that all
-/// requests of a cell have the mean lengths of a sample. Absent for conversations, because the answers become
-/// part of their prompts.
-pub fn of_sample(
-    plan: &Plan,
-    prompts: &Prompts,
-    record: Option<&Record>,
-) -> Option<(Duration, Duration)> {
-    let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
+/// The plan with the lengths of its requests, one plan for each cell. If the grid does not set the lengths, these are
+/// the mean lengths of a sample. Absent for conversations, because the answers become part of their prompts.
+pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
+    if !has_own_lengths(plan) {
+        return Some(vec![plan.clone()]);
+    }
+    let mut plans = Vec::new();
     for &cell in &plan.cells {
         let passes = plan.passes_of(cell);
         if passes.iter().any(|pass| matches!(pass, PassPlan::Conversations(_))) {
@@ -162,10 +190,18 @@ pub fn of_sample(
             output_length: mean(|request| request.output_tokens),
         };
         let workload = WorkloadPlan::Random;
-        let stand_in = Plan { workload, cells: vec![cell], passes, ..plan.clone() };
-        let (low, high) = match of_plan(&stand_in).ok()? {
+        plans.push(Plan { workload, cells: vec![cell], passes, ..plan.clone() });
+    }
+    Some(plans)
+}
+
+/// How long plans take together. `speed` is that of the server, if it is known; the embedded engine needs none.
+pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate {
+    let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
+    for plan in plans {
+        let (low, high) = match of_plan(plan).ok()? {
             Some(span) => (span, span),
-            None => from_request(&stand_in, record?)?,
+            None => at_speed(plan, speed?),
         };
         (least, most) = (least + low, most + high);
     }

@@ -60,6 +60,7 @@ mod messages;
 mod model_limit;
 mod overhead;
 mod prompt_findings;
+mod server_speed;
 
 mod session;
 mod slow;

@@ -19,8 +19,8 @@ pub(crate) fn title(target: &Target) -> String {
     format!("{} on {engine} {version}{simulated}", target.model)
 }
 
-/// Announces the server, the model, and the passes.
-pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
+/// Announces the server.
+pub(crate) fn server(events: &Events, target: &Target) {
     let engine = target.engine.as_deref().unwrap_or("unknown server");
     let version = target.engine_version.as_deref().unwrap_or("of unknown version");
     if target.simulated {
@@ -33,6 +33,10 @@ pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
     } else {
         events.say(&format!("target: {} is {engine} {version}", target.url));
     }
+}
+
+/// Announces the model and the passes that will be measured.
+pub(crate) fn measuring(events: &Events, target: &Target, plan: &Plan) {
     let mut passes: Vec<String> = Vec::new();
     for pass in plan.cells.iter().flat_map(|&cell| plan.passes_of(cell)) {
         let pass = pass.to_string();

@@ -14,7 +14,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
 
@@ -22,6 +22,7 @@ use crate::error::RunError;
 use crate::network::Network;
 use crate::pass::{PassRunner, PlayedPass};
 use crate::prompts::Prompts;
+use crate::server_speed::ServerSpeed;
 
 /// Prompt lengths of the two requests, in tokens. They differ, to see that the server adds the same
 /// number of tokens at each length.
@@ -134,6 +135,41 @@ pub fn latency(
     let records = one_by_one(passes, plan, probe_requests(prompts, &PROBE_LENGTHS[..1], name)?)?;
     let complete = records.iter().find(|record| record.outcome.is_complete());
     Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
+}
+
+/// A prompt of more tokens than this is long: a server takes notably more time for it than for the first requests.
+const SHORT_PROMPT: u32 = 512;
+
+/// The speed of the server, from the record of a first request. If the plan has long prompts, sends one request with a
+/// prompt as long as the longest.
+///
+/// # Errors
+/// If the request cannot be made or sent.
+pub fn speed(
+    passes: &mut PassRunner<impl Network>,
+    plans: &[Plan],
+    prompts: &Prompts,
+    first: Option<&Record>,
+) -> Result<Option<ServerSpeed>, RunError> {
+    let Some(speed) = first.and_then(ServerSpeed::of) else { return Ok(None) };
+    if plans.iter().any(|plan| matches!(plan.target, TargetPlan::Embedded { .. })) {
+        return Ok(Some(speed));
+    }
+    let longest = |plan: &Plan| plan.cells.iter().map(|cell| cell.input_length).max();
+    let longest = plans.iter().filter_map(|plan| Some((longest(plan)?, plan)));
+    let Some((length, plan)) = longest.max_by_key(|it| it.0).filter(|it| it.0 > SHORT_PROMPT)
+    else {
+        return Ok(Some(speed));
+    };
+    let began = passes.net.now();
+    let requests = probe_requests(prompts, &[length], "estimate")?;
+    let making = passes.net.now().since(began);
+    let records = one_by_one(passes, plan, requests)?;
+    let complete = records.iter().find(|record| record.outcome.is_complete());
+    Ok(Some(match complete {
+        Some(record) => speed.with_long_prompt(record, making),
+        None => speed,
+    }))
 }
 
 /// Makes one request for each length. The prompts are random words for every workload: a data set may

@@ -59,7 +59,14 @@ fn checked(
     learned: PlanInputs<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
-    let mut plan = with_known_names(|known| spec.resolve(known)).map_err(mistakes)?;
+    let resolved = with_known_names(|known| spec.resolve(known)).map_err(mistakes);
+    let mut plan = match (resolved, spec.unread.as_slice()) {
+        (resolved, []) => resolved?,
+        (resolved, unread) => {
+            let of_values = resolved.err().map_or_else(Vec::new, |error| error.mistakes);
+            return Err(unread.iter().cloned().chain(of_values).collect::<Vec<_>>().into());
+        }
+    };
     inferometer_workload::prepare(&mut plan)
         .map_err(|error| PlanError::new(format!("workload (--workload): {error}")))?;
     plan.passes

@@ -25,6 +25,10 @@ pub struct AbAnswer {
     pub sides: [AbSide; 2],
     /// Whether A and B are the same server.
     pub one_server: bool,
+    /// Whether both sides are predictions without noise. Their differences have no sampling interval: the ends of
+    /// `ratio_ci` are then equal, or differ only by rounding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_noise: bool,
     /// The cell and the load of every block, as text.
     pub place: String,
     /// The smallest relevant difference, as a fraction of 1.
@@ -127,7 +131,16 @@ impl AbAnswer {
     }
 
     /// The figures as rows of a comparison of B with A, the baseline. Gates and reports read these rows.
-    pub fn comparison(&self, (cell, pass): (CellPlan, &PassPlan)) -> Comparison {
+    pub fn comparison(&self, place: (CellPlan, &PassPlan)) -> Comparison {
+        let mut comparison = self.with_intervals(place);
+        if self.without_noise {
+            comparison.rows.iter_mut().for_each(|row| row.interval_pct = None);
+        }
+        comparison
+    }
+
+    /// Like [`AbAnswer::comparison`], but with the interval of each row in any case.
+    fn with_intervals(&self, (cell, pass): (CellPlan, &PassPlan)) -> Comparison {
         let row = |figure: &AbFigureAnswer| row_of(self, figure, cell, pass);
         Comparison {
             baseline: self.sides[0].name.clone(),
@@ -153,13 +166,14 @@ impl AbAnswer {
         conditions: &[Condition],
         place: (CellPlan, &PassPlan),
     ) -> Result<Vec<GateResult>, GateError> {
-        let mut results = judge(conditions, &self.comparison(place))?;
+        let mut results = judge(conditions, &self.with_intervals(place))?;
         for result in &mut results {
             let figure = self.figures.iter().find(|it| it.figure == result.figure);
             let pairs = figure.map_or(0, |it| it.pairs as usize);
             if pairs < FEWEST_PAIRS || result.interval_pct.is_none() {
                 result.met = Met::Undecided;
             }
+            result.interval_pct = result.interval_pct.filter(|_| !self.without_noise);
         }
         Ok(results)
     }

@@ -31,6 +31,8 @@ pub struct Sides<'a> {
     pub gate: &'a [Condition],
     /// Whether the time limit cut off a block.
     pub out_of_time: bool,
+    /// Whether both sides are predictions without noise.
+    pub without_noise: bool,
 }
 
 impl AbAnswer {
@@ -69,6 +71,7 @@ impl AbAnswer {
             ended_by,
             sides: given.sides.clone(),
             one_server: given.one_server,
+            without_noise: given.without_noise,
             place: format!("{cell}, {pass}"),
             minimal_effect: plan.minimal_effect,
             figures: figures(plan, &pairs),

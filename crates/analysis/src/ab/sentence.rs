@@ -38,7 +38,7 @@ fn found(answer: &AbAnswer) -> String {
         let name = answer.deciding().map_or("a figure", |it| it.figure.as_str());
         return format!("No answer: no pair of blocks has {name} on both sides ({spent}).");
     };
-    let found = difference(figure, ratio);
+    let found = difference(figure, ratio, answer.without_noise);
     let smallest = percent(answer.minimal_effect);
     match answer.decision {
         AbDecision::NoDifference => {
@@ -92,11 +92,15 @@ fn found(answer: &AbAnswer) -> String {
 }
 
 /// The difference as text: `output_tokens_per_s is 5.2 % higher (95 % interval +3.1 % to +7.3 %)`.
-fn difference(figure: &AbFigureAnswer, ratio: f64) -> String {
+/// For predictions without noise, the text says so instead of the interval.
+fn difference(figure: &AbFigureAnswer, ratio: f64, without_noise: bool) -> String {
     let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
     let level = percent(*level);
     let interval = match ratio_ci {
         None => "no interval yet".to_owned(),
+        Some(_) if without_noise => {
+            "a difference of two predictions without noise: no sampling interval".to_owned()
+        }
         Some([low, high]) => {
             format!("{level} % interval {} to {}", signed(*low), signed(*high))
         }

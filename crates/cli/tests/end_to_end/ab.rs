@@ -221,3 +221,23 @@ fn what_a_comparison_cannot_have_is_one_clear_error_and_nothing_is_sent() {
         assert!(told.contains("ab: "), "{command}: {told}");
     }
 }
+
+#[test]
+fn two_predictions_without_noise_differ_by_a_number_that_has_no_sampling_interval() {
+    let folder = folder();
+    let flags = ["--predict", "--b", "max-num-seqs=2", "--gate", "output_tokens_per_s>-3%"];
+    let out = inferometer(folder.path(), &[&["ab"][..], &flags, &LENGTHS].concat());
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    assert!(shown.contains("a difference of two predictions"), "{shown}");
+    assert!(!shown.contains("(95 % interval"), "{shown}");
+    // Neither the table of figures nor that of the gate has a range such as `0.5870 to 0.5870`.
+    let is_number = |word: &str| word.trim_end_matches('%').parse::<f64>().is_ok();
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let mut ranges = words.windows(3).filter(|it| it[1] == "to" && is_number(it[2]));
+    assert_eq!(ranges.next(), None, "{shown}");
+    // With noise, the blocks differ, so there is an interval.
+    let flags = ["--predict", "--b", "max-num-seqs=2", "--noise", "drift=0.05:10s", "--seed", "3"];
+    let out = inferometer(folder.path(), &[&["ab"][..], &flags, &LENGTHS].concat());
+    assert!(text(&out.stdout).contains("(95 % interval "), "{}", text(&out.stdout));
+}

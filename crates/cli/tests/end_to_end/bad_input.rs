@@ -169,3 +169,67 @@ fn an_unknown_model_or_profile_of_the_embedded_engine_is_told_with_what_there_is
         assert!(told(&output).contains(words), "{}", told(&output));
     }
 }
+
+#[test]
+fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_command() {
+    let folder = folder();
+    let model = ["--model", "llama-3.3-70b", "--quiet"];
+    for command in [
+        &["predict"][..],
+        &["run"],
+        &["run", "--dry-run"],
+        &["run", "--workload", "blocks"],
+        &["run", "--workload", "blocks", "--dry-run"],
+        &["search", "--slo", "ttft_p99<500ms"],
+        &["sweep", "--workload", "blocks"],
+        &["ab", "--predict", "--concurrency", "2", "--b", "max-num-seqs=8"],
+        &["engine", "--listen", "127.0.0.1:0"],
+    ] {
+        // The engine has no flag for a quiet start.
+        let flags = if command[0] == "engine" { &model[..2] } else { &model[..] };
+        let output = inferometer(folder.path(), &[command, flags].concat());
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+        for words in [
+            "the weights alone need 131.4 GiB of the 35.4 GiB",
+            "--tensor-parallel-size",
+            "--weights",
+        ] {
+            assert!(told.contains(words), "{command:?} {words}: {told}");
+        }
+        assert!(!told.contains("--max-model-len"), "{command:?}: {told}");
+        assert!(!told.contains("message is above"), "{command:?}: {told}");
+    }
+}
+
+#[test]
+fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
+    let folder = folder();
+    let plan = "inpt_lengths = [12]\nmodel = 5\nconcurrency = [0]\nrequests = 0\nrepeat = 0\n";
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    for command in
+        [&["run"][..], &["sweep"], &["predict"], &["ab", "--predict", "--b", "max-num-seqs=2"]]
+    {
+        let output = inferometer(folder.path(), &[command, &["plan.toml"]].concat());
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+        for words in [
+            "plan.toml: `inpt_lengths` is not a key of a plan (did you mean `input_lengths`?)",
+            "plan.toml: `model` has a value of the wrong type",
+        ] {
+            assert!(told.contains(words), "{command:?} {words}: {told}");
+        }
+        if command[0] == "run" {
+            for key in ["requests", "concurrency", "repeat"] {
+                assert!(told.contains(&format!("error: {key} (--{key}): ")), "{key}: {told}");
+            }
+        }
+    }
+    // With several servers, no mistake is repeated for each of them.
+    let servers =
+        "[[target]]\nurl = 'http://127.0.0.1:9'\n[[target]]\nurl = 'http://127.0.0.1:9/b'\n";
+    fs::write(folder.path().join("plan.toml"), format!("{plan}{servers}")).unwrap();
+    let told = told(&inferometer(folder.path(), &["run", "plan.toml"]));
+    assert_eq!(told.matches("is not a key of a plan").count(), 1, "{told}");
+    assert!(told.contains("repeat (--repeat)"), "{told}");
+}

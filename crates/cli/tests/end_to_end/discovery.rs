@@ -106,6 +106,7 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
         said.contains("the server lists m, not other, and rejects it: 404: The model"),
         "{said}"
     );
+    assert!(!said.contains("measuring"), "nothing is announced that is then refused: {said}");
     // A busy server rejects requests for another reason, so the model is not blamed.
     let busy = |path: &str, _: &str| match plain(path) {
         None => Some((429, json!({"error": {"message": "Too many requests"}}).to_string())),

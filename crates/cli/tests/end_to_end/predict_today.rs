@@ -206,3 +206,40 @@ fn how_predictions_have_done_is_listed_over_the_store() {
     assert_eq!(found["runs"][0]["profile"], "vllm-0.8-l40s", "{found}");
     assert_eq!(found["figures"]["tpot_p50_ms"]["measured"], 1, "{found}");
 }
+
+#[test]
+fn an_engine_or_a_card_that_was_not_measured_is_a_finding_with_the_profile_that_is_used() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "64", "--output-lengths", "8"];
+    let finding = |arguments: &[&str]| {
+        let flags = ["--model", "qwen3-8b", "--json", "--quiet"];
+        let out = inferometer(folder.path(), &[arguments, &flags, &lengths].concat());
+        let found: Value =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", told(&out)));
+        let summary = if arguments[0] == "ab" { &found["runs"][0] } else { &found };
+        let all = summary["findings"].as_array().expect("findings").clone();
+        let found = all.iter().find(|finding| finding["code"] == "profile_uncalibrated");
+        found.map(|finding| finding["message"].as_str().expect("a text").to_owned())
+    };
+    for (flags, words) in [
+        (&["--card", "h200"][..], &["vllm 0.2.7 on h200", "a100-40g-vllm-0.2.7", "h200"][..]),
+        (&["--card", "l4"], &["vllm 0.2.7 on l4", "a100-40g-vllm-0.2.7", "--engine"]),
+        (&["--engine", "vllm-9.9"], &["vllm 9.9 on a100-pcie-40gb", "vllm-0.23-h100-sxm"]),
+        (&["--engine", "vllm-9.9", "--card", "h100-sxm"], &["vllm 9.9", "vllm-0.23-h100-sxm"]),
+        (&["--profile", "a100-40g-vllm-0.32"], &["a100-40g-vllm-0.32"]),
+    ] {
+        for command in [
+            &["predict", "--requests", "20"][..],
+            &["search", "--predict", "--slo", "ttft_p99<500ms", "--max-requests", "40"],
+            &["sweep", "--predict", "--max-concurrency", "2", "--max-requests", "40"],
+            &["ab", "--predict", "--concurrency", "2", "--b", "max-num-seqs=1"],
+        ] {
+            let message = finding(&[command, flags].concat()).unwrap_or_default();
+            for word in words.iter().chain(&["uncalibrated"]) {
+                assert!(message.contains(word), "{command:?} {flags:?} {word}: {message}");
+            }
+        }
+    }
+    let known = ["predict", "--requests", "20", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    assert_eq!(finding(&known), None);
+}

@@ -107,7 +107,9 @@ pub fn confidence(
     let tables: Vec<&Provenance> =
         all.filter(|provenance| provenance.weights == config.weights).collect();
     let uncalibrated = match tables.as_slice() {
-        [] => Some(format!("no row of {} weights was fitted", config.weights)),
+        [] => config
+            .uncalibrated_profile()
+            .or_else(|| Some(format!("no row of {} weights was fitted", config.weights))),
         tables => config
             .uncalibrated_form()
             .or_else(|| not_covered(config, tables, cell, sequences))

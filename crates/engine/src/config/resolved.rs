@@ -83,6 +83,20 @@ impl ResolvedConfig {
         })
     }
 
+    /// Returns why no measured row supports the profile: whose constants it has. `None` if it has measured rows.
+    pub fn uncalibrated_profile(&self) -> Option<String> {
+        let Profile { name, engine, engine_version, card, .. } = &self.profile;
+        if !self.profile.provenance.is_empty() {
+            return None;
+        }
+        Some(match &self.profile.made_of {
+            Some(made_of) => {
+                format!("there is no profile of {engine} {engine_version} on {card}: {made_of}")
+            }
+            None => format!("profile {name} was not compared with measured rows"),
+        })
+    }
+
     /// Returns sentences for users: which parts of the configuration no measured row supports.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
@@ -103,13 +117,7 @@ impl ResolvedConfig {
             caveats.push(format!("no row of {weights} weights was fitted{analogy}: uncalibrated"));
         }
         caveats.extend(self.uncalibrated_form().map(|form| format!("{form}: uncalibrated")));
-        if self.profile.provenance.is_empty() {
-            let name = &self.profile.name;
-            caveats.push(format!(
-                "profile {name} was not compared with measured rows: \
-                uncalibrated"
-            ));
-        }
+        caveats.extend(self.uncalibrated_profile().map(|why| format!("{why}: uncalibrated")));
         caveats
     }
 }

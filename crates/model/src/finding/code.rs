@@ -295,6 +295,11 @@ codes! {
     AGAINST_ANOTHER_MODEL = "against_another_model", Warning,
         "The measured model differs from the predicted one."
         => "name the measured model with --model";
+    PROFILE_UNCALIBRATED = "profile_uncalibrated", Warning,
+        "No measured row supports the profile of a prediction, for example because there is none of this engine \
+            version on this card."
+        => "figures may be wrong by a factor of two; name a version and a card with a profile (--engine, \
+            --card, `inferometer list profiles`), or fit a profile to your rows with `inferometer calibrate`";
     AGAINST_ANOTHER_ENGINE = "against_another_engine", Warning,
         "The measured engine, engine version or card differs from the predicted one."
         => "name a matching profile with --profile, or fit one with `calibrate`";

@@ -50,6 +50,10 @@ pub(crate) use workload::Asked;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
+    /// The mistakes in keys that could not be read, such as unknown keys. They are reported together with the
+    /// mistakes in the values of the other keys.
+    #[serde(skip)]
+    pub unread: Vec<String>,
     /// Address of the server under test, or addresses of several equal ones; absent: the embedded engine is
     /// the target.
     pub target: Option<Addresses>,

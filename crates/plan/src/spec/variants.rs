@@ -114,7 +114,12 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
             mistakes.push(format!("target: `{}` is given twice; give each a `name`", variant.name));
         }
     }
-    if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
+    if !mistakes.is_empty() {
+        return Err(base.unread.iter().cloned().chain(mistakes).collect());
+    }
+    // The mistakes of the common keys are reported once.
+    found.iter_mut().skip(1).for_each(|variant| variant.spec.unread.clear());
+    Ok(found)
 }
 
 /// One mistake for each common key that a plan with `[[target]]` tables must have in these tables instead.

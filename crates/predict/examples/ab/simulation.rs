@@ -139,6 +139,7 @@ pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
         order: (seed, &salt),
         gate: &[],
         out_of_time: false,
+        without_noise: false,
     };
     AbAnswer::of(&plan, (CELL, &pass), 1_000, given)
 }

@@ -85,6 +85,8 @@ pub(super) fn equip<N: Network>(
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }
+    // Only now is it known that the server accepts the model.
+    messages::measuring(events, &ready.target, plan);
     if asked.again {
         observers::ask_again(plan, &context.access, &mut ready, &mut asked.observer)?;
     }
@@ -140,7 +142,7 @@ fn connected(
         }
         ready => ready?,
     };
-    messages::announce(events, &ready.target, plan);
+    messages::server(events, &ready.target);
     Ok(ready)
 }
 

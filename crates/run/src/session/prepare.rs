@@ -24,7 +24,7 @@ use crate::header::{self, TimeOrigin};
 use crate::ignore_eos::IgnoreEos;
 use crate::network::Network;
 use crate::outputs::Outputs;
-use crate::overhead::Overhead;
+use crate::overhead::{self, Overhead};
 use crate::pass::PassRunner;
 use crate::prefix_cache::PrefixCache;
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
@@ -71,13 +71,14 @@ pub(super) fn prepare<'a, N: Network>(
     let RunRequest { plan, context, events } = request;
     let CheckedPlan { tokenizer, outputs, store, longest, estimate } = CheckedPlan::of(request)?;
     let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
-    let Equipped { ready, observer, mut findings, counter, mut prompts, runner, first } = equipped;
+    let Equipped { ready, observer, mut findings, counter, mut prompts, mut runner, first } =
+        equipped;
     if let Some(run) = outputs.replaced() {
         let folder = outputs.folder().display();
         events.say(&format!("out: {folder}: this run replaces the report of run {run}"));
     }
     let First { seen, ignore_eos } = first;
-    let estimate = estimate_after(&longest, estimate, &prompts, &seen);
+    let estimate = estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
     for &cell in &plan.cells {
@@ -152,22 +153,33 @@ fn tell(findings: &[Finding], events: &Events) {
     }
 }
 
-/// How long the run takes, estimated from the first requests.
-fn estimate_after(
+/// How long the run takes. If the plan does not show it, estimates it from the first requests.
+fn estimate_after<N: Network>(
+    request: RunRequest<'_>,
     longest: &LongestRun,
     estimate: Option<Duration>,
     prompts: &Prompts,
     seen: &Overhead,
-) -> DurationEstimate {
-    let (plan, record) = (&longest.plan, seen.last_complete.as_ref());
-    let spans = match estimate {
-        Some(span) => Some((span, span)),
-        None => {
-            let by_record = record.and_then(|record| estimate::from_request(plan, record));
-            by_record.or_else(|| estimate::of_sample(plan, prompts, record))
+    runner: &mut PassRunner<N>,
+) -> Result<DurationEstimate, RunError> {
+    let lengths = || estimate::with_lengths(&longest.plan, prompts);
+    let spans = match (estimate, estimate.map_or_else(lengths, |_| None)) {
+        (Some(span), _) => Some((span, span)),
+        (None, None) => None,
+        (None, Some(plans)) => {
+            let first = seen.last_complete.as_ref();
+            let what = "sending a request with a long prompt, to estimate the time of the run";
+            let speed = report_if_slow(request.events, what, || {
+                overhead::speed(runner, &plans, prompts, first)
+            });
+            let speed = speed.map_err(|error| if_interrupted(request, error))?;
+            estimate::of_plans(&plans, speed.as_ref())
         }
     };
-    spans.and_then(|(one, other)| longest.time(one).zip(longest.time(other)))
+    if runner.interrupted() {
+        return Err(RunError::Interrupted("anything was measured"));
+    }
+    Ok(spans.and_then(|(one, other)| longest.time(one).zip(longest.time(other))))
 }
 
 fn header_of<N: Network>(

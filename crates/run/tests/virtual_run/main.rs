@@ -16,6 +16,7 @@ use inferometer_run::{
 use inferometer_store::{RunState, Store};
 use serde_json::{Value, json};
 
+mod estimates;
 mod loops;
 mod measured;
 

@@ -7,8 +7,8 @@ use inferometer_http::Server;
 use inferometer_model::target::Target;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::hosts;
-use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_run::{
     Context, Events, Finished, ReadyTarget, ReportFiles, RunError, RunRequest, Servers,
     VirtualNetwork, carry_out_over, resolve,
@@ -56,11 +56,15 @@ pub fn measure_on(
     let address = server_net
         .listen("127.0.0.1:0".parse().expect("valid in this test"))
         .expect("valid in this test");
-    let engine = Engine::new(EngineConfig::of_model(MODEL).expect("valid in this test"))
+    let model = match &plan.target {
+        TargetPlan::Embedded { model, .. } => model,
+        TargetPlan::Server { model, .. } => model.as_deref().unwrap_or(MODEL),
+    };
+    let engine = Engine::new(EngineConfig::of_model(model).expect("valid in this test"))
         .expect("valid in this test");
     let faults =
         faults.iter().map(|text| Fault::parse(text).expect("valid in this test")).collect();
-    let config = FrontConfig { faults, ..FrontConfig::new(MODEL) };
+    let config = FrontConfig { faults, ..FrontConfig::new(model) };
     let front =
         Front::new(engine, config, inferometer_workload::embedded()).expect("valid in this test");
     let dialect = dialect("openai-completions").expect("valid in this test");
@@ -69,11 +73,11 @@ pub fn measure_on(
         authority: "engine".to_owned(),
         path: dialect.path(plan.sampling.stream).to_owned(),
         headers: Vec::new(),
-        model: MODEL.to_owned(),
+        model: model.to_owned(),
     };
     let target = Target {
         dialect: dialect.name.to_owned(),
-        model: MODEL.to_owned(),
+        model: model.to_owned(),
         simulated: true,
         facts: context.facts.clone(),
         ..Target::default()

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, FrontConfig, serve};
-use inferometer_engine::{EngineConfig, Noise};
+use inferometer_engine::{Engine, EngineConfig, Noise};
 use inferometer_net::wall_clock_ns;
 
 use super::engine_flags::EngineFlags;
@@ -78,7 +78,8 @@ pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
         send_instants: arguments.send_instants,
         ..FrontConfig::new(name)
     };
-    config.resolve().map_err(Failure::usage)?;
+    // An engine that cannot start with these flags is a mistake of the flags.
+    Engine::new(config.clone()).map_err(Failure::usage)?;
     if arguments.until_stdin_closes {
         lifeline::end_with_stdin();
     }

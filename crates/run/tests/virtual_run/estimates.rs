@@ -1,0 +1,84 @@
+//! The estimated duration of a run, compared with its duration in virtual time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use inferometer_run::Events;
+use serde_json::{Value, json};
+
+use crate::measured::{measure, planned};
+
+/// A model that accepts prompts of 32,000 tokens.
+const LONG: &str = "mistral-7b-openorca-awq";
+
+/// The estimate before a run and the duration of the run, in seconds. The warm-up of each cell is one request, which is
+/// not recorded; `warm_up_s` is its duration.
+fn estimated_and_taken(keys: Value, warm_up_s: f64) -> ([f64; 2], f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, mut context) = planned(&folder, keys);
+    let heard = Arc::new(Mutex::new(None));
+    let hears = Arc::clone(&heard);
+    context.host.confirm = Some(Arc::new(move |estimate| {
+        *hears.lock().unwrap() = estimate;
+        Ok(())
+    }));
+    let summary = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+    let (one, other) = heard.lock().unwrap().expect("an estimate");
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let taken = passes.filter_map(|pass| pass.duration_s).sum::<f64>();
+    let estimate = [one.min(other), one.max(other)].map(|span: Duration| span.as_secs_f64());
+    (estimate, taken + warm_up_s * summary.cells.len() as f64)
+}
+
+fn is_within_half(estimate: f64, taken: f64) -> bool {
+    (taken / 1.5..=taken * 1.5).contains(&estimate)
+}
+
+#[test]
+fn the_estimate_of_a_server_counts_the_time_of_long_prompts() {
+    for (input, warm_up_s) in [(16_000, 6.4), (32_000, 13.3)] {
+        for load in [
+            json!({ "one_by_one": 2, "requests": 6 }),
+            json!({ "concurrency": ["3"], "requests": 6 }),
+            json!({ "concurrency": ["4"], "duration": "10s" }),
+            json!({ "rate": ["0.5"], "requests": 4 }),
+        ] {
+            let mut keys = json!({
+                "target": "http://127.0.0.1:9", "model": LONG, "dialect": "openai-completions",
+                "input_lengths": [input], "output_lengths": [32],
+            });
+            keys.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+            let (estimate, taken) = estimated_and_taken(keys, warm_up_s);
+            for end in estimate {
+                assert!(is_within_half(end, taken), "{input} {load}: {estimate:?} of {taken}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_estimate_of_the_embedded_engine_counts_requests_that_outlast_the_duration_of_a_pass() {
+    for (input, warm_up_s) in [(16_000, 6.4), (32_000, 13.3)] {
+        for load in [
+            json!({ "one_by_one": 2, "requests": 6 }),
+            json!({ "concurrency": ["4"], "duration": "10s" }),
+            json!({ "rate": ["0.5"], "duration": "10s" }),
+            json!({ "concurrency": ["1"], "duration": "10s" }),
+        ] {
+            let mut keys =
+                json!({ "model": LONG, "input_lengths": [input], "output_lengths": [32] });
+            keys.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+            let (estimate, taken) = estimated_and_taken(keys, warm_up_s);
+            assert!(is_within_half(estimate[1], taken), "{input} {load}: {estimate:?} of {taken}");
+        }
+    }
+}
+
+#[test]
+fn the_estimate_of_short_prompts_needs_no_further_request() {
+    let keys = json!({
+        "target": "http://127.0.0.1:9", "dialect": "openai-completions", "one_by_one": 2, "requests": 6,
+    });
+    let (estimate, taken) = estimated_and_taken(keys, 0.1);
+    assert!(estimate[0] <= taken && taken <= 1.5 * estimate[1], "{estimate:?} of {taken}");
+}
