@@ -144,8 +144,8 @@ codes! {
     REQUESTS_INTERRUPTED = "requests_interrupted", Note,
         "Requests were in flight, or not yet sent, when the run ended. They are not failures of \
             the server."
-        => "The figures of the pass cover only the requests before, and the main table leaves them \
-            out; `inferometer run --resume` with the run's name measures the whole pass.";
+        => "The figures of the pass cover only the requests before, and the figures of the cell leave \
+            the pass out; `inferometer run --resume` with the run's name measures the whole pass.";
     FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
         "Answers ended with an unknown finish reason; they count as complete."
         => "Check in the server's documentation whether such an answer is complete.";
