@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::verdict::{Met, Validity};
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::visible;
 
@@ -228,17 +228,18 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
     }
     for slo in &verdict.slo {
-        let word = if slo.met {
-            painted(colour, Paint::Green, "met")
-        } else {
-            painted(colour, Paint::Red, "not met")
+        let paint = match slo.outcome() {
+            Met::Yes => Paint::Green,
+            Met::No => Paint::Red,
+            Met::Undecided => Paint::Yellow,
         };
+        let word = painted(colour, paint, label::outcome(slo));
         let measured = label::measured(slo).map(|figure| format!("measured {figure}"));
         let measured = measured.unwrap_or_else(|| "nothing to measure".to_owned());
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));
         let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");
         for note in slo.notes() {
-            let _ = writeln!(out, "  but {}", clean(note));
+            let _ = writeln!(out, "  because {}", clean(note));
         }
     }
 }

@@ -120,10 +120,10 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
             result.objective.clone(),
             result.place.clone(),
             label::measured(result).unwrap_or_else(|| MISSING.to_owned()),
-            std::iter::once(if result.met { "met" } else { "not met" })
+            std::iter::once(label::outcome(result))
                 .chain(result.notes())
                 .collect::<Vec<_>>()
-                .join("; but "),
+                .join(": "),
         ]);
     }
     out.push(Block::Heading(2, "Objectives".to_owned()));
