@@ -5,7 +5,7 @@ use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
-use crate::range::Trust;
+use crate::range::{Range, Trust};
 use crate::trust;
 use crate::verdict::SloResult;
 
@@ -56,7 +56,12 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let definition = objective.metric.definition();
     let (range, why) = match objective.metric.is_distribution() {
         true => {
-            (trust::latency(pass, definition, objective.statistic?), trust::why_of_latency(pass))
+            let range = trust::latency(pass, definition, objective.statistic?);
+            let why = match range {
+                Some(Range { low, high, .. }) if low == high => trust::SENT_BEFORE.to_owned(),
+                _ => trust::why_of_latency(pass),
+            };
+            (range, why)
         }
         false if objective.metric.is_throughput() => {
             (trust::rate(pass, pass.figure(definition)), trust::why_of_rate(pass))

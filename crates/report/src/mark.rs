@@ -3,6 +3,7 @@
 
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::code;
 
 use crate::number::{MISSING, two_significant};
 use crate::text_table::Table;
@@ -36,6 +37,11 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
         let sentence = "?: unreliable; the client's own error can be more than a fifth of the \
             figure, or the client was the bottleneck.";
         sentences.push(format!("{sentence} {advice}").trim_end().to_owned());
+        if summary.findings.iter().any(|finding| finding.is(code::PROMPTS_SENT_BEFORE)) {
+            let sentence =
+                "TTFT is also unreliable where a resumed run had already sent the prompts.";
+            sentences.push(sentence.to_owned());
+        }
     }
     sentences
 }

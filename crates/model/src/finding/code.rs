@@ -210,6 +210,11 @@ codes! {
         "The server answered parts of prompts from its prefix cache."
         => "Prefill was measured only in part: use another --salt, or disable the server's prefix \
             cache.";
+    PROMPTS_SENT_BEFORE = "prompts_sent_before", Warning,
+        "A resumed run had already sent prompts of the pass, so the server's prefix cache may have \
+            had them: TTFT is unreliable."
+        => "Measure again without --resume, restart the server before --resume, or use \
+            --reset-prefix-cache.";
     ARRIVAL_RATE_DIFFERS = "arrival_rate_differs", Note,
         "Too few arrivals were drawn: their rate differs from the requested one."
         => "Use more requests, or equal gaps with --burstiness inf.";

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 mod loops;
 mod measured;
+mod resumed;
 
 use measured::{measure, planned};
 
