@@ -2,7 +2,9 @@
 //! use these functions. [`crate::range`] defines the ranges.
 
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic, latency_per_output_token, latency_per_token};
+use inferometer_metrics::{
+    Definition, Statistic, latency_per_output_token, latency_per_token, ttft,
+};
 use inferometer_metrics::{registry, send_delay};
 use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
@@ -167,6 +169,29 @@ pub fn why_of_rate(pass: &PassSummary) -> String {
     }
     "the end of the pass is not exactly known".to_owned()
 }
+
+/// Makes TTFT of a pass and of its classes unreliable, because the server may have had the prompts in its cache. By how
+/// much the figures differ is unknown: both ends of a range are the figure.
+pub fn doubt_ttft(pass: &mut PassSummary) {
+    doubt_ttft_of(&pass.latencies, &mut pass.instrument.ranges);
+    for class in &mut pass.classes {
+        doubt_ttft_of(&class.figures.latencies, &mut class.figures.ranges);
+    }
+}
+
+fn doubt_ttft_of(figures: &Distributions, ranges: &mut Ranges) {
+    for metric in [&ttft::FROM_SENT, &ttft::FROM_DUE] {
+        let Some(values) = figures.get(metric) else { continue };
+        for statistic in Statistic::ALL {
+            let Some(figure) = statistic.of(values) else { continue };
+            let range = Range { low: figure, high: figure, trust: Trust::Unreliable };
+            ranges.set(metric, statistic, range);
+        }
+    }
+}
+
+/// Why a latency with [`doubt_ttft`] is unreliable, as a part of a sentence.
+pub const SENT_BEFORE: &str = "the server may have had the prompts in its prefix cache";
 
 /// Why a latency of a pass is not exact, as a part of a sentence.
 pub fn why_of_latency(pass: &PassSummary) -> String {

@@ -15,6 +15,18 @@ pub enum Validity {
     Suspect,
 }
 
+/// Whether an objective of a run or a condition of a gate is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Met {
+    /// It is met.
+    Yes,
+    /// It is missed.
+    No,
+    /// The data does not decide it.
+    Undecided,
+}
+
 /// The result of one objective of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SloResult {
@@ -24,7 +36,8 @@ pub struct SloResult {
     pub place: String,
     /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
-    /// Whether the objective was met; `false` if nothing was measured.
+    /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also
+    /// respects doubts.
     pub met: bool,
     /// Why the objective is undecided because of the client's own error; absent if it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,6 +48,16 @@ pub struct SloResult {
 }
 
 impl SloResult {
+    /// Whether the objective is met. It is undecided if there is a doubt about the measured value, on whichever side
+    /// of the limit the value is.
+    pub fn outcome(&self) -> Met {
+        match (self.measured, self.notes().next()) {
+            (Some(_), Some(_)) => Met::Undecided,
+            _ if self.met => Met::Yes,
+            _ => Met::No,
+        }
+    }
+
     /// The reasons for doubt about the result, as text.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         self.undecided.iter().chain(&self.too_few).map(String::as_str)

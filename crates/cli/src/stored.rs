@@ -43,6 +43,7 @@ pub fn row_json(run: &RunRow) -> Value {
         "predicted": run.predicted,
         "imported_from": run.imported_from,
         "missing": run.missing,
+        "failed": run.failed.map(|[failed, _]| failed),
         "imported_section": run.imported_section,
         "validity": run.validity,
         "cells": run.cells,

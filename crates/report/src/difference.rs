@@ -220,6 +220,7 @@ pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
             Met::Yes => "yes",
             Met::No if gate.measured_in_turn => "NO",
             Met::No => "NO: a change or a drift",
+            Met::Undecided if gate.interval_pct.is_none() => "undecided: not enough data",
             Met::Undecided => "undecided: the limit is inside the interval",
         };
         table.push(vec![

@@ -5,6 +5,7 @@ use std::fmt;
 
 use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Met;
 
 use crate::search::sentence;
 
@@ -54,10 +55,10 @@ impl Judgement {
             .map(|result| {
                 let words = format!("{} ({})", result.objective, result.place);
                 let notes: Vec<&str> = result.notes().collect();
-                match (result.met, notes.is_empty()) {
-                    (false, _) => Self::new(Verdict::Fail, words),
-                    (true, true) => Self::new(Verdict::Pass, words),
-                    (true, false) => {
+                match result.outcome() {
+                    Met::No => Self::new(Verdict::Fail, words),
+                    Met::Yes => Self::new(Verdict::Pass, words),
+                    Met::Undecided => {
                         Self::new(Verdict::Undecided, format!("{words}: {}", notes.join("; ")))
                     }
                 }
@@ -79,7 +80,7 @@ impl Judgement {
             (Verdict::Pass, 2..) if objectives == found.len() => all_met(runs, objectives),
             (_, 0) => decisive,
             (Verdict::Pass, _) => format!("met: {decisive}"),
-            (Verdict::Undecided, _) => format!("met, but not with certainty: {decisive}"),
+            (Verdict::Undecided, _) => format!("not decided: {decisive}"),
             (Verdict::Fail, _) => format!("not met: {decisive}"),
         };
         Some(Self::new(verdict, sentence))
@@ -142,6 +143,7 @@ mod tests {
             .map(|(objective, met, undecided)| SloResult {
                 objective: (*objective).to_owned(),
                 place: "128 x 32, saturated".to_owned(),
+                measured: Some(1.5),
                 met: *met,
                 undecided: undecided.map(str::to_owned),
                 ..SloResult::default()
@@ -154,14 +156,18 @@ mod tests {
     fn the_worst_objective_decides_and_the_sentence_names_what_decided() {
         let (met, missed) = (("a<1ms", true, None), ("b<1ms", false, None));
         let open = ("c<1ms", true, Some("the client may be off by 2 ms"));
+        let beyond = ("d<1ms", false, Some("there are too few values"));
         for (results, line) in [
             (vec![met], "PASS: met: a<1ms (128 x 32, saturated)"),
             (vec![met, met], "PASS: met: a<1ms (2 of 2 judged)"),
             (vec![met, missed, open], "FAIL: not met: b<1ms (128 x 32, saturated)"),
             (
                 vec![met, open],
-                "UNDECIDED: met, but not with certainty: c<1ms (128 x 32, saturated): the client may be \
-                 off by 2 ms",
+                "UNDECIDED: not decided: c<1ms (128 x 32, saturated): the client may be off by 2 ms",
+            ),
+            (
+                vec![met, beyond],
+                "UNDECIDED: not decided: d<1ms (128 x 32, saturated): there are too few values",
             ),
         ] {
             let judged = Judgement::of_objectives(&run(&results)).expect("objectives");

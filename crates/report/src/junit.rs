@@ -97,14 +97,10 @@ pub fn of_run(run: &Summary) -> Suite {
         };
         let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
         let system_out = notes.join("; ");
-        let outcome = match (result.met, result.notes().next()) {
-            (false, _) => {
-                CaseResult::Failed(format!("not met: {}; {system_out}", result.objective))
-            }
-            (true, None) => CaseResult::Passed,
-            (true, Some(_)) => {
-                CaseResult::Skipped(format!("met, but not with certainty: {system_out}"))
-            }
+        let outcome = match result.outcome() {
+            Met::No => CaseResult::Failed(format!("not met: {}; {system_out}", result.objective)),
+            Met::Yes => CaseResult::Passed,
+            Met::Undecided => CaseResult::Skipped(format!("undecided: {system_out}")),
         };
         Case { name: format!("{}, {}", result.objective, result.place), outcome, system_out }
     });

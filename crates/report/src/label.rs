@@ -4,7 +4,7 @@
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::SloResult;
+use inferometer_analysis::verdict::{Met, SloResult};
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic};
 use inferometer_model::target::Target;
@@ -217,6 +217,15 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     let value = result.measured?;
     let figure = if unit == "ms" { in_table(value) } else { significant(value) };
     Some(format!("{figure} {unit}").trim_end().to_owned())
+}
+
+/// Whether an objective is met, in words.
+pub(crate) fn outcome(result: &SloResult) -> &'static str {
+    match result.outcome() {
+        Met::Yes => "met",
+        Met::No => "not met",
+        Met::Undecided => "undecided",
+    }
 }
 
 /// The unit of an objective: the text after its number, such as `ms` in `ttft_p99<500ms`.

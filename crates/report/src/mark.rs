@@ -3,6 +3,7 @@
 
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::code;
 
 use crate::number::{MISSING, two_significant};
 use crate::text_table::Table;
@@ -36,6 +37,11 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
         let sentence = "?: unreliable; the client's own error can be more than a fifth of the \
             figure, or the client was the bottleneck.";
         sentences.push(format!("{sentence} {advice}").trim_end().to_owned());
+        if summary.findings.iter().any(|finding| finding.is(code::PROMPTS_SENT_BEFORE)) {
+            let sentence =
+                "TTFT is also unreliable where a resumed run had already sent the prompts.";
+            sentences.push(sentence.to_owned());
+        }
     }
     sentences
 }
@@ -56,9 +62,40 @@ pub(crate) fn all_trusted(summary: &Summary) -> bool {
     counts.bounded + counts.not_vouched_for == 0
 }
 
+/// What the verdict "valid" says of the figures, as a sentence without its full stop. Only the four figures of
+/// each cell decide this verdict, so other figures can be unreliable.
+pub(crate) fn of_valid_run(summary: &Summary) -> &'static str {
+    let counts = summary.verdict.figures.unwrap_or_default();
+    match (counts.bounded, counts.not_vouched_for) {
+        (0, 0) => "the client's own error is small compared with every figure",
+        (_, 0) => "every figure of the table is trusted or bounded",
+        _ => {
+            "throughput and mean latencies of each cell are trusted or bounded, other figures are \
+                unreliable (?)"
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judgement::run_with_objectives;
+    use inferometer_analysis::trust::FigureCounts;
+
+    #[test]
+    fn a_valid_run_claims_a_bound_on_every_figure_only_if_no_figure_is_unreliable() {
+        let of = |bounded, not_vouched_for| {
+            let mut summary = run_with_objectives(Vec::new());
+            let counts = FigureCounts { bounded, not_vouched_for, ..FigureCounts::default() };
+            summary.verdict.figures = Some(counts);
+            of_valid_run(&summary)
+        };
+        assert!(of(0, 0).ends_with("small compared with every figure"));
+        assert!(of(3, 0).starts_with("every figure of the table"));
+        for bounded in [0, 3] {
+            assert!(of(bounded, 1).starts_with("throughput and mean latencies of each cell"));
+        }
+    }
 
     #[test]
     fn only_a_figure_that_is_not_trusted_bears_a_mark() {

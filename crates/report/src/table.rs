@@ -10,6 +10,7 @@ use inferometer_analysis::table_import::TableForm;
 use inferometer_analysis::trust;
 use inferometer_load::PassKind;
 use inferometer_metrics::registry;
+use inferometer_model::outcome::OutcomeCounts;
 
 use crate::escape::heading;
 use crate::mark::marked;
@@ -274,8 +275,8 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
         let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
         let told = |pass: &PassSummary| {
             format!(
-                "{}: interrupted after {} of {} requests had completed; the main table leaves this \
-                    pass out",
+                "{}: interrupted after {} of {} requests had completed; its figures cover only \
+                    these, and the figures of the cell leave the pass out",
                 cell.place(pass),
                 count(pass.outcomes.complete),
                 count(pass.planned),
@@ -286,18 +287,37 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
     summary.cells.iter().flat_map(of_cell).collect()
 }
 
+/// The failed requests of a pass, by their outcomes.
+fn failed(pass: &PassSummary) -> OutcomeCounts {
+    let mut why = pass.outcomes;
+    why.complete = 0;
+    if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
+        // Requests that were cancelled or skipped for these reasons are not failures: a finding reports
+        // them.
+        (why.cancelled, why.skipped) = (0, 0);
+    }
+    why
+}
+
+/// How many requests of a run failed, such as `, 52 of 60 requests failed`; empty if none did.
+pub(crate) fn failed_of_all(summary: &Summary) -> String {
+    let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+    let [failed, planned] = [
+        passes().map(|pass| failed(pass).failed()).sum(),
+        passes().map(|pass| pass.planned).sum::<u64>(),
+    ];
+    match failed {
+        0 => String::new(),
+        _ => format!(", {} of {} requests failed", count(failed), count(planned)),
+    }
+}
+
 /// A sentence for each pass with failed requests, with their number and the reasons.
 pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in &summary.cells {
         for pass in &cell.passes {
-            let mut why = pass.outcomes;
-            why.complete = 0;
-            if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
-                // Requests that were cancelled or skipped for these reasons are not failures: a finding
-                // reports them.
-                (why.cancelled, why.skipped) = (0, 0);
-            }
+            let why = failed(pass);
             let failed = why.failed();
             if failed == 0 {
                 continue;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::verdict::{Met, Validity};
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::visible;
 
@@ -203,21 +203,18 @@ fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
 fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     out.push('\n');
     let verdict = &summary.verdict;
+    let failed = table::failed_of_all(summary);
     match verdict.validity {
         // No client took part in a prediction, so there is no client error.
         _ if summary.predicted => {}
         Validity::Valid => {
-            let word = painted(colour, Paint::Green, "valid");
-            let says = match mark::all_trusted(summary) {
-                true => "the client's own error is small compared with every figure",
-                false => "every figure of the table is trusted or bounded",
-            };
-            let _ = writeln!(out, "{word}: {says}");
+            let paint = if failed.is_empty() { Paint::Green } else { Paint::Yellow };
+            let word = painted(colour, paint, &format!("valid{failed}"));
+            let _ = writeln!(out, "{word}: {}", mark::of_valid_run(summary));
         }
         Validity::Suspect => {
-            let word = painted(colour, Paint::Red, "suspect");
-            let says = "some figures that matter are unreliable, because of the client's own error";
-            let _ = writeln!(out, "{word}: {says}");
+            let word = painted(colour, Paint::Red, &format!("suspect{failed}"));
+            let _ = writeln!(out, "{word}: some figures that matter are unreliable or missing");
             for reason in &verdict.reasons {
                 let _ = writeln!(out, "  {}", clean(reason));
             }
@@ -231,17 +228,18 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
     }
     for slo in &verdict.slo {
-        let word = if slo.met {
-            painted(colour, Paint::Green, "met")
-        } else {
-            painted(colour, Paint::Red, "not met")
+        let paint = match slo.outcome() {
+            Met::Yes => Paint::Green,
+            Met::No => Paint::Red,
+            Met::Undecided => Paint::Yellow,
         };
+        let word = painted(colour, paint, label::outcome(slo));
         let measured = label::measured(slo).map(|figure| format!("measured {figure}"));
         let measured = measured.unwrap_or_else(|| "nothing to measure".to_owned());
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));
         let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");
         for note in slo.notes() {
-            let _ = writeln!(out, "  but {}", clean(note));
+            let _ = writeln!(out, "  because {}", clean(note));
         }
     }
 }

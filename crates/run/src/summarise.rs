@@ -80,6 +80,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
             of_answer(cell, answer);
         }
     }
+    let by_client = (!facts.predicted).then(|| FigureCounts::of(&cells));
+    doubt_ttft(&mut cells, &findings);
     // A search looks for the load up to which objectives hold, a sweep for saturation: a missed objective
     // above that load is expected.
     let slo = match facts.plan.chooses_loads() {
@@ -114,7 +116,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         finding.advice = Some(PLAYED_FAST.to_owned());
     }
     let advice = if too_fast { PLAYED_FAST } else { trust::advice(&cells) };
-    let advice = figures.filter(|of| doubtful(*of)).map(|_| advice.to_owned());
+    // The advice is about the client.
+    let advice = by_client.filter(|of| doubtful(*of)).map(|_| advice.to_owned());
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
     Summary {
@@ -136,6 +139,20 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         sweeps,
         ranks: facts.ranks,
         errors: None,
+    }
+}
+
+/// Makes TTFT unreliable in passes whose prompts had been sent before, as findings state.
+fn doubt_ttft(cells: &mut [Cell], findings: &[Finding]) {
+    let sent = findings.iter().filter(|finding| finding.is(code::PROMPTS_SENT_BEFORE));
+    let places: Vec<&str> = sent.filter_map(|finding| finding.place.as_deref()).collect();
+    for cell in cells.iter_mut().filter(|_| !places.is_empty()) {
+        let plan = cell.plan();
+        for pass in &mut cell.passes {
+            if places.contains(&format!("{plan}, {}", pass.label()).as_str()) {
+                trust::doubt_ttft(pass);
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::verdict::{Met, Validity};
 use inferometer_model::finding::code;
 use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
 use inferometer_plan::{Plan, TargetPlan};
@@ -113,9 +113,9 @@ fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
         .map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
 }
 
-/// The objectives that were not met, each with its cell and pass.
+/// The objectives that were not met, each with its cell and pass. Undecided objectives are not among them.
 pub fn missed_objectives(summary: &Summary) -> Vec<String> {
-    let missed = summary.verdict.slo.iter().filter(|objective| !objective.met);
+    let missed = summary.verdict.slo.iter().filter(|objective| objective.outcome() == Met::No);
     missed.map(|objective| format!("{} ({})", objective.objective, objective.place)).collect()
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::series::is_compared;
-use super::{Comparison, FALSE_ALARMS, Row};
+use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
+pub use crate::verdict::Met;
 use inferometer_metrics::slo::{Comparison as Sign, split};
 use inferometer_model::suggest::did_you_mean;
 
@@ -73,20 +74,6 @@ pub struct GateResult {
     pub measured_in_turn: bool,
     /// Whether the condition is met.
     pub met: Met,
-}
-
-/// Whether a condition is met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Met {
-    /// The whole interval lies on the required side of the limit. Without an interval, the difference does.
-    Yes,
-    /// The whole interval lies on the other side of the limit, by more than chance over all rows. Without an interval,
-    /// the difference does. This also applies to runs that were not measured in turn, because a stored baseline is
-    /// always older. A drift may then be the cause.
-    No,
-    /// The result is uncertain: more repeats would decide it.
-    Undecided,
 }
 
 /// Parses conditions, which are separated by commas.
@@ -163,6 +150,12 @@ impl Condition {
         GateError::NotCompared { text, figure, why, compared }
     }
 
+    /// Judges the condition on a row.
+    ///
+    /// It is met if the whole interval lies on the required side of the limit. It is missed if the whole interval lies
+    /// on the other side, by more than chance over all rows. This also applies to runs that were not measured in turn,
+    /// because a stored baseline is always older. A drift may then be the cause. Without an interval, more repeats
+    /// decide, or the difference itself if a side cannot be measured again.
     fn judge(&self, row: &Row) -> GateResult {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
@@ -173,6 +166,7 @@ impl Condition {
                 Met::No
             }
             Some(_) => Met::Undecided,
+            None if matches!(row.verdict, RowVerdict::NotEnoughData { .. }) => Met::Undecided,
             None if holds(row.difference_pct) => Met::Yes,
             None => Met::No,
         };

@@ -11,6 +11,7 @@ use super::*;
 use crate::cell::cell;
 use crate::fold::PassFold;
 use crate::range::Range;
+use crate::verdict::Met;
 
 /// A cell with a one_by_one pass (TTFT 40 ms, ITL 20 ms, 10 requests/s) and a saturated pass (TTFT 400 ms, ITL 10 ms,
 /// one of four requests failed).
@@ -146,6 +147,30 @@ fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
         let objectives = parse(&format!("ttft_p99<{limit}")).expect("valid");
         let result = &judge(&objectives, &cells)[0];
         assert_eq!(result.undecided.is_some(), is_open, "{low} {high} {limit} {result:?}");
+    }
+}
+
+#[test]
+fn a_missed_percentile_of_too_few_values_is_undecided_unless_the_median_misses_too() {
+    let mut cells = cells();
+    let values = |n, p50| {
+        Some(Distribution { p50, p90: 30.0, p99: 40.0, max: 41.0, n, ..Distribution::default() })
+    };
+    for (objective, n, p50, expected) in [
+        ("ttft_p99<35ms", 10, 20.0, Met::Undecided),
+        ("ttft_p99<50ms", 10, 20.0, Met::Undecided),
+        ("ttft_p99<35ms", 100, 20.0, Met::No),
+        ("ttft_p99<50ms", 100, 20.0, Met::Yes),
+        // Half of the values miss the limit.
+        ("ttft_p99<15ms", 10, 20.0, Met::No),
+        ("ttft_p99>15ms", 10, 20.0, Met::Undecided),
+        // So few values can miss the limit by chance.
+        ("ttft_p90<15ms", 2, 20.0, Met::Undecided),
+        ("ttft_p50<15ms", 2, 20.0, Met::No),
+    ] {
+        *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = values(n, p50);
+        let result = &judge(&parse(objective).expect("valid"), &cells)[0];
+        assert_eq!(result.outcome(), expected, "{objective} of {n}: {result:?}");
     }
 }
 

@@ -259,10 +259,30 @@ pub fn sentence(answer: &SearchAnswer) -> String {
             None => format!("{objectives} could not be measured"),
         },
     };
-    let text = format!("{so_far}{text}.");
+    let open = match answer.estimate.and_then(|_| why_open(answer)) {
+        Some(why) => format!("; undecided, because {why}"),
+        None => String::new(),
+    };
+    let text = format!("{so_far}{text}{open}.");
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     tier + &first.into_iter().chain(letters).collect::<String>()
+}
+
+/// Why the answer is not as exact as requested, as a part of a sentence; `None` if it is, or if the search is not finished.
+fn why_open(answer: &SearchAnswer) -> Option<String> {
+    let spent = match answer.outcome {
+        SearchEnding::RequestsSpent => format!("{} requests", answer.requests),
+        SearchEnding::TrialsSpent => format!("{} trials", answer.trials),
+        SearchEnding::TimeSpent => "the time of --max-time".to_owned(),
+        SearchEnding::NotMeasurable => return Some("tokens arrived in bundles".to_owned()),
+        SearchEnding::Unfinished
+        | SearchEnding::Found
+        | SearchEnding::NotMetAtLowest
+        | SearchEnding::MetAtHighest => return None,
+    };
+    let precision = trimmed(answer.precision * 100.0);
+    Some(format!("{spent} did not narrow the interval to {precision} %"))
 }
 
 /// The text on the objective that fails first; empty if there is only one objective.

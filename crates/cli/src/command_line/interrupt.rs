@@ -12,6 +12,8 @@ use crate::command_line::console::tell;
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 /// Whether a run has begun, so that there are records to store.
 static RECORDING: AtomicBool = AtomicBool::new(false);
+/// The runs of this process that have begun, in their order.
+static RUNS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The time that operations before a run, such as a request to a server, have to finish after an interruption.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// A function that is called before an interruption ends this process.
@@ -48,6 +50,12 @@ pub fn recording() {
     RECORDING.store(true, Ordering::Relaxed);
 }
 
+/// Like [`recording`], for the run with this id.
+pub fn recording_run(id: &str) {
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+    recording();
+}
+
 /// Sets the function that is called before an interruption ends this process.
 pub fn before_exit(what: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
@@ -75,5 +83,34 @@ fn end() {
     if let Some(what) = *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) {
         what();
     }
+    if let Some(line) = kept(&RUNS.lock().unwrap_or_else(PoisonError::into_inner)) {
+        tell(&line);
+    }
     std::process::exit(130);
+}
+
+/// Names the runs whose records are kept; `None` if no run has begun.
+fn kept(runs: &[String]) -> Option<String> {
+    let (last, before) = runs.split_last()?;
+    let others = match before.len() {
+        0 => String::new(),
+        1 => " (and 1 run before it: inferometer runs)".to_owned(),
+        count => format!(" (and {count} runs before it: inferometer runs)"),
+    };
+    Some(format!(
+        "error: interrupted again; the records are kept as run {last}{others}; for a report: inferometer report {last}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_run_is_named_and_those_before_it_are_counted() {
+        let runs = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(kept(&[]), None);
+        assert!(kept(&runs[..1]).is_some_and(|line| line.contains("kept as run a; for a report")));
+        assert!(kept(&runs).is_some_and(|line| line.contains("run c (and 2 runs before it")));
+    }
 }

@@ -87,7 +87,7 @@ impl Subscriber for Terminal {
             Event::Message(line) => self.line(line),
             Event::Warning(line) => tell(line),
             Event::Connecting => interrupt::handle_signals(),
-            Event::RunStarted(_) => interrupt::recording(),
+            Event::RunStarted(run) => interrupt::recording_run(&run.id),
             Event::PromptsStarted(it) => {
                 self.draw(Some(self.bars.prompts(&it.label, it.prompts, Arc::clone(&it.made))));
             }

@@ -141,6 +141,28 @@ fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
 }
 
 #[test]
+fn the_list_of_runs_and_the_run_itself_state_how_many_requests_failed() {
+    let engine = Engine::start(&["--fault", "refuse@5"]);
+    let folder = folder();
+    let cell = ["--input-lengths", "24", "--output-lengths", "12", "--concurrency", "1"];
+    let load = ["--requests", "6", "--warmup", "0", "--quiet"];
+    let run = [&["run", "--target", &engine.url][..], &cell, &load].concat();
+    assert_eq!(inferometer(folder.path(), &run).status.code(), Some(1));
+    let stdout = |arguments: &[&str]| {
+        String::from_utf8_lossy(&inferometer(folder.path(), arguments).stdout).into_owned()
+    };
+    let listed = stdout(&["runs"]);
+    assert!(listed.contains("4 of 6 requests failed"), "{listed}");
+    let document: Value = serde_json::from_str(&stdout(&["runs", "--json"])).expect("JSON");
+    assert_eq!(document["runs"][0]["failed"], 4, "{document}");
+    let shown = stdout(&["show", "latest"]);
+    let first = shown.lines().next().expect("a line");
+    assert!(first.contains("4 of 6 requests failed"), "{shown}");
+    let words = ["valid, 4 of 6 requests failed: ", "suspect, 4 of 6 requests failed: "];
+    assert!(shown.lines().any(|line| words.iter().any(|word| line.starts_with(word))), "{shown}");
+}
+
+#[test]
 fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
     let engine = Engine::start(&["--max-model-len", "64"]);
     let (output, summary) = measure_cell(&engine.url, ("60", "8"), &[]);

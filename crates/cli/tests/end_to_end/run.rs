@@ -256,6 +256,25 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
 }
 
 #[test]
+fn a_second_interruption_ends_the_process_and_names_the_run() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "32", "--output-lengths", "8000", "--speed", "0.1"];
+    let load = ["--requests", "50", "--concurrency", "2", "--warmup", "0", "--json"];
+    let mut scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
+    scraped.wait_for("inferometer_requests_begun_total", 2.0);
+    scraped.run.signal("-INT");
+    let mut said = scraped.errors.by_ref().map_while(Result::ok);
+    assert!(said.any(|line| line.starts_with("stopping; the records are kept")));
+    // If the run has ended by now, its own last line names it.
+    let (said, output) = scraped.interrupt();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
+    let runs = inferometer(folder.path(), &["runs", "--json"]);
+    let runs: Value = serde_json::from_slice(&runs.stdout).expect("JSON");
+    let id = runs["runs"][0]["run_id"].as_str().expect("a run");
+    assert!(said.iter().any(|line| line.contains(&format!("kept as run {id}"))), "{said:?}");
+}
+
+#[test]
 fn an_interruption_between_two_requests_counts_the_three_million_unsent_ones_as_interrupted() {
     let folder = folder();
     let lengths = ["--input-lengths", "16", "--output-lengths", "1", "--speed", "1000"];

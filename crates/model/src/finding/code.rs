@@ -144,8 +144,8 @@ codes! {
     REQUESTS_INTERRUPTED = "requests_interrupted", Note,
         "Requests were in flight, or not yet sent, when the run ended. They are not failures of \
             the server."
-        => "The figures of the pass cover only the requests before, and the main table leaves them \
-            out; `inferometer run --resume` with the run's name measures the whole pass.";
+        => "The figures of the pass cover only the requests before, and the figures of the cell leave \
+            the pass out; `inferometer run --resume` with the run's name measures the whole pass.";
     FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
         "Answers ended with an unknown finish reason; they count as complete."
         => "Check in the server's documentation whether such an answer is complete.";
@@ -210,6 +210,11 @@ codes! {
         "The server answered parts of prompts from its prefix cache."
         => "Prefill was measured only in part: use another --salt, or disable the server's prefix \
             cache.";
+    PROMPTS_SENT_BEFORE = "prompts_sent_before", Warning,
+        "A resumed run had already sent prompts of the pass, so the server's prefix cache may have \
+            had them: TTFT is unreliable."
+        => "Measure again without --resume, restart the server before --resume, or use \
+            --reset-prefix-cache.";
     ARRIVAL_RATE_DIFFERS = "arrival_rate_differs", Note,
         "Too few arrivals were drawn: their rate differs from the requested one."
         => "Use more requests, or equal gaps with --burstiness inf.";

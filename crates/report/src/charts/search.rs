@@ -36,6 +36,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     for answer in shown {
         let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
         chart.notes.push(format!("{}: {}.", answer.cell(), search::short(answer)));
+        chart.notes.extend(cell.and_then(|cell| cut_off(answer.over, cell)));
         chart.panels.extend(panels(answer, cell));
     }
     if all.len() > shown.len() {
@@ -46,6 +47,35 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
         ));
     }
     vec![chart]
+}
+
+/// How many trials of a cell were cut off, at which loads, and which panels lack them; `None` if none was.
+fn cut_off(over: Over, cell: &Cell) -> Option<String> {
+    let cut: Vec<&PassSummary> = cell.passes.iter().filter(|pass| pass.is_cut_off()).collect();
+    let mut loads: Vec<f64> = cut.iter().filter_map(|pass| load_of(over, pass)).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    let loads: Vec<String> = loads.into_iter().map(significant).collect();
+    (!cut.is_empty()).then(|| {
+        let (was, them) = if cut.len() == 1 { ("was", "it") } else { ("were", "them") };
+        format!(
+            "{}: {} of {} trials {was} cut off (at {} {}). TTFT and TPOT leave {them} out. The \
+                share of requests leaves a load out if none of its requests counts.",
+            cell.plan(),
+            count(cut.len() as u64),
+            count(cell.passes.len() as u64),
+            loads.join(", "),
+            over.unit(),
+        )
+    })
+}
+
+/// The load of a trial.
+fn load_of(over: Over, pass: &PassSummary) -> Option<f64> {
+    match over {
+        Over::Rate => pass.rate,
+        Over::Concurrency => pass.concurrency.map(f64::from),
+    }
 }
 
 /// The three panels of a cell.
@@ -148,10 +178,7 @@ fn marked(name: &str, style_index: usize) -> Series {
 /// The trial with the most requests among the trials at a load. Trials that were cut off are ignored:
 /// they have latencies only of the few requests that completed early, which do not represent the load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
-    let is_of = |pass: &&PassSummary| match over {
-        Over::Rate => pass.rate == Some(load),
-        Over::Concurrency => pass.concurrency.map(f64::from) == Some(load),
-    };
+    let is_of = |pass: &&PassSummary| load_of(over, pass) == Some(load);
     let whole = cell.passes.iter().filter(|pass| !pass.is_cut_off());
     whole.filter(is_of).max_by_key(|pass| pass.planned)
 }

@@ -71,20 +71,22 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     }
     lines.extend(mark::counted(summary).map(plain));
     lines.extend(verdict.advice.as_ref().map(plain));
+    let failed = table::failed_of_all(summary);
     let (tone, title) = match verdict.validity {
         // No client took part in a prediction, so there is no client error.
-        _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
-        Validity::Valid if mark::all_trusted(summary) => {
-            (Tone::Good, "Valid: the client's own error is small compared with every figure.")
+        _ if summary.predicted => {
+            (Tone::Warning, "Predicted: no server and no client took part.".to_owned())
         }
-        Validity::Valid => (Tone::Good, "Valid: every figure of the table is trusted or bounded."),
+        Validity::Valid => {
+            let tone = if failed.is_empty() { Tone::Good } else { Tone::Warning };
+            (tone, format!("Valid{failed}: {}.", mark::of_valid_run(summary)))
+        }
         Validity::Suspect => (
             Tone::Warning,
-            "Suspect: some figures that matter are unreliable, because of the \
-                client's own error.",
+            format!("Suspect{failed}: some figures that matter are unreliable or missing."),
         ),
     };
-    out.push(Block::Callout(tone, title.to_owned(), lines));
+    out.push(Block::Callout(tone, title, lines));
     if let Some(word) = label::origin_word(summary) {
         let of_source = "Figures are those of the source, as it states them; Inferometer has no \
             request records for them.";
@@ -118,10 +120,10 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
             result.objective.clone(),
             result.place.clone(),
             label::measured(result).unwrap_or_else(|| MISSING.to_owned()),
-            std::iter::once(if result.met { "met" } else { "not met" })
+            std::iter::once(label::outcome(result))
                 .chain(result.notes())
                 .collect::<Vec<_>>()
-                .join("; but "),
+                .join(": "),
         ]);
     }
     out.push(Block::Heading(2, "Objectives".to_owned()));

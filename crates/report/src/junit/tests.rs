@@ -203,12 +203,13 @@ fn objectives_of_a_run_are_cases() {
         undecided: undecided.map(str::to_owned),
         too_few: None,
     };
-    let results = vec![result(true, None), result(false, None), result(true, Some("open"))];
+    let beyond = SloResult { measured: Some(2.0), ..result(false, Some("open")) };
+    let results = vec![result(true, None), result(false, None), result(true, Some("open")), beyond];
     let run = run_with_objectives(results);
     let text =
         junit(&[of_run(&run)], Judgement::of_objectives(std::slice::from_ref(&run)).as_ref());
     let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
-    assert_eq!(became, ["passed", "failed", "skipped"], "{text}");
+    assert_eq!(became, ["passed", "failed", "skipped", "skipped"], "{text}");
     assert!(text.contains(&run.run_id), "{text}");
 }
 

@@ -3,6 +3,7 @@
 use inferometer_analysis::search::{
     Claim, CriterionEstimate, LoadAnswer, SearchAnswer, SearchEnding, SearchObjective,
 };
+use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
@@ -12,8 +13,8 @@ use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{PassTracer, Traces};
 
 use crate::charts::{beyond_the_grid, loads, page};
-use crate::support::empty;
 use crate::support::records::record;
+use crate::support::{cell, empty, pass};
 
 #[test]
 fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
@@ -110,4 +111,26 @@ fn the_chart_of_a_search_shows_the_answers_and_names_the_cells_that_it_leaves_ou
     for part in ["ttft_p90&lt;300ms", "needed: 90 %", ">4<", ">8<", "Arrival rate (requests/s)"] {
         assert!(svg.contains(part), "{part}");
     }
+}
+
+#[test]
+fn the_chart_of_a_search_names_the_trials_that_were_cut_off() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.searches = vec![answer(32)];
+    summary.cells = vec![cell(128, 32, [None; 4])];
+    let trial = |rate: f64, cancelled: u64| {
+        let mut trial = pass(PassKind::Open, 400);
+        (trial.trial, trial.rate) = (Some(1), Some(rate));
+        trial.outcomes.complete = 400 - cancelled;
+        trial.outcomes.cancelled = cancelled;
+        trial
+    };
+    summary.cells[0].passes = vec![trial(8.0, 300), trial(4.0, 0), trial(8.0, 250)];
+    let notes = charts::of_run(&summary, &Traces::default()).remove(0).notes.concat();
+    let expected = "2 of 3 trials were cut off (at 8 requests/s)";
+    assert!(notes.contains(expected), "{notes}");
+    summary.cells[0].passes.remove(0);
+    summary.cells[0].passes.remove(1);
+    let notes = charts::of_run(&summary, &Traces::default()).remove(0).notes.concat();
+    assert!(!notes.contains("cut off"), "{notes}");
 }

@@ -1,10 +1,13 @@
 //! Tests of the published table, its footnotes, the text for a terminal, and the CSV.
 
+use inferometer_analysis::trust::FigureCounts;
+use inferometer_analysis::verdict::Validity;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::terminal::{Colour, Screen};
-use inferometer_report::{csv, table, terminal};
+use inferometer_report::{csv, markdown, table, terminal};
 
+use crate::pages::input;
 use crate::support::{CHATGLM3, MISTRAL, cell, empty, full, pass, published};
 
 /// The lines of a text, without empty lines at the end.
@@ -57,7 +60,54 @@ fn a_pass_that_the_user_interrupted_has_no_rate_and_is_told_as_interrupted() {
     summary.cells[0].passes = vec![broken_off];
     let shown = terminal::text(&[summary], Screen::NONE);
     assert!(shown.contains("interrupted after 0 of 100 requests had completed"), "{shown}");
+    // The table above contains the pass.
+    assert!(shown.contains("0 / 100") && !shown.contains("leaves this pass out"), "{shown}");
     assert!(!shown.contains(" 0.00") && !shown.contains("requests failed"), "{shown}");
+}
+
+/// The verdict of a run with these numbers of figures, in the terminal and in the report.
+fn verdicts(bounded: u64, not_vouched_for: u64) -> [String; 2] {
+    let mut summary = full();
+    (summary.verdict.validity, summary.verdict.reasons) = (Validity::Valid, Vec::new());
+    let counts = FigureCounts { trusted: 20, bounded, not_vouched_for, absent: 0 };
+    summary.verdict.figures = Some(counts);
+    let shown = terminal::text(std::slice::from_ref(&summary), Screen::NONE);
+    let report = markdown::report(&input(&summary, &[]));
+    let line = |text: &str, word: &str| {
+        let found = text.lines().find(|line| line.contains(word)).map(str::to_owned);
+        found.unwrap_or_else(|| panic!("{word}: {text}"))
+    };
+    [line(&shown, "valid"), line(&report, "**Valid")]
+}
+
+#[test]
+fn a_valid_run_claims_a_bound_for_every_figure_only_if_no_figure_is_unreliable() {
+    for line in verdicts(3, 0) {
+        assert!(line.contains("every figure of the table is trusted or bounded"), "{line}");
+    }
+    for bounded in [0, 3] {
+        for line in verdicts(bounded, 1) {
+            assert!(!line.contains("every figure"), "{line}");
+            assert!(line.contains("other figures are unreliable (?)"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_suspect_run_names_only_the_reasons_that_it_has() {
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    summary.verdict.validity = Validity::Suspect;
+    summary.verdict.reasons =
+        vec!["the run was interrupted: 0 of 2 passes are complete.".to_owned()];
+    let texts = [
+        terminal::text(std::slice::from_ref(&summary), Screen::NONE),
+        markdown::report(&input(&summary, &[])),
+    ];
+    for text in texts {
+        let verdict = text.lines().find(|line| line.to_lowercase().contains("suspect"));
+        assert!(verdict.is_some_and(|line| !line.contains("error")), "{text}");
+        assert!(text.contains("the run was interrupted: 0 of 2"), "{text}");
+    }
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! record, and the rest is measured. The earlier run is never changed.
 
 mod group;
+mod sent;
 
 pub use group::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
+pub(crate) use sent::{SentPass, sent_before};
 
 use std::collections::BTreeMap;
 use std::path::Path;

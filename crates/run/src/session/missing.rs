@@ -14,7 +14,9 @@ impl<N: Network> Session<'_, N> {
         let planned = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
         let begun = self.pass_number as usize;
         if self.is_stopped() || begun < planned {
-            let message = ended_early(plan, self.completed, planned);
+            // A broken run also ends by an interruption, which is then not the user's.
+            let was_interrupted = self.runner.interrupted() && self.broken.is_none();
+            let message = ended_early(plan, was_interrupted, self.completed, planned);
             self.found(Finding::of(code::RUN_INCOMPLETE, message));
         }
         let cells = plan.cells.len();
@@ -39,12 +41,13 @@ impl<N: Network> Session<'_, N> {
     }
 }
 
-fn ended_early(plan: &Plan, completed: usize, planned: usize) -> String {
+fn ended_early(plan: &Plan, was_interrupted: bool, completed: usize, planned: usize) -> String {
     let is_fixed =
         !plan.chooses_loads() && plan.ab.is_none() && plan.repeat.at_least == plan.repeat.at_most;
     let passes = if completed == 1 { "pass" } else { "passes" };
+    let what = if was_interrupted { "the run was interrupted" } else { "the run ended early" };
     match is_fixed {
-        true => format!("the run ended early: {completed} of {planned} passes are complete"),
-        false => format!("the run ended early, after {completed} complete {passes}"),
+        true => format!("{what}: {completed} of {planned} passes are complete"),
+        false => format!("{what}, after {completed} complete {passes}"),
     }
 }

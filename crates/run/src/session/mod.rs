@@ -44,6 +44,7 @@ use crate::prefix_cache::PrefixCache;
 use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
 use crate::ready_target::ReadyTarget;
 use crate::recording::Recording;
+use crate::resume::SentPass;
 use crate::servers::{Servers, Start};
 use crate::summarise::{RunFacts, summarise};
 use crate::target;
@@ -139,6 +140,8 @@ struct Session<'a, N> {
     cursor: PromptCursor,
     /// Whether a pass had no number of requests: the cursor may then be ahead of the prompts that were sent.
     cursor_is_upper_bound: bool,
+    /// The passes whose prompts the server may already have in its cache.
+    sent_before: Vec<SentPass>,
     /// Why the run cannot continue; `None` while it can.
     broken: Option<String>,
     /// The reports of the other ranks on each pass.

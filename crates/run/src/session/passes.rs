@@ -142,6 +142,7 @@ impl<N: Network> Session<'_, N> {
         for finding in dataset_exhausted::findings(pass, records, in_data) {
             self.found(finding.at(&label));
         }
+        self.find_sent_before(&begin, &result.summary);
         self.add_result(cell, &label, result, false);
         Ok(())
     }

@@ -30,6 +30,7 @@ use crate::prefix_cache::PrefixCache;
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
 use crate::ready_target::ReadyTarget;
 use crate::recording::Recording;
+use crate::resume::sent_before;
 use crate::search_bound::LongestRun;
 use crate::servers::{Servers, Start};
 use crate::slow::report_if_slow;
@@ -137,6 +138,7 @@ pub(super) fn prepare<'a, N: Network>(
         cache: PrefixCache::of(&ready, plan),
         cursor: PromptCursor::default(),
         cursor_is_upper_bound: false,
+        sent_before: sent_before(plan, context),
         broken: None,
         reports: Vec::new(),
         _embedded: ready.embedded,

@@ -1,8 +1,10 @@
 //! Cells that an earlier run has completed: their records become records of this run. Nothing is sent.
 
+use inferometer_analysis::pass::PassSummary;
 use inferometer_cluster::Order;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_store::{LoggedPass, PassBegin};
 
@@ -54,7 +56,23 @@ impl<N: Network> Session<'_, N> {
         }
         self.bodies_are_known = false;
         self.completed += 1;
+        self.find_sent_before(&begin, &result.summary);
         self.add_result(cell, &label, result, true);
         Ok(())
+    }
+
+    /// Finds that the prompts of a pass had been sent before the pass began.
+    pub(super) fn find_sent_before(&mut self, begin: &PassBegin, pass: &PassSummary) {
+        let is_reset = self.request.plan.reset_prefix_cache
+            && !self.findings.iter().any(|finding| finding.is(code::PREFIX_CACHE_NOT_RESET));
+        let sent = self.sent_before.iter().find(|sent| !is_reset && sent.has_prompts_of(begin));
+        let Some(sent) = sent else { return };
+        let message = format!(
+            "run {}, which was interrupted and resumed, had already sent {} of the prompts of this \
+                pass",
+            sent.run, sent.requests
+        );
+        let place = format!("{}, {}", begin.cell, pass.label());
+        self.found(Finding::of(code::PROMPTS_SENT_BEFORE, message).at(place));
     }
 }

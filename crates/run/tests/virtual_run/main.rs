@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 mod estimates;
 mod loops;
 mod measured;
+mod resumed;
 
 use measured::{measure, planned};
 
@@ -145,6 +146,8 @@ fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() 
     assert_eq!(state(&context.store, &finished), RunState::Interrupted);
     let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
     assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
+    let reasons = finished.summary.verdict.reasons.join(" ");
+    assert!(reasons.contains("the run was interrupted: 2 of 4 passes are complete"), "{reasons}");
 
     let earlier = EarlierRun::find(&context.store, finished.run.as_str()).unwrap();
     context.host.interrupt = Interrupt::default();

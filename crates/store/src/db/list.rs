@@ -1,5 +1,5 @@
 //! The list of runs, and the search for a run by its name. The list is read from indexes; of the documents,
-//! only those of imported runs are read. This module changes nothing.
+//! only those of imported runs, and of passes of runs with failed requests, are read. This module changes nothing.
 
 use std::path::Path;
 
@@ -24,6 +24,14 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
     engine_version, model, card, simulated, predicted, imported_from, validity, cells, log_file,
     (SELECT message FROM findings WHERE findings.run_id = runs.id AND code = 'cells_not_measured')
         AS missing,
+    CASE WHEN EXISTS (SELECT 1 FROM findings WHERE findings.run_id = runs.id
+            AND code IN ('requests_failed', 'nothing_completed'))
+        THEN (SELECT json_array(max(0, sum(planned - complete - CASE
+                WHEN summary ->> '$.trial' IS NOT NULL OR summary ->> '$.stopped' IS NOT NULL
+                    OR summary ->> '$.interrupted' OR summary ->> '$.outcomes.cancelled' > 0
+                THEN (summary ->> '$.outcomes.cancelled') + (summary ->> '$.outcomes.skipped')
+                ELSE 0 END)), sum(planned))
+            FROM passes WHERE passes.run_id = runs.id) END AS failed,
     (SELECT json_group_array(tag) FROM tags WHERE tags.run_id = runs.id) AS tags,
     (SELECT json_array(min(input_length), max(input_length), min(output_length),
         max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
@@ -93,11 +101,16 @@ impl Store {
         let loads = document::<Loads>(&id, "loads", text("loads")?);
         let tags = document(&id, "list of tags", text("tags")?);
         let section = document::<Option<_>>(&id, "imported section", text("imported_section")?);
-        let (grid, loads, tags, section) = match (grid, loads, tags, section) {
-            (Ok(grid), Ok(loads), Ok(tags), Ok(section)) => (grid, loads, tags, section),
-            (Err(error), ..) | (_, Err(error), ..) | (_, _, Err(error), _) | (.., Err(error)) => {
-                return Ok(Err(error));
+        let failed = document::<Option<[Option<u64>; 2]>>(&id, "failures", text("failed")?);
+        let (grid, loads, tags, section, failed) = match (grid, loads, tags, section, failed) {
+            (Ok(grid), Ok(loads), Ok(tags), Ok(section), Ok(failed)) => {
+                (grid, loads, tags, section, failed)
             }
+            (Err(error), ..)
+            | (_, Err(error), ..)
+            | (_, _, Err(error), ..)
+            | (.., Err(error), _)
+            | (.., Err(error)) => return Ok(Err(error)),
         };
         Ok(Ok(RunRow {
             id: RunId::stored(id),
@@ -118,6 +131,7 @@ impl Store {
             grid: grid_row(grid),
             loads: loads_row(loads),
             missing: row.get("missing")?,
+            failed: failed_of(failed.unwrap_or_default()),
             tags,
         }))
     }
@@ -202,6 +216,11 @@ impl Store {
 /// columns.
 fn listing() -> String {
     format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns DESC, id DESC")
+}
+
+/// The numbers of failed and planned requests; absent if none failed.
+fn failed_of([failed, planned]: [Option<u64>; 2]) -> Option<[u64; 2]> {
+    failed.filter(|failed| *failed > 0).zip(planned).map(|(failed, planned)| [failed, planned])
 }
 
 fn grid_row(grid: Grid) -> Option<GridRow> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_model::digits::count;
 use inferometer_model::target::{Environment, Target};
 use inferometer_plan::Plan;
 
@@ -120,8 +121,20 @@ pub struct RunRow {
     pub loads: Option<LoadsRow>,
     /// The part of the plan that was not measured, as a sentence; absent if everything was measured.
     pub missing: Option<String>,
+    /// The number of failed requests and of planned ones; absent if none failed. Requests that the user or the plan
+    /// ended have not failed.
+    pub failed: Option<[u64; 2]>,
     /// The tags of the run, sorted.
     pub tags: Vec<String>,
+}
+
+impl RunRow {
+    /// How many requests failed, such as `52 of 60 requests failed`; absent if none did.
+    pub fn failures(&self) -> Option<String> {
+        self.failed
+            .map(|of| of.map(count))
+            .map(|[failed, all]| format!("{failed} of {all} requests failed"))
+    }
 }
 
 /// The cells of a run on one line.

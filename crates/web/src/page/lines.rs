@@ -21,6 +21,8 @@ pub(crate) struct RunLine {
     pub(crate) state: &'static str,
     /// A text on the part of the plan that was not measured; absent if everything was measured.
     pub(crate) missing: Option<String>,
+    /// How many requests failed, as text; absent if none did.
+    pub(crate) failures: Option<String>,
     /// The verdict of the run (`valid`, `suspect`); absent without results, and for predictions.
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
@@ -36,6 +38,7 @@ impl RunLine {
     pub(crate) fn of(row: RunRow) -> Self {
         let engine = row.engine.as_deref().unwrap_or("unknown engine");
         let version = row.engine_version.as_deref().unwrap_or_default();
+        let failures = row.failures();
         Self {
             id: row.id.to_string(),
             started: row.started_at.get(..19).unwrap_or(&row.started_at).replace('T', " "),
@@ -46,6 +49,7 @@ impl RunLine {
             simulated: row.simulated && row.kind == RunKind::Measured,
             state: row.state.name(),
             has_results: row.validity.is_some(),
+            failures,
             missing: row.missing,
             // A prediction involves no client, so it has no verdict.
             validity: row.validity.filter(|_| row.kind != RunKind::Predicted),

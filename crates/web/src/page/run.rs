@@ -41,8 +41,8 @@ fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
         let state = stored.row.state.name();
         out.raw(" <span class=\"badge warning\">").text(state).raw("</span>");
     }
-    if let Some(missing) = &stored.row.missing {
-        out.raw(" <span class=\"badge warning\">").text(missing).raw("</span>");
+    for text in [stored.row.missing.clone(), stored.row.failures()].into_iter().flatten() {
+        out.raw(" <span class=\"badge warning\">").text(&text).raw("</span>");
     }
     for tag in &stored.row.tags {
         out.raw(" <a class=\"badge\"").attribute("href", &link(&[], &[("tag", tag)])).raw(">");

@@ -164,8 +164,8 @@ fn row(out: &mut Html, line: &RunLine, target: &RequestTarget) {
     } else {
         out.text(line.state);
     }
-    if let Some(missing) = &line.missing {
-        out.raw(" <span class=\"soft\">").text(missing).raw("</span>");
+    for text in [&line.missing, &line.failures].into_iter().flatten() {
+        out.raw(" <span class=\"soft\">").text(text).raw("</span>");
     }
     if let Some(validity) = &line.validity {
         let class = match validity.as_str() {

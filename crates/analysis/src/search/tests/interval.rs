@@ -150,9 +150,19 @@ fn the_answer_is_one_sentence_with_its_interval() {
     let all = settings("ttft_p95<1s");
     let found = sentence(all.clone(), 13.7, "The server sustains 13.");
     assert!(found.contains(" requests/s with ttft_p95<1s (95 %: 13."), "{found}");
+    assert!(!found.contains("undecided"), "{found}");
+    // What ended the search before its interval was narrow enough.
+    let trials = Settings { max_trials: 8, precision: 0.001, ..all.clone() };
+    let time = Settings { max_time_s: Some(60.0), precision: 0.001, ..all.clone() };
+    for (settings, limit) in [(trials, "8 trials"), (time, "the time of --max-time")] {
+        let open = sentence(settings, 13.7, "The server sustains 1");
+        let why = format!("; undecided, because {limit}");
+        assert!(open.contains(&why) && open.ends_with("the interval to 0.1 %."), "{open}");
+    }
     let few = Settings { max_requests: 400, ..all.clone() };
     let least = sentence(few, 1e6, "The server sustains at least ");
     assert!(least.contains(" or more): no tried load missed them"), "{least}");
+    assert!(least.contains(" requests did not narrow the interval"), "{least}");
     let bounded = Settings { lowest: 4.0, start: 4.0, highest: Some(8.0), ..all };
     sentence(
         bounded.clone(),

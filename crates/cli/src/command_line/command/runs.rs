@@ -129,9 +129,10 @@ fn table(rows: &[RunRow]) -> Table {
             run.loads.as_ref().and_then(figure).map_or_else(|| "-".to_owned(), span)
         };
         let missing = run.missing.as_ref().map(|missing| format!("  ({missing})"));
+        let failures = run.failures().map(|failures| format!(", {failures}"));
         table.push(vec![
             run.id.to_string(),
-            result.unwrap_or(run.state.name()).to_owned(),
+            result.unwrap_or(run.state.name()).to_owned() + &failures.unwrap_or_default(),
             run.kind.name().to_owned(),
             run.grid.map_or_else(|| "-".to_owned(), |grid| grid.to_string()),
             run.loads.map_or_else(|| "-".to_owned(), |loads| loads.to_string()),

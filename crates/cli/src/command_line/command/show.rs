@@ -150,13 +150,15 @@ impl Shown<'_> {
         let mut out = String::new();
         let validity = row.validity.as_deref().unwrap_or("no results");
         let missing = row.missing.as_ref().map(|missing| format!(", {missing}"));
+        let failures = row.failures().map(|failures| format!(", {failures}"));
         let _ = writeln!(
             out,
-            "{} · {} · {}{} · {validity}",
+            "{} · {} · {}{} · {validity}{}",
             row.id,
             row.kind.name(),
             row.state.name(),
-            missing.unwrap_or_default()
+            missing.unwrap_or_default(),
+            failures.unwrap_or_default()
         );
         let mut fact = |name: &str, value: &str| {
             // Control characters in a text from a server could otherwise change the state of the terminal.

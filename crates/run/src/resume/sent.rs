@@ -1,0 +1,55 @@
+//! The passes whose prompts the resumed runs have already sent. A run that measures such a pass again sends the same
+//! prompts to the same server, which may have them in its prefix cache. Nothing is sent here.
+
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_store::{PassBegin, Store};
+
+use super::completed_cells;
+use crate::context::Context;
+
+/// The fact of a target with the id of the run that it resumes.
+const RESUMES: &str = "resumes";
+
+/// A pass that a resumed run began in a cell that it did not complete.
+pub(crate) struct SentPass {
+    cell: CellPlan,
+    prompt_label: String,
+    repeat: u32,
+    /// The number of requests that were sent.
+    pub(crate) requests: usize,
+    /// The id of the run.
+    pub(crate) run: String,
+}
+
+impl SentPass {
+    /// Whether a pass has the same prompts.
+    pub(crate) fn has_prompts_of(&self, begin: &PassBegin) -> bool {
+        (self.cell, self.repeat) == (begin.cell, begin.repeat)
+            && self.prompt_label == begin.plan.prompt_label()
+    }
+}
+
+/// The passes that were sent by the run that this run resumes, and by the runs that that one resumes. Empty if the run
+/// starts its server, because a new process has an empty cache. A run that cannot be read ends the list.
+pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
+    let mut sent = Vec::new();
+    let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
+    let mut next = context.facts.get(RESUMES).cloned().filter(|_| !starts_server);
+    let Ok(store) = Store::open_existing(&context.store) else { return sent };
+    while let Some(run) = next {
+        let Ok(stored) = store.run(&run) else { break };
+        let Ok(completed) = completed_cells(&stored, plan) else { break };
+        let Ok(passes) = stored.passes() else { break };
+        for pass in passes.flatten() {
+            let requests = pass.records.iter().filter(|it| it.send_start.is_some()).count();
+            let PassBegin { cell, repeat, .. } = pass.begin;
+            if requests > 0 && !completed.iter().any(|(known, _)| *known == cell) {
+                let (prompt_label, run) = (pass.begin.plan.prompt_label(), run.clone());
+                sent.push(SentPass { cell, prompt_label, repeat, requests, run });
+            }
+        }
+        next = stored.target.facts.get(RESUMES).cloned();
+    }
+    sent
+}
