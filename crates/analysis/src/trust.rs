@@ -344,7 +344,7 @@ mod tests {
         let all = FigureCounts::of(&[cell(8, 5, vec![pass.clone()])]);
         // Nine metrics with seven statistics each, two rates, and the four figures of the cell.
         assert_eq!((all.trusted, all.absent), (69, 0), "{all:?}");
-        let metric = &inferometer_metrics::ttft::FROM_SENT;
+        let metric = &ttft::FROM_SENT;
         for (statistic, low) in
             [(Statistic::P50, 55.0), (Statistic::P99, 5.0), (Statistic::Max, 59.0)]
         {

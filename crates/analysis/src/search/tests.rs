@@ -119,6 +119,6 @@ fn plan_of(settings: &Settings) -> SearchPlan {
         highest: settings.highest,
         max_requests: settings.max_requests,
         max_trials: settings.max_trials,
-        max_time: None,
+        max_time: settings.max_time_s.map(Duration::from_secs_f64),
     }
 }
