@@ -14,16 +14,17 @@ const LONG: &str = "mistral-7b-openorca-awq";
 /// The estimate before a run and the duration of the run, in seconds. The warm-up of each cell is one request, which is
 /// not recorded; `warm_up_s` is its duration.
 fn estimated_and_taken(keys: Value, warm_up_s: f64) -> ([f64; 2], f64) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("valid in this test");
     let (plan, mut context) = planned(&folder, keys);
     let heard = Arc::new(Mutex::new(None));
     let hears = Arc::clone(&heard);
     context.host.confirm = Some(Arc::new(move |estimate| {
-        *hears.lock().unwrap() = estimate;
+        *hears.lock().expect("valid in this test") = estimate;
         Ok(())
     }));
-    let summary = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
-    let (one, other) = heard.lock().unwrap().expect("an estimate");
+    let summary =
+        measure(&plan, &context, &Events::none(), &[]).expect("valid in this test").summary;
+    let (one, other) = heard.lock().expect("valid in this test").expect("an estimate");
     let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
     let taken = passes.filter_map(|pass| pass.duration_s).sum::<f64>();
     let estimate = [one.min(other), one.max(other)].map(|span: Duration| span.as_secs_f64());
