@@ -9,10 +9,6 @@ use crate::range::{Range, Trust};
 use crate::trust;
 use crate::verdict::SloResult;
 
-/// With this many values or more, a median beyond the limit shows that a higher percentile is beyond it too. At a true
-/// 90th percentile on the limit, three of five values miss it with a probability below 1 %.
-const FEWEST_FOR_MEDIAN: u64 = 5;
-
 /// Judges each objective on each pass of each cell to which it applies.
 ///
 /// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
@@ -54,10 +50,19 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
         return Some(why.to_owned());
     }
     let definition = objective.metric.definition();
+    let is_upper = matches!(objective.comparison, Comparison::Below | Comparison::AtMost);
     let (range, why) = match objective.metric.is_distribution() {
         true => {
             let range = trust::latency(pass, definition, objective.statistic?);
             let why = match range {
+                // A cache can only make TTFT smaller, so an upper limit that is missed is missed without it, too.
+                Some(Range { low, high, .. })
+                    if low == high
+                        && is_upper
+                        && !objective.comparison.holds(high, objective.limit) =>
+                {
+                    return None;
+                }
                 Some(Range { low, high, .. }) if low == high => trust::SENT_BEFORE.to_owned(),
                 _ => trust::why_of_latency(pass),
             };
@@ -88,19 +93,17 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     })
 }
 
-/// A sentence if there are so few values that the percentile is close to their maximum. `None` if the median misses the
-/// limit: then the percentile misses it too.
+/// A sentence if there are so few values that the percentile is close to their maximum. It then cannot show that an
+/// objective is met: more values would have a larger maximum. `None` if the objective is missed.
 fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let values = pass.latency(objective.metric.definition())?;
     let statistic = objective.statistic?;
     let needed = (1.0 / (1.0 - statistic.share()?)).round() as u64;
-    let is_upper_limit = matches!(objective.comparison, Comparison::Below | Comparison::AtMost);
-    let median_misses = !objective.comparison.holds(values.p50, objective.limit);
-    let is_missed = is_upper_limit && median_misses && values.n >= FEWEST_FOR_MEDIAN;
-    (values.n < needed && !is_missed).then(|| {
+    let holds = objective.comparison.holds(statistic.of(values)?, objective.limit);
+    (values.n < needed && holds).then(|| {
         format!(
-            "a {} of {} values is close to their maximum, and cannot decide this: {needed} values \
-                or more are needed",
+            "a {} of {} values is close to their maximum, and cannot show that this is met: {needed} \
+                values or more are needed",
             statistic.name(),
             values.n
         )

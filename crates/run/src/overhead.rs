@@ -141,7 +141,8 @@ pub fn latency(
 const SHORT_PROMPT: u32 = 512;
 
 /// The speed of the server, from the record of a first request. If the plan has long prompts, sends one request with a
-/// prompt as long as the longest.
+/// prompt as long as the longest. `scope` makes it differ from the prompts of other runs, which a server may have in
+/// its prefix cache.
 ///
 /// # Errors
 /// If the request cannot be made or sent.
@@ -149,6 +150,7 @@ pub fn speed(
     passes: &mut PassRunner<impl Network>,
     plans: &[Plan],
     prompts: &Prompts,
+    scope: &str,
     first: Option<&Record>,
 ) -> Result<Option<ServerSpeed>, RunError> {
     let Some(speed) = first.and_then(ServerSpeed::of) else { return Ok(None) };
@@ -162,7 +164,8 @@ pub fn speed(
         return Ok(Some(speed));
     };
     let began = passes.net.now();
-    let requests = probe_requests(prompts, &[length], "estimate")?;
+    // The run needs no prompt like this one, so it goes on if the prompt cannot be made.
+    let Ok(requests) = probe_requests(prompts, &[length], scope) else { return Ok(Some(speed)) };
     let making = passes.net.now().since(began);
     let records = one_by_one(passes, plan, requests)?;
     let complete = records.iter().find(|record| record.outcome.is_complete());

@@ -16,6 +16,9 @@ use super::sequence::{
 };
 use crate::compare::Condition;
 
+/// Ratios whose interval is narrower than this are the same except for rounding.
+const SAME_RATIO: f64 = 1e-9;
+
 /// The data of a comparison besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
@@ -65,16 +68,22 @@ impl AbAnswer {
             (_, true) => AbEnding::MaxTime,
             _ => AbEnding::Interrupted,
         };
+        let figures = figures(plan, &pairs);
+        // Arrivals and prompts that differ from pair to pair vary the ratios without any noise of the engine.
+        let is_same = |figure: &AbFigureAnswer| {
+            figure.ratio_ci.is_none_or(|[low, high]| high - low < SAME_RATIO)
+        };
+        let without_noise = given.without_noise && figures.iter().all(is_same);
         let mut answer = Self {
             sentence: String::new(),
             decision,
             ended_by,
             sides: given.sides.clone(),
             one_server: given.one_server,
-            without_noise: given.without_noise,
+            without_noise,
             place: format!("{cell}, {pass}"),
             minimal_effect: plan.minimal_effect,
-            figures: figures(plan, &pairs),
+            figures,
             pairs: pairs.len() as u32,
             block_requests,
             block_uncounted: plan.uncounted,

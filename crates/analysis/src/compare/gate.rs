@@ -154,8 +154,9 @@ impl Condition {
     ///
     /// It is met if the whole interval lies on the required side of the limit. It is missed if the whole interval lies
     /// on the other side, by more than chance over all rows. This also applies to runs that were not measured in turn,
-    /// because a stored baseline is always older. A drift may then be the cause. Without an interval, more repeats
-    /// decide, or the difference itself if a side cannot be measured again.
+    /// because a stored baseline is always older. A drift may then be the cause. Without an interval,
+    /// a difference on the other side misses it. One on the required side meets it only if no more data can be had;
+    /// otherwise more repeats decide.
     fn judge(&self, row: &Row) -> GateResult {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
@@ -166,9 +167,9 @@ impl Condition {
                 Met::No
             }
             Some(_) => Met::Undecided,
+            None if !holds(row.difference_pct) => Met::No,
             None if matches!(row.verdict, RowVerdict::NotEnoughData { .. }) => Met::Undecided,
-            None if holds(row.difference_pct) => Met::Yes,
-            None => Met::No,
+            None => Met::Yes,
         };
         GateResult {
             condition: self.text.clone(),

@@ -270,11 +270,11 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     ] {
         assert_eq!(judge(&conditions, &comparison(row)).unwrap()[0].met, met);
     }
-    // Without an interval, the difference decides only if no more data can be had.
-    for difference_pct in [4.9, 9.0] {
+    // Too few repeats cannot show that a condition is met.
+    for (difference_pct, met) in [(4.9, Met::Undecided), (9.0, Met::No)] {
         let verdict = RowVerdict::NotEnoughData { needed: 4 };
         let few = Row { verdict, repeats: [2, 2], ..row(difference_pct, None) };
-        assert_eq!(judge(&conditions, &comparison(few)).unwrap()[0].met, Met::Undecided);
+        assert_eq!(judge(&conditions, &comparison(few)).unwrap()[0].met, met);
     }
     // A stored baseline is always older. The gate fails, and states that the runs were not measured in turn.
     let older = Row { design: Design::Unknown, ..row(9.0, Some([6.0, 12.0])) };

@@ -151,26 +151,34 @@ fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
 }
 
 #[test]
-fn a_missed_percentile_of_too_few_values_is_undecided_unless_the_median_misses_too() {
+fn too_few_values_cannot_show_that_a_percentile_meets_its_limit_but_that_it_misses_it() {
     let mut cells = cells();
     let values = |n, p50| {
         Some(Distribution { p50, p90: 30.0, p99: 40.0, max: 41.0, n, ..Distribution::default() })
     };
     for (objective, n, p50, expected) in [
-        ("ttft_p99<35ms", 10, 20.0, Met::Undecided),
+        ("ttft_p99<35ms", 10, 20.0, Met::No),
         ("ttft_p99<50ms", 10, 20.0, Met::Undecided),
         ("ttft_p99<35ms", 100, 20.0, Met::No),
         ("ttft_p99<50ms", 100, 20.0, Met::Yes),
-        // Half of the values miss the limit.
         ("ttft_p99<15ms", 10, 20.0, Met::No),
-        ("ttft_p99>15ms", 10, 20.0, Met::Undecided),
-        // So few values can miss the limit by chance.
-        ("ttft_p90<15ms", 2, 20.0, Met::Undecided),
+        ("ttft_p90<50ms", 2, 20.0, Met::Undecided),
         ("ttft_p50<15ms", 2, 20.0, Met::No),
+        ("ttft_p50<25ms", 2, 20.0, Met::Yes),
     ] {
         *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = values(n, p50);
         let result = &judge(&parse(objective).expect("valid"), &cells)[0];
         assert_eq!(result.outcome(), expected, "{objective} of {n}: {result:?}");
+    }
+}
+
+#[test]
+fn prompts_that_were_sent_before_leave_open_whether_ttft_is_met_and_not_whether_it_is_missed() {
+    let mut cells = cells();
+    cells[0].passes.iter_mut().for_each(trust::doubt_ttft);
+    for (objective, expected) in [("ttft_p50<60ms", Met::Undecided), ("ttft_p50<10ms", Met::No)] {
+        let result = &judge(&parse(objective).expect("valid"), &cells)[0];
+        assert_eq!(result.outcome(), expected, "{objective}: {result:?}");
     }
 }
 

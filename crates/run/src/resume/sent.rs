@@ -1,6 +1,8 @@
 //! The passes whose prompts the resumed runs have already sent. A run that measures such a pass again sends the same
 //! prompts to the same server, which may have them in its prefix cache. Nothing is sent here.
 
+use std::collections::HashSet;
+
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::{PassBegin, Store};
@@ -37,7 +39,9 @@ pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
     let mut next = context.facts.get(RESUMES).cloned().filter(|_| !starts_server);
     let Ok(store) = Store::open_existing(&context.store) else { return sent };
-    while let Some(run) = next {
+    let mut known = HashSet::new();
+    // A store from elsewhere may contain a run that resumes itself.
+    while let Some(run) = next.filter(|run| known.insert(run.clone())) {
         let Ok(stored) = store.run(&run) else { break };
         let Ok(completed) = completed_cells(&stored, plan) else { break };
         let Ok(passes) = stored.passes() else { break };

@@ -171,8 +171,12 @@ fn estimate_after<N: Network>(
         (None, Some(plans)) => {
             let first = seen.last_complete.as_ref();
             let what = "sending a request with a long prompt, to estimate the time of the run";
+            // A resumed run has the salt of the run that it resumes.
+            let resumed = request.context.facts.get("resumes");
+            let scope =
+                resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
             let speed = report_if_slow(request.events, what, || {
-                overhead::speed(runner, &plans, prompts, first)
+                overhead::speed(runner, &plans, prompts, &scope, first)
             });
             let speed = speed.map_err(|error| if_interrupted(request, error))?;
             estimate::of_plans(&plans, speed.as_ref())

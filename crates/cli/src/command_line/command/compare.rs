@@ -32,9 +32,10 @@ pub struct CompareArgs {
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
     /// is 3 if one is missed. The confidence interval over repeats decides; with fewer than 3
-    /// repeats, the difference itself decides. If the runs were not measured in turn, a missed
-    /// condition shows a difference, but not its cause: the server may have changed, or the machine
-    /// may have become slower
+    /// repeats, a difference beyond the limit misses a condition, and one within it leaves the
+    /// condition undecided. If the runs were not measured in turn, a missed condition shows a
+    /// difference, but not its cause: the server may have changed, or the machine may have become
+    /// slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
