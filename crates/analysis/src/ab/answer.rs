@@ -25,7 +25,8 @@ pub struct AbAnswer {
     pub sides: [AbSide; 2],
     /// Whether A and B are the same server.
     pub one_server: bool,
-    /// Whether both sides are predictions without noise, and all pairs have the same ratio. Their differences have no sampling interval: the ends of
+    /// Whether both sides are predictions without noise, and all pairs have the same ratio. Their differences have no
+    /// sampling interval: the ends of
     /// `ratio_ci` are then equal, or differ only by rounding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_noise: bool,

@@ -16,8 +16,8 @@ use super::sequence::{
 };
 use crate::compare::Condition;
 
-/// Ratios whose interval is narrower than this are the same except for rounding.
-const SAME_RATIO: f64 = 1e-9;
+/// The ratios of all pairs are the same except for rounding if their interval is narrower than this share of the ratio.
+const SAME_RATIO: f64 = 1e-3;
 
 /// The data of a comparison besides its plan.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl AbAnswer {
         let figures = figures(plan, &pairs);
         // Arrivals and prompts that differ from pair to pair vary the ratios without any noise of the engine.
         let is_same = |figure: &AbFigureAnswer| {
-            figure.ratio_ci.is_none_or(|[low, high]| high - low < SAME_RATIO)
+            figure.ratio_ci.is_none_or(|[low, high]| high - low < SAME_RATIO * low)
         };
         let without_noise = given.without_noise && figures.iter().all(is_same);
         let mut answer = Self {
