@@ -235,8 +235,10 @@ fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, Engi
     let (spec, flags) = match (spec, flags) {
         (Ok(spec), Ok(flags)) => (spec, flags),
         (spec, flags) => {
-            let mistakes = spec.err().into_iter().chain(flags.err());
-            let all: Vec<String> = mistakes.flat_map(|error| error.mistakes).collect();
+            let of_flags = flags.err().map(|error| error.mistakes);
+            let of_plan = spec.map_or_else(|error| error.mistakes, |spec| spec.unread);
+            let all: Vec<String> =
+                of_plan.into_iter().chain(of_flags.unwrap_or_default()).collect();
             return Err(PlanError::from(all).into());
         }
     };

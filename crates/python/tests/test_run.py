@@ -114,7 +114,7 @@ def test_events_come_in_their_order_on_the_calling_thread(small):
 
     run = im.run(**dict(small, progress=hear))
     assert threads == {threading.current_thread()}
-    names = [event["event"] for event in heard]
+    names = [event["event"] for event in heard if event["event"] != "progress"]
     assert names.index("run_started") < names.index("pass_started") < names.index("pass_ended")
     assert names[-2:] == ["run_stored", "run_ended"] and heard[-1]["run_id"] == run.id
     ended = [event for event in heard if event["event"] == "pass_ended"]
