@@ -127,8 +127,8 @@ pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value
     keys.extend(flags);
 }
 
-/// Converts the keys into a spec. Keys that are unknown or have a value of the wrong type are left out, and the spec
-/// contains the mistakes, so that they are reported together with the mistakes in the values of the other keys.
+/// Converts the keys into a spec. An unknown key is left out, and so is one with a value of the wrong type. The spec
+/// lists these mistakes in [`Spec::unread`]. They are reported together with wrong values of the other keys.
 fn checked(mut keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
     let known = known_keys();
     let mut unread = Vec::new();
@@ -143,7 +143,7 @@ fn checked(mut keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanEr
         }
         unread.len() == before
     });
-    match serde_json::from_value(Value::Object(keys)) {
+    match Spec::from_keys(keys) {
         Ok(spec) => Ok(Spec { unread, ..spec }),
         Err(error) => {
             unread.push(places.mistake("", &without_texts(&error.to_string())));

@@ -26,8 +26,7 @@ pub struct AbAnswer {
     /// Whether A and B are the same server.
     pub one_server: bool,
     /// Whether both sides are predictions without noise, and all pairs have the same ratio. Their differences have no
-    /// sampling interval: the ends of
-    /// `ratio_ci` are then equal, or differ only by rounding.
+    /// sampling interval: the ends of `ratio_ci` are then equal, or differ only by rounding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_noise: bool,
     /// The cell and the load of every block, as text.

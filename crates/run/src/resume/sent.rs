@@ -32,8 +32,9 @@ impl SentPass {
     }
 }
 
-/// The passes that were sent by the run that this run resumes, and by the runs that that one resumes. Empty if the run
-/// starts its server, because a new process has an empty cache. A run that cannot be read ends the list.
+/// The passes that earlier runs have sent. This run may resume a run, and that run an earlier one: all of them are
+/// read. Empty if this run starts its server, because a new process has an empty cache. A run that cannot be read
+/// ends the list.
 pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let mut sent = Vec::new();
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
