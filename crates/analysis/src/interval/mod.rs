@@ -13,7 +13,7 @@ mod series;
 mod throughput;
 
 pub(crate) use course::{Course, Layout};
-pub(crate) use series::{Contribution, Series};
+pub(crate) use series::{Contribution, Series, Shares};
 pub(crate) use throughput::throughput;
 
 use serde::{Deserialize, Serialize};

@@ -5,10 +5,13 @@ use inferometer_stats::student_975;
 
 use super::course::Layout;
 
-/// The largest numbers of cosines: for a mean or a median, and for a higher percentile, because extreme values occur in
-/// shorter groups.
+/// The largest numbers of cosines: for a mean or a median, and for a higher percentile of a short and of a long series.
+/// Extreme values occur in short groups, and with more cosines their number is known better.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
+const COSINES_OF_LONG_TAIL: usize = 24;
+/// The number of times that all requests in flight are replaced, for each further cosine of a long series.
+const STAYS_OF_LONG_TAIL: usize = 4;
 /// With fewer effective requests, the mean has no interval.
 const FEWEST_EFFECTIVE: f64 = 2.0;
 /// The range of n independent values contains their median with a probability of 1 - 2^(1 - n): 94 % for 5, 97 % for 6.
@@ -53,6 +56,24 @@ pub(crate) struct MeanInterval {
     pub interval: [f64; 2],
     /// The number of independent requests that would give a mean with the same error.
     pub effective: f64,
+}
+
+/// The confidence interval of a percentile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// The ends of the interval are the quantiles of all values at these shares. A share below 0 or above 1 means that
+    /// this end is unknown.
+    pub ends: [f64; 2],
+    /// The number of independent requests that would give a percentile with the same error.
+    pub effective: f64,
+}
+
+impl Shares {
+    /// Whether a 99th percentile can have an interval, if these are the shares of the 90th. Extreme values come in
+    /// groups, and ten times as many values above the 90th percentile show the groups better.
+    pub(crate) fn carries_p99(&self) -> bool {
+        self.effective * 0.01 >= BEYOND_P99
+    }
 }
 
 /// The first requests of a closed loop. They are sent at once to an idle server, which processes their prompts in
@@ -154,9 +175,7 @@ impl<'a> Series<'a> {
         is_known.then_some(MeanInterval { interval: [mean - half, mean + half], effective })
     }
 
-    /// The 95 % interval of a percentile, as two shares: the ends of the interval are the quantiles of all values at
-    /// these shares. A share below 0 or above 1 means that this end is unknown. `None` if there are too few effective
-    /// requests.
+    /// The 95 % interval of a percentile, as two shares. `None` if there are too few effective requests.
     ///
     /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
     /// weight of the values of request `i` that are not above `value`. `effective` is [`MeanInterval::effective`].
@@ -166,7 +185,7 @@ impl<'a> Series<'a> {
         value: f64,
         below: &[f64],
         effective: f64,
-    ) -> Option<[f64; 2]> {
+    ) -> Option<Shares> {
         let is_tail = share > 0.5;
         let beyond = if share < 0.95 { BEYOND_P90 } else { BEYOND_P99 };
         if is_tail && effective * (1.0 - share) < beyond {
@@ -182,7 +201,9 @@ impl<'a> Series<'a> {
         let of =
             |at: usize, part: &Contribution| below[self.order[at] as usize] - share * part.weight;
         let cosines = cosines(self.layout, middle.len());
-        let of_tail = (middle.len() / self.layout.in_flight).clamp(cosines, COSINES_OF_TAIL);
+        let stays = middle.len() / self.layout.in_flight;
+        let of_tail = stays.min(COSINES_OF_TAIL).max(stays / STAYS_OF_LONG_TAIL);
+        let of_tail = of_tail.clamp(cosines, COSINES_OF_LONG_TAIL);
         let long = self.long_run(of, if is_tail { of_tail } else { cosines })?;
         let all: Vec<f64> = self.parts.iter().enumerate().map(|(at, part)| of(at, part)).collect();
         let (of_first, rest) = all.split_at(first.len());
@@ -215,9 +236,9 @@ impl<'a> Series<'a> {
         if !is_tail && has_one_value_each && independent >= FEWEST_FOR_RANGE * sum {
             // The smallest and the largest value are then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
-            return Some([low.max(rank), high.min(1.0 - rank)]);
+            return Some(Shares { ends: [low.max(rank), high.min(1.0 - rank)], effective });
         }
-        Some([low, high])
+        Some(Shares { ends: [low, high], effective: independent / sum })
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes

@@ -150,6 +150,37 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     assert!(values.p99_needs.unwrap() > 1_000 && values.effective_n.unwrap() < 400.0, "{values:?}");
 }
 
+/// One request at a time; an eighth of the requests are slow, and slow requests come in groups of `group`.
+fn in_groups(group: usize, seed: u64) -> PassSummary {
+    let mut rng = seed::rng(seed, &["groups"]);
+    let plan = PassPlan::one_by_one(Bound::requests(2_000));
+    let (mut now_ms, mut slow_left, mut fold) = (0.0, 0, PassFold::new(&plan));
+    for index in 0..2_000 {
+        if slow_left == 0 && seed::unit(&mut rng) < 1.0 / 7.0 / group as f64 {
+            slow_left = group;
+        }
+        let (ttft_ms, varies_ms) = if slow_left > 0 { (36.0, 1.0) } else { (5.0, 30.0) };
+        slow_left = slow_left.saturating_sub(1);
+        let mut record = steady(now_ms, ttft_ms, varies_ms * seed::unit(&mut rng) / 3.0, 4);
+        record.index = index;
+        fold.add(&record);
+        now_ms += 100.0;
+    }
+    fold.finish()
+}
+
+#[test]
+fn a_99th_percentile_has_no_interval_if_slow_requests_come_in_too_few_groups() {
+    let stated = |group| {
+        let of = |seed: &u64| e2e_of(&in_groups(group, *seed)).p99_ci.is_some();
+        (0..20_u64).filter(of).count()
+    };
+    let many = stated(1);
+    assert!(many >= 18, "{many} of 20");
+    let few = stated(10);
+    assert!(few <= 2, "{few} of 20");
+}
+
 #[test]
 fn values_that_are_all_the_same_are_known_exactly() {
     let plan = PassPlan::open(100.0, Bound::requests(300));

@@ -2,9 +2,12 @@
 //! font or other file of the machine is loaded.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use png::{BitDepth, ColorType, DeflateCompression, Encoder, EncodingError, Filter};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use png::{BitDepth, ColorType, Encoder, EncodingError, chunk};
 use resvg::tiny_skia::{Color, Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{self, fontdb};
 
@@ -16,6 +19,13 @@ const FONTS: [&[u8]; 3] = [
     include_bytes!("../../fonts/NotoSans-Bold-subset.ttf"),
     include_bytes!("../../fonts/DroidSansFallback-subset.ttf"),
 ];
+
+/// The first byte of a row in a PNG. Equal rows of pixels compress well without a filter.
+const NO_FILTER: u8 = 0;
+/// The number of colours that are remembered as seen lately.
+const RECENT: usize = 64;
+/// The largest number of compressed bytes in one chunk of a PNG; the format allows 2^31 - 1.
+const LARGEST_CHUNK: usize = 1 << 30;
 
 /// The accepted scales: smaller images cannot be read, and larger images may not fit into memory.
 const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
@@ -54,21 +64,27 @@ fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());
     encoder.set_depth(BitDepth::Eight);
-    encoder.set_deflate_compression(DeflateCompression::Level(1));
-    // Equal rows of pixels compress well without a filter.
-    encoder.set_filter(Filter::NoFilter);
-    let pixels = match indexed(pixmap) {
-        Some((palette, pixels)) => {
+    let rows = match indexed(pixmap) {
+        Some((palette, rows)) => {
             encoder.set_color(ColorType::Indexed);
             encoder.set_palette(palette);
-            pixels
+            rows
         }
         None => {
             encoder.set_color(ColorType::Rgb);
-            pixmap.pixels().iter().flat_map(colour).collect()
+            coloured(pixmap)
         }
     };
-    encoder.write_header()?.write_image_data(&pixels)?;
+    // The encoder compresses one row at a time, and clears a buffer of 32 KiB for each, which takes longer than the
+    // compression. So all rows are compressed at once here.
+    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+    zlib.write_all(&rows)?;
+    let compressed = zlib.finish()?;
+    let mut writer = encoder.write_header()?;
+    for part in compressed.chunks(LARGEST_CHUNK) {
+        writer.write_chunk(chunk::IDAT, part)?;
+    }
+    writer.finish()?;
     Ok(file)
 }
 
@@ -76,26 +92,37 @@ fn colour(pixel: &PremultipliedColorU8) -> [u8; 3] {
     [pixel.red(), pixel.green(), pixel.blue()]
 }
 
-/// The palette of an image (three bytes per colour), and the index of the colour of each pixel. `None` if
-/// there are more than 256 colours.
+/// The palette of an image (three bytes per colour), and its rows: `NO_FILTER`, then the index of the colour of each
+/// pixel. `None` if there are more than 256 colours.
 fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut known = HashMap::new();
     let mut palette = Vec::new();
-    let mut pixels = Vec::with_capacity(pixmap.pixels().len());
-    // Most pixels have the same colour as the previous pixel.
-    let mut before = None;
-    for pixel in pixmap.pixels() {
-        let index = match before {
-            Some((same, index)) if same == *pixel => index,
-            _ => *known.entry(colour(pixel)).or_insert_with_key(|colour| {
-                palette.extend_from_slice(colour);
-                palette.len() / 3 - 1
-            }),
-        };
-        before = Some((*pixel, index));
-        pixels.push(u8::try_from(index).ok()?);
+    let mut rows = Vec::with_capacity(pixmap.pixels().len() + pixmap.height() as usize);
+    // Text and lines alternate between a few colours. A colour that was seen lately needs no search.
+    let mut recent = [None; RECENT];
+    for row in pixmap.pixels().chunks_exact(pixmap.width() as usize) {
+        rows.push(NO_FILTER);
+        for run in row.chunk_by(PremultipliedColorU8::eq) {
+            let pixel = run[0];
+            let place = &mut recent[usize::from(pixel.green()) % RECENT];
+            let index = match *place {
+                Some((same, index)) if same == pixel => index,
+                _ => *known.entry(colour(&pixel)).or_insert_with_key(|colour| {
+                    palette.extend_from_slice(colour);
+                    palette.len() / 3 - 1
+                }),
+            };
+            *place = Some((pixel, index));
+            rows.resize(rows.len() + run.len(), u8::try_from(index).ok()?);
+        }
     }
-    Some((palette, pixels))
+    Some((palette, rows))
+}
+
+/// The rows of an image: `NO_FILTER`, then red, green and blue of each pixel.
+fn coloured(pixmap: &Pixmap) -> Vec<u8> {
+    let rows = pixmap.pixels().chunks_exact(pixmap.width() as usize);
+    rows.flat_map(|row| [NO_FILTER].into_iter().chain(row.iter().flat_map(colour))).collect()
 }
 
 /// The bundled fonts, parsed once.
