@@ -100,7 +100,15 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::with_capacity(pixmap.pixels().len() + pixmap.height() as usize);
     // Text and lines alternate between a few colours. A colour that was seen lately needs no search.
     let mut recent = [None; RECENT];
-    for row in pixmap.pixels().chunks_exact(pixmap.width() as usize) {
+    let width = pixmap.width() as usize;
+    let mut row_before = None;
+    let all = pixmap.pixels().chunks_exact(width).zip(pixmap.data().chunks_exact(4 * width));
+    for (row, bytes) in all {
+        // Many rows of a chart are equal to the row above, which is a comparison of bytes.
+        if row_before.replace(bytes) == Some(bytes) {
+            rows.extend_from_within(rows.len() - width - 1..);
+            continue;
+        }
         rows.push(NO_FILTER);
         for run in row.chunk_by(PremultipliedColorU8::eq) {
             let pixel = run[0];
@@ -142,11 +150,11 @@ fn fonts() -> &'static Arc<fontdb::Database> {
 mod tests {
     use super::*;
 
-    /// An image with one pixel for each of `colours` colours.
+    /// An image of three rows with one pixel for each of `colours` colours. The first two rows are equal.
     fn image(colours: u32) -> Pixmap {
-        let mut pixmap = Pixmap::new(colours, 1).unwrap();
-        for (pixel, number) in pixmap.pixels_mut().iter_mut().zip(0_u32..) {
-            let [low, high, ..] = number.to_le_bytes();
+        let mut pixmap = Pixmap::new(colours, 3).unwrap();
+        for (pixel, place) in pixmap.pixels_mut().iter_mut().zip(0_u32..) {
+            let [low, high, ..] = ((place + place / colours / 2) % colours).to_le_bytes();
             *pixel = PremultipliedColorU8::from_rgba(low, high, 7, u8::MAX).unwrap();
         }
         pixmap
