@@ -63,11 +63,14 @@ pub enum EngineError {
     },
     /// The profile has no constants for the kernel of these weights.
     #[error(
-        "--quantization: profile {profile} has no constants for {weights} weights; it has {known}"
+        "--weights: {weights} cannot be simulated for {engine} on {card}, only {known}; choose other \
+            --weights, or another --engine, --card or --profile"
     )]
     KernelNotCalibrated {
-        /// The profile.
-        profile: String,
+        /// The engine and version of the profile.
+        engine: String,
+        /// The card of the profile.
+        card: String,
         /// The requested weights.
         weights: Weights,
         /// The weights that the profile has constants for, joined by commas.
