@@ -168,7 +168,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
     }
     let large = ["--model", "llama-3.1-70b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let output = of(&large);
-    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(told(&output).contains("--tensor-parallel-size 4"), "{}", told(&output));
     for (lengths, why) in [("0", "0"), ("41000", "longer than the engine takes, 40960")] {
         let output = of(&[&resid[..], &["--lengths", lengths]].concat());
@@ -177,7 +177,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
     }
     // The weights fit, but the engine would not start, because one sequence of maximum length does not fit.
     let output = of(&[&large[..], &["--tensor-parallel-size", "2"]].concat());
-    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(told(&output).contains("--max-model-len"), "{}", told(&output));
 }
 
