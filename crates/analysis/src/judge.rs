@@ -12,8 +12,8 @@ use crate::verdict::SloResult;
 /// Judges each objective on each pass of each cell to which it applies.
 ///
 /// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
-/// cell has no other pass. All other objectives apply to every pass. An objective is not met if the pass lacks the
-/// figure.
+/// cell has no other pass. All other objectives apply to every pass. If the pass lacks the figure, the objective is
+/// undecided; it is not met if no request completed.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {
@@ -31,7 +31,10 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
 
 fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
     let measured = measure(objective.metric, objective.statistic, pass);
-    let (undecided, too_few) = (undecided(objective, pass), too_few(objective, pass));
+    let (undecided, too_few) = match measured {
+        Some(_) => (undecided(objective, pass), too_few(objective, pass)),
+        None => (None, not_measured(objective, pass)),
+    };
     SloResult {
         objective: objective.text.clone(),
         place: cell.place(pass),
@@ -91,6 +94,11 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
         {why}"
         )
     })
+}
+
+/// A sentence if requests completed, but none of them has the figure, such as TTFT of answers that are not streamed.
+fn not_measured(objective: &Objective, pass: &PassSummary) -> Option<String> {
+    (pass.outcomes.complete > 0).then(|| format!("{} was not measured", objective.metric.name()))
 }
 
 /// A sentence if there are so few values that the percentile is close to their maximum. It then cannot show that an

@@ -42,19 +42,19 @@ pub struct SloResult {
     /// Why the objective is undecided because of the client's own error; absent if it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// Why the number of values is too small to decide the objective; absent if it is large enough.
+    /// Why there are too few values, or none, to decide the objective; absent if there are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }
 
 impl SloResult {
     /// Whether the objective is met. It is undecided if there is a doubt about the measured value, on whichever side
-    /// of the limit the value is.
+    /// of the limit the value is, or if requests completed without being measured.
     pub fn outcome(&self) -> Met {
-        match (self.measured, self.notes().next()) {
-            (Some(_), Some(_)) => Met::Undecided,
-            _ if self.met => Met::Yes,
-            _ => Met::No,
+        match self.notes().next() {
+            Some(_) => Met::Undecided,
+            None if self.met => Met::Yes,
+            None => Met::No,
         }
     }
 

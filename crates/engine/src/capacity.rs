@@ -5,8 +5,8 @@ use crate::config::ResolvedConfig;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
-/// Bytes in a GiB.
-const GIB: f64 = (1_u64 << 30) as f64;
+/// Gigabytes (10^9 bytes) in a byte.
+const GB: f64 = 1e-9;
 
 /// The use of the memory of one card: the card with the most weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,8 +69,8 @@ pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
         return Err(EngineError::WeightsTooLarge {
             model: config.model.name.clone(),
             card: config.card.name.clone(),
-            weights_gib: memory.weight_bytes / GIB,
-            usable_gib: memory.usable_bytes / GIB,
+            weights_gb: memory.weight_bytes * GB,
+            usable_gb: memory.usable_bytes * GB,
             fit_the_card: memory.weight_bytes < memory.card_bytes,
         });
     }
@@ -78,8 +78,8 @@ pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
         return Err(EngineError::NoKvMemory {
             model: config.model.name.clone(),
             card: config.card.name.clone(),
-            needed_gb: (memory.weight_bytes + memory.activation_bytes) * 1e-9,
-            usable_gb: memory.usable_bytes * 1e-9,
+            needed_gb: (memory.weight_bytes + memory.activation_bytes) * GB,
+            usable_gb: memory.usable_bytes * GB,
         });
     }
     Ok(memory.kv_blocks)
@@ -186,8 +186,8 @@ mod tests {
         // 38.061e9 bytes usable, 14.168e9 of weights, 1e9 fixed, 2.097e9 of activations; a block takes 6,553,600 bytes.
         assert_eq!(blocks(single).unwrap(), 3173);
         let message = blocks(|c| c.dtype = Some(crate::config::Dtype::Float32)).unwrap_err();
-        // 14.168e9 parameters of four bytes are 52.8 GiB.
-        assert!(message.to_string().contains("the weights alone need 52.8 GiB"), "{message}");
+        // 14.168e9 parameters of four bytes are 56.7 GB.
+        assert!(message.to_string().contains("the weights alone need 56.7 GB"), "{message}");
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         };
         let message = with(2).unwrap_err().to_string();
         assert!(
-            message.contains("mixtral-8x7b") && message.contains("of the 35.4 GiB"),
+            message.contains("mixtral-8x7b") && message.contains("of the 38.1 GB"),
             "{message}"
         );
         assert!(with(4).unwrap() > 0);
@@ -221,9 +221,9 @@ mod tests {
             let message = blocks(|c| c.gpu_memory_utilization = Some(share)).unwrap_err();
             message.to_string()
         };
-        // The weights are 26.4 GiB of the 19.7 GiB that the engine may use, and of the 39.4 GiB of the card.
+        // The weights are 28.3 GB of the 21.1 GB that the engine may use, and of the 42.3 GB of the card.
         let half = why(0.5);
-        assert!(half.contains("the weights alone need 26.4 GiB of the 19.7 GiB"), "{half}");
+        assert!(half.contains("the weights alone need 28.3 GB of the 21.1 GB"), "{half}");
         assert!(half.contains("a higher --gpu-memory-utilization"), "{half}");
         assert!(
             half.contains("--tensor-parallel-size") && !half.contains("--max-model-len"),

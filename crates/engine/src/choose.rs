@@ -68,7 +68,7 @@ pub fn choose(
         card: wanted.to_owned(),
         ..start.clone()
     };
-    let wanted_scheduler = scheduler(&found)?.versions();
+    let wanted_scheduler = scheduler(&found).map_err(|error| of_engine(engine, error))?.versions();
     let is_start_alike = |profile: &&Profile| {
         scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
     };
@@ -128,6 +128,18 @@ pub fn choose(
     }
     found.made_of = Some(sources.join("; "));
     Ok(found)
+}
+
+/// The error about an engine without a scheduler, by the flag that names the engine. Without the flag, the engine is that
+/// of the profile, and the error stays as it is.
+fn of_engine(named: Option<&str>, error: EngineError) -> EngineError {
+    match (named, error) {
+        (Some(named), EngineError::UnknownEngine { known, .. }) => {
+            let expected = format!("has no scheduler in this program; there are those of {known}");
+            EngineError::invalid("--engine", named, expected)
+        }
+        (_, error) => error,
+    }
 }
 
 /// The version and the card whose constants a profile has, as text.
@@ -289,6 +301,8 @@ mod tests {
         };
         assert!(why(None, Some("abacus")).contains("--card abacus"));
         assert!(why(Some("vllm"), None).contains("such as vllm-0.23"));
-        assert!(why(Some("sglang-0.4"), None).contains("no scheduler for sglang 0.4"));
+        let unknown = why(Some("sglang-0.4"), None);
+        assert!(unknown.starts_with("--engine sglang-0.4: has no scheduler"), "{unknown}");
+        assert!(!unknown.contains("profile"), "{unknown}");
     }
 }

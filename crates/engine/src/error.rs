@@ -63,11 +63,14 @@ pub enum EngineError {
     },
     /// The profile has no constants for the kernel of these weights.
     #[error(
-        "--quantization: profile {profile} has no constants for {weights} weights; it has {known}"
+        "--weights: {weights} cannot be simulated for {engine} on {card}, only {known}; choose other \
+            --weights, or another --engine, --card or --profile"
     )]
     KernelNotCalibrated {
-        /// The profile.
-        profile: String,
+        /// The engine and version of the profile.
+        engine: String,
+        /// The card of the profile.
+        card: String,
         /// The requested weights.
         weights: Weights,
         /// The weights that the profile has constants for, joined by commas.
@@ -85,7 +88,7 @@ pub enum EngineError {
     },
     /// The weights alone are larger than the memory.
     #[error(
-        "{model}: the weights alone need {weights_gib:.1} GiB of the {usable_gib:.1} GiB usable on \
+        "{model}: the weights alone need {weights_gb:.1} GB of the {usable_gb:.1} GB usable on \
             {card}; use more cards (--tensor-parallel-size), a smaller kind of weights (--weights){}, \
             or a larger card",
         if *.fit_the_card { ", a higher --gpu-memory-utilization" } else { "" }
@@ -95,10 +98,10 @@ pub enum EngineError {
         model: String,
         /// The card.
         card: String,
-        /// The weights on one card, in 2^30 bytes.
-        weights_gib: f64,
-        /// The memory of one card that the engine may use, in 2^30 bytes.
-        usable_gib: f64,
+        /// The weights on one card, in 10^9 bytes.
+        weights_gb: f64,
+        /// The memory of one card that the engine may use, in 10^9 bytes.
+        usable_gb: f64,
         /// Whether the weights fit into the whole memory of the card.
         fit_the_card: bool,
     },

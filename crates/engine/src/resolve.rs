@@ -95,8 +95,10 @@ impl EngineConfig {
         let dtype = self.dtype.unwrap_or(default);
         if !self.profile.supports(weights) {
             let known: Vec<_> = self.profile.weights.iter().map(|w| w.name()).collect();
+            let Profile { engine, engine_version, .. } = &self.profile;
             return Err(EngineError::KernelNotCalibrated {
-                profile: self.profile.name.clone(),
+                engine: format!("{engine} {engine_version}"),
+                card: card.name.clone(),
                 weights,
                 known: known.join(", "),
             });
@@ -113,7 +115,7 @@ impl EngineConfig {
                 "needs compute capability {}.{}, and {} has {}.{}",
                 required.0, required.1, card.name, card.capability.0, card.capability.1
             );
-            return Err(EngineError::invalid("--quantization", weights, expected));
+            return Err(EngineError::invalid("--weights", weights, expected));
         }
         match dtype {
             Dtype::Float32 if !quantised => Ok(Weights::Fp32),
@@ -203,7 +205,9 @@ mod tests {
                 c.weights = Some(Weights::Gptq);
                 c.dtype = Some(Dtype::Float32);
             }),
-            ("--quantization", |c| c.weights = Some(Weights::Awq)),
+            ("--weights: awq cannot be simulated for vllm 0.2.7", |c| {
+                c.weights = Some(Weights::Awq);
+            }),
             ("--dtype", |c| {
                 c.weights = Some(Weights::Gptq);
                 c.dtype = Some(Dtype::Bfloat16);
@@ -212,6 +216,8 @@ mod tests {
         for (flag, change) in cases {
             let message = config(change).unwrap_err().to_string();
             assert!(message.contains(flag), "{flag}: {message}");
+            // The profile is a default, so the user has not named it.
+            assert!(!message.contains("a100-40g-vllm-0.2.7"), "{message}");
         }
     }
 

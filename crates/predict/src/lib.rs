@@ -34,7 +34,7 @@ pub use against::{Counts, MeasuredRows, read as read_against};
 pub use error::PredictError;
 pub use expected::{Expected, expected, known_engine};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
-pub use planned::{planned, refuse_servers};
+pub use planned::{planned, refuse_servers, with_mistakes_of_plan};
 pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};

@@ -14,30 +14,15 @@ use crate::against::MeasuredRows;
 /// the embedded engine, by name.
 ///
 /// # Errors
-/// If the spec has a server, a search, a sweep or a comparison, if the plan is invalid, or if `against` has no row of
-/// the grid.
+/// All mistakes: if the spec has a server, a search, a sweep or a comparison, if the plan is invalid, or if `against`
+/// has no row of the grid.
 pub fn planned(
     mut spec: Spec,
     engine_flags: BTreeMap<String, String>,
     against: Option<&MeasuredRows>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
-    refuse_servers(&spec)?;
-    if spec.sweep.is_some() {
-        return Err(PlanError::new(
-            "sweep: use `inferometer sweep --predict` for a sweep in virtual \
-            time",
-        ));
-    }
-    if spec.ab.is_some() {
-        return Err(PlanError::new("ab: use `inferometer ab --predict` to compare two settings"));
-    }
-    if spec.search.is_some() {
-        return Err(PlanError::new(
-            "search: use `inferometer search --predict` for a search in \
-            virtual time",
-        ));
-    }
+    let misplaced = misplaced(&spec);
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     if let Some(against) = against {
         if !own_lengths {
@@ -52,8 +37,15 @@ pub fn planned(
         }
         None => Ok(cells),
     };
-    let (mut plan, context) =
-        resolve_with(&spec, PlanInputs { engine_flags, cells: Some(&choose) }, variables)?;
+    let resolved =
+        resolve_with(&spec, PlanInputs { engine_flags, cells: Some(&choose) }, variables);
+    let (mut plan, context) = match (resolved, misplaced.is_empty()) {
+        (resolved, true) => resolved?,
+        (resolved, false) => {
+            let others = resolved.err().map_or_else(Vec::new, |error| error.mistakes);
+            return Err([misplaced, others].concat().into());
+        }
+    };
     if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
         // The simulated passes must be those of the measured run, so loads from flags are rejected.
         refuse_loads(&spec, &against.origin)?;
@@ -84,19 +76,57 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     }
 }
 
+/// Adds the mistakes of the other keys of a plan to those of its engine, so that all are reported at once. If both are
+/// about the same key, the plan's mistake is kept.
+pub fn with_mistakes_of_plan(
+    of_engine: PlanError,
+    spec: &Spec,
+    variables: Variables<'_>,
+) -> PlanError {
+    let resolved = planned(spec.clone(), BTreeMap::new(), None, variables);
+    let others = resolved.err().map_or_else(Vec::new, |error| error.mistakes);
+    let is_told = |mistake: &String| {
+        let flag = mistake.split([':', ' ']).next().unwrap_or_default();
+        others.iter().any(|other| other.contains(&format!("({flag})")))
+    };
+    let mut all: Vec<String> =
+        of_engine.mistakes.into_iter().filter(|mistake| !is_told(mistake)).collect();
+    all.extend(others);
+    all.into()
+}
+
+/// The tables and keys of a spec that a prediction of a grid cannot have.
+fn misplaced(spec: &Spec) -> Vec<String> {
+    let mut mistakes = refuse_servers(spec).err().map_or_else(Vec::new, |error| error.mistakes);
+    let tables = [
+        (
+            spec.sweep.is_some(),
+            "sweep: use `inferometer sweep --predict` for a sweep in virtual time",
+        ),
+        (spec.ab.is_some(), "ab: use `inferometer ab --predict` to compare two settings"),
+        (
+            spec.search.is_some(),
+            "search: use `inferometer search --predict` for a search in virtual time",
+        ),
+    ];
+    let of_tables = tables.into_iter().filter(|(is_given, _)| *is_given);
+    mistakes.extend(of_tables.map(|(_, mistake)| mistake.to_owned()));
+    mistakes
+}
+
 /// Rejects a server, because predictions use the embedded engine.
 ///
 /// # Errors
 /// If the spec has a target or starts a server.
 pub fn refuse_servers(spec: &Spec) -> Result<(), PlanError> {
-    if spec.target.is_some() {
-        return Err(PlanError::new(
-            "target: a prediction contacts no server; leave it out, or use \
-            `inferometer run`",
-        ));
-    }
-    if spec.server.is_some() {
-        return Err(PlanError::new("server: a prediction starts no server; leave it out"));
-    }
-    Ok(())
+    let given = [
+        (
+            spec.target.is_some(),
+            "target: a prediction contacts no server; leave it out, or use `inferometer run`",
+        ),
+        (spec.server.is_some(), "server: a prediction starts no server; leave it out"),
+    ];
+    let mistakes: Vec<String> =
+        given.into_iter().filter(|given| given.0).map(|given| given.1.to_owned()).collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }

@@ -249,6 +249,8 @@ fn confidence_of(
         };
     let throughput = |predicted| interval(throughput, ErrorColumn::Throughput, predicted);
     let latency = |predicted| interval(latency, ErrorColumn::Latency, predicted);
+    // Without a served request there is no figure whose error could be stated.
+    let is_served = cell.columns().values().iter().any(Option::is_some);
     Ok(CellPrediction {
         interval: Some(Intervals {
             requests_per_s: throughput(cell.requests_per_s),
@@ -256,8 +258,8 @@ fn confidence_of(
             latency_per_token_ms: latency(cell.latency_per_token_ms),
             latency_per_output_token_ms: latency(cell.latency_per_output_token_ms),
         }),
-        interval_of: sure.of,
-        uncalibrated: sure.uncalibrated,
+        interval_of: sure.of.filter(|_| is_served),
+        uncalibrated: sure.uncalibrated.filter(|_| is_served),
         passes,
         ..CellPrediction::default()
     })

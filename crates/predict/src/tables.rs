@@ -75,12 +75,13 @@ fn sections(
             "\nuncalibrated, up to a factor of two in either direction: {why} ({cells})"
         );
     }
-    if summary.cells.iter().any(|cell| !cell.prediction.passes.is_empty()) {
+    let passes = passes(summary);
+    if !passes.rows.is_empty() {
         out.push('\n');
         out += &title(
             "Each pass: prediction, and the range of 90 % of measurements (~: uncalibrated)",
         );
-        out += &text(&passes(summary));
+        out += &text(&passes);
     }
     if let Some(errors) = &summary.errors {
         out.push('\n');

@@ -51,9 +51,15 @@ impl TooLongPrompts {
                     limits.max_num_batched_tokens
                 )
             };
-            let message = format!(
-                "{without_room} of {requests} prompts, of {shortest} tokens or more, get no output: {why}"
-            );
+            let message = match without_room == requests {
+                true => format!(
+                    "nothing can be served: all {requests} prompts, of {shortest} tokens or more, get no \
+                        output, because {why}"
+                ),
+                false => format!(
+                    "{without_room} of {requests} prompts, of {shortest} tokens or more, get no output: {why}"
+                ),
+            };
             Finding::of(code::PROMPTS_IGNORED, message).at(cell.to_string())
         })
     }

@@ -88,10 +88,12 @@ impl Judgement {
 
     /// The judgement of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
-        let verdict = match (answer.outcome, answer.estimate.or(answer.low)) {
-            (SearchEnding::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
-            (SearchEnding::Found | SearchEnding::MetAtHighest, Some(_)) => Verdict::Pass,
-            (_, Some(_)) => Verdict::Undecided,
+        let is_unmeasured = answer.estimate.is_none()
+            && (answer.outcome == SearchEnding::NotMeasurable || answer.loads.is_empty());
+        let verdict = match answer.outcome {
+            _ if answer.is_missed() || is_unmeasured => Verdict::Fail,
+            SearchEnding::Found | SearchEnding::MetAtHighest => Verdict::Pass,
+            _ => Verdict::Undecided,
         };
         Self::new(verdict, format!("{}: {}", answer.cell(), sentence(answer)))
     }

@@ -10,6 +10,7 @@ use inferometer_analysis::summary::Summary;
 use crate::difference::{interval, signed, verdict as row_verdict};
 use crate::escape::xml;
 use crate::judgement::Judgement;
+use crate::label;
 
 /// The outcome of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub fn of_run(run: &Summary) -> Suite {
         ("plan hash", run.plan_hash.clone()),
     ];
     let objectives = run.verdict.slo.iter().map(|result| {
-        let measured = match result.measured {
+        let measured = match label::measured(result) {
             Some(measured) => format!("measured: {measured}"),
             None => "nothing could be measured".to_owned(),
         };
@@ -215,8 +216,8 @@ fn sentence(row: &Row) -> String {
     format!(
         "{} % ({} to {}{interval}; {ours} and {theirs} repeats): {}",
         signed(row.difference_pct),
-        row.baseline,
-        row.contender,
+        label::of_figure(&row.figure, row.baseline),
+        label::of_figure(&row.figure, row.contender),
         row_verdict(row)
     )
 }

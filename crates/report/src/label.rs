@@ -6,7 +6,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, SloResult};
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic};
+use inferometer_metrics::{Definition, Statistic, registry};
 use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant};
@@ -217,6 +217,19 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     let value = result.measured?;
     let figure = if unit == "ms" { in_table(value) } else { significant(value) };
     Some(format!("{figure} {unit}").trim_end().to_owned())
+}
+
+/// A value of a compared figure with its unit, rounded as in tables: `40.5 ms` for `ttft_p99`. Without a unit if the
+/// figure is of no known metric.
+pub(crate) fn of_figure(figure: &str, value: f64) -> String {
+    let is_of = |metric: &&&Definition| {
+        let rest = figure.strip_prefix(metric.name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    // `ttft_from_due_p99` begins with the names of two metrics, and belongs to the longer one.
+    let metric = registry::definitions().iter().filter(is_of).max_by_key(|it| it.name.len());
+    let value = significant(value);
+    metric.map_or(value.clone(), |metric| format!("{value} {}", metric.unit))
 }
 
 /// Whether an objective is met, in words.

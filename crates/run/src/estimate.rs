@@ -63,7 +63,13 @@ fn embedded(plan: &Plan) -> Result<Option<EngineConfig>, RunError> {
     if let Some(name) = name {
         config.profile = profile(name).map_err(RunError::plan)?;
     }
-    Engine::new(config.clone()).map_err(RunError::plan)?;
+    // The error names flags of the engine, which a run does not have.
+    Engine::new(config.clone()).map_err(|error| {
+        RunError::plan(format!(
+            "{error}; these are flags of `inferometer engine`: start the engine with them, and give its \
+                address as --target"
+        ))
+    })?;
     Ok(Some(config))
 }
 

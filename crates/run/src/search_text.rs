@@ -122,10 +122,9 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
             (SearchEnding::Unfinished, _) => {
                 return Err(Shortfall::Failed(format!("the search was interrupted: {}", why())));
             }
-            (SearchEnding::NotMetAtLowest, _) => return Err(Shortfall::Objective(why())),
-            (_, Some(_)) => {}
             (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),
-            (_, None) => return Err(Shortfall::Objective(why())),
+            _ if answer.is_missed() => return Err(Shortfall::Objective(why())),
+            _ => {}
         }
     }
     Ok(())

@@ -60,6 +60,9 @@ fn is_played_fast(target: &Target) -> bool {
 /// Computes the summary of a run, from its figures and the facts that are not in its records.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
+    if facts.predicted && !facts.plan.chooses_loads() {
+        cells = cells.into_iter().map(without_unserved).collect();
+    }
     count_from(first_of(&facts, &cells), &mut cells);
     if facts.plan.chooses_loads() {
         // Passes at different loads are not repeats of each other.
@@ -140,6 +143,16 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         ranks: facts.ranks,
         errors: None,
     }
+}
+
+/// Removes the throughput of predicted passes in which the engine serves no request: 0 requests/s would be a figure of a
+/// load that does not exist.
+fn without_unserved(mut cell: Cell) -> Cell {
+    for pass in cell.passes.iter_mut().filter(|pass| pass.outcomes.complete == 0) {
+        (pass.requests_per_s, pass.output_tokens_per_s) = (None, None);
+        (pass.requests_per_s_ci, pass.output_tokens_per_s_ci) = (None, None);
+    }
+    cell::cell(cell.input_length, cell.output_length, cell.passes)
 }
 
 /// Makes TTFT unreliable in passes whose prompts had been sent before, as findings state.

@@ -73,11 +73,16 @@ fn a_limit_itself_is_met_only_where_it_says_so() {
 }
 
 #[test]
-fn nothing_to_measure_is_not_met() {
+fn a_figure_that_was_not_measured_leaves_its_objective_undecided() {
     let mut cells = cells();
     *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = None;
-    let result = &judge(&parse("ttft_p99<500ms").expect("valid"), &cells)[0];
-    assert_eq!((result.measured, result.met), (None, false));
+    let of = |cells: &[Cell]| judge(&parse("ttft_p99<500ms").expect("valid"), cells).remove(0);
+    let result = of(&cells);
+    assert_eq!((result.measured, result.outcome()), (None, Met::Undecided));
+    assert_eq!(result.notes().collect::<Vec<_>>(), ["ttft was not measured"]);
+    // If no request completed, this is the reason for the missing figure.
+    cells[0].passes[0].outcomes.complete = 0;
+    assert_eq!(of(&cells).outcome(), Met::No);
 }
 
 #[test]

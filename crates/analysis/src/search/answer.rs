@@ -197,6 +197,15 @@ impl SearchAnswer {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
+    /// Whether the trials show that no load meets the objectives, as far down as loads were tried.
+    pub fn is_missed(&self) -> bool {
+        let is_missed = |lowest: &LoadAnswer| {
+            lowest.claim == Claim::NotMet || self.high.is_some_and(|high| high <= lowest.load)
+        };
+        self.outcome == SearchEnding::NotMetAtLowest
+            || self.estimate.is_none() && self.loads.first().is_some_and(is_missed)
+    }
+
     /// The tried load whose figures illustrate the answer: the highest load up to the estimate that is not shown to
     /// miss the objectives. Loads whose trials were all too short are only used if there is no other.
     pub fn tried_below(&self) -> Option<f64> {
@@ -249,17 +258,22 @@ pub fn sentence(answer: &SearchAnswer) -> String {
             )
         }
         (SearchEnding::NotMeasurable, None) => {
-            format!("{objectives} cannot be judged: tokens arrived in bundles")
+            format!("no load can be judged by {objectives}: tokens arrived in bundles")
         }
         (_, None) => match lowest {
-            Some(lowest) => format!(
+            Some(lowest) if answer.is_missed() => format!(
                 "no load meets {objectives}: not even {}, the lowest load tried ({ends})",
                 load(lowest)
             ),
-            None => format!("{objectives} could not be measured"),
+            Some(_) => format!("no tried load is shown to meet {objectives} ({ends})"),
+            None => format!("no load could be measured for {objectives}"),
         },
     };
-    let open = match answer.estimate.and_then(|_| why_open(answer)) {
+    let open = match answer.estimate {
+        Some(_) => why_open(answer),
+        None => too_little(answer),
+    };
+    let open = match open {
         Some(why) => format!("; undecided, because {why}"),
         None => String::new(),
     };
@@ -283,6 +297,28 @@ fn why_open(answer: &SearchAnswer) -> Option<String> {
     };
     let precision = trimmed(answer.precision * 100.0);
     Some(format!("{spent} did not narrow the interval to {precision} %"))
+}
+
+/// Why no load is shown to meet the objectives, and what to do, as a part of a sentence; `None` if they are missed, or
+/// if the search ended for another reason.
+fn too_little(answer: &SearchAnswer) -> Option<String> {
+    if answer.is_missed() {
+        return None;
+    }
+    match answer.outcome {
+        SearchEnding::RequestsSpent => {
+            Some(format!("{} requests are too few: raise --max-requests", answer.requests))
+        }
+        SearchEnding::TrialsSpent => {
+            Some(format!("--max-trials {} is too low: raise it", answer.trials))
+        }
+        SearchEnding::TimeSpent => Some("--max-time is too short: raise it".to_owned()),
+        SearchEnding::NotMeasurable
+        | SearchEnding::Unfinished
+        | SearchEnding::Found
+        | SearchEnding::NotMetAtLowest
+        | SearchEnding::MetAtHighest => None,
+    }
 }
 
 /// The text on the objective that fails first; empty if there is only one objective.

@@ -15,6 +15,18 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
 }
 
+/// Like [`write`], before the results are known. Does nothing if the file is a pipe or a device: its reader would get both
+/// texts.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_before(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
+    match std::fs::metadata(file) {
+        Ok(found) if !found.is_file() => Ok(()),
+        Ok(_) | Err(_) => write(flag, file, text),
+    }
+}
+
 /// Checks, before the work begins, that a new file can be created. Creates the file and removes it again.
 ///
 /// # Errors

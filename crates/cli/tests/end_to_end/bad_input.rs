@@ -184,14 +184,16 @@ fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_comman
         &["sweep", "--workload", "blocks"],
         &["ab", "--predict", "--concurrency", "2", "--b", "max-num-seqs=8"],
         &["engine", "--listen", "127.0.0.1:0"],
+        &["memory"],
     ] {
-        // The engine has no flag for a quiet start.
-        let flags = if command[0] == "engine" { &model[..2] } else { &model[..] };
+        // The engine has no flag for a quiet start, and `memory` has no progress.
+        let is_short = ["engine", "memory"].contains(&command[0]);
+        let flags = if is_short { &model[..2] } else { &model[..] };
         let output = inferometer(folder.path(), &[command, flags].concat());
         let told = told(&output);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
         for words in [
-            "the weights alone need 131.4 GiB of the 35.4 GiB",
+            "the weights alone need 141.1 GB of the 38.1 GB",
             "--tensor-parallel-size",
             "--weights",
         ] {
@@ -199,6 +201,9 @@ fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_comman
         }
         assert!(!told.contains("--max-model-len"), "{command:?}: {told}");
         assert!(!told.contains("message is above"), "{command:?}: {told}");
+        // A run has no flags of the engine.
+        let is_elsewhere = told.contains("these are flags of `inferometer engine`");
+        assert!(is_elsewhere || command[0] != "run", "{command:?}: {told}");
     }
 }
 
@@ -219,7 +224,7 @@ fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
         ] {
             assert!(told.contains(words), "{command:?} {words}: {told}");
         }
-        if command[0] == "run" {
+        if ["run", "predict"].contains(&command[0]) {
             for key in ["requests", "concurrency", "repeat"] {
                 assert!(told.contains(&format!("error: {key} (--{key}): ")), "{key}: {told}");
             }
@@ -232,4 +237,40 @@ fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
     let told = told(&inferometer(folder.path(), &["run", "plan.toml"]));
     assert_eq!(told.matches("is not a key of a plan").count(), 1, "{told}");
     assert!(told.contains("repeat (--repeat)"), "{told}");
+}
+
+#[test]
+fn a_prediction_tells_all_mistakes_of_its_plan_and_its_engine_at_once() {
+    let folder = folder();
+    let plan = "target = 'http://127.0.0.1:9'\nmodel = 'chatglm-6b'\nconcurrency = [0]\nrepeat = 0\n\
+        input_lengths = [0]\nslo = 'ttft_p99'\nwarmup = 'long'\ninpt = 1\n[search]\nover = 'load'\n";
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = inferometer(folder.path(), &["predict", "plan.toml"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for key in [
+        "target",
+        "model",
+        "concurrency",
+        "repeat",
+        "input_lengths",
+        "slo",
+        "warmup",
+        "`inpt`",
+        "search",
+    ] {
+        assert!(told.lines().any(|line| line.contains(key)), "{key}: {told}");
+    }
+    assert!(told.contains("no model named `chatglm-6b`"), "{told}");
+    // A mistake that the plan and the engine share is told once.
+    fs::write(folder.path().join("plan.toml"), "model = 'chatglm-6b'\nrepeat = 0\n").unwrap();
+    let told = self::told(&inferometer(folder.path(), &["predict", "plan.toml"]));
+    assert!(told.contains("did you mean `chatglm3-6b`?") && told.contains("repeat"), "{told}");
+    assert_eq!(told.matches("chatglm-6b").count(), 1, "{told}");
+    let plan = "repeat = 0\nwarmup = 'long'\nprofile = 'h900'\n";
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let told = self::told(&inferometer(folder.path(), &["predict", "plan.toml"]));
+    for words in ["no profile named `h900`", "repeat (--repeat)", "warmup (--warmup)"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Engine, Nobody, folder, inferometer, small_run, told};
+use crate::support::{Engine, Nobody, Scraped, folder, inferometer, small_run, told};
 
 const SLO: [&str; 4] = ["--slo", "ttft_p50<1000000ms", "--junit", "slo.xml"];
 
@@ -49,4 +49,20 @@ fn each_server_of_a_group_that_failed_is_an_error_in_the_file() {
     let out = inferometer(folder.path(), &["run", "--slo", "ttft_p50<1s", "--junit", "-"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(told(&out).contains("give the name of a file"), "{}", told(&out));
+}
+
+#[test]
+fn the_file_of_an_earlier_run_is_replaced_before_a_run_begins() {
+    let folder = folder();
+    let file = folder.path().join("slo.xml");
+    fs::write(&file, "value=\"PASS: met\"").expect("a file");
+    // At this speed, no answer ends before the process is killed.
+    let lengths = ["--input-lengths", "32", "--output-lengths", "8000", "--speed", "0.1"];
+    let load = ["--requests", "50", "--concurrency", "2", "--warmup", "0"];
+    let mut scraped = Scraped::start(folder.path(), &[&lengths[..], &load, &SLO].concat());
+    scraped.wait_for("inferometer_requests_begun_total", 2.0);
+    scraped.run.signal("-KILL");
+    scraped.run.finish();
+    let text = fs::read_to_string(&file).expect("a file");
+    assert!(text.contains("value=\"FAIL: the run did not end") && !text.contains("PASS"), "{text}");
 }

@@ -243,7 +243,7 @@ fn a_workload_is_predicted_by_the_very_requests_that_a_run_sends() {
 fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure() {
     let folder = folder();
     let arguments = ["predict", "--json", "--quiet", "--model", "qwen-14b", "--requests", "4"];
-    let lengths = ["--input-lengths", "128,4096", "--output-lengths", "16"];
+    let lengths = ["--input-lengths", "128,4096", "--output-lengths", "16", "--rate", "5"];
     let output = inferometer(folder.path(), &[&arguments[..], &lengths].concat());
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -252,7 +252,25 @@ fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure
     let found = found.expect("what was ignored");
     assert_eq!(found["place"], "4096 x 16");
     assert!(found["message"].as_str().expect("text").contains("2048 tokens at most"), "{found}");
-    assert!(summary["cells"][0]["requests_per_s"].as_f64() > Some(0.0));
+    assert!(found["message"].as_str().expect("text").starts_with("nothing can be served: all 4 "));
+    let [served, other] = [0, 1].map(|at| summary["cells"][at].clone());
+    assert!(served["requests_per_s"].as_f64() > Some(0.0));
+    for figure in [&other["requests_per_s"], &other["passes"][0]["requests_per_s"]] {
+        assert!(figure.is_null(), "{other}");
+    }
+    let range = |cell: &Value| cell["interval"]["requests_per_s"].is_array();
+    assert!(range(&served) && !range(&other) && other["interval_of"].is_null(), "{other}");
+}
+
+#[test]
+fn an_objective_on_a_figure_that_is_not_measured_is_undecided() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "64", "--output-lengths", "16", "--requests", "2"];
+    let objective = ["predict", "--quiet", "--no-stream", "--slo", "ttft_p50<500ms"];
+    let output = inferometer(folder.path(), &[&objective[..], &lengths].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let told = told(&output);
+    assert!(told.contains("UNDECIDED") && told.contains("ttft was not measured"), "{told}");
 }
 
 #[test]

@@ -134,6 +134,21 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
 }
 
 #[test]
+fn a_search_whose_requests_are_too_few_to_judge_any_load_is_undecided() {
+    let folder = folder();
+    let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    let cell = ["--input-lengths", "1024", "--output-lengths", "128", "--max-requests", "200"];
+    let asked =
+        [&["search", "--predict", "--quiet", "--slo", "ttft_p99<500ms"][..], &engine, &cell];
+    let output = inferometer(folder.path(), &asked.concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let last = told(&output).lines().last().unwrap_or_default().to_owned();
+    for words in ["UNDECIDED: 1024 x 128: ", "200 requests are too few: raise --max-requests"] {
+        assert!(last.contains(words), "{words}: {last}");
+    }
+}
+
+#[test]
 fn the_answer_of_a_search_is_the_last_line() {
     let folder = folder();
     let asked = ["search", "--predict", "--quiet", "--slo", "ttft_p90<9s", "--from", "2", "--to"];

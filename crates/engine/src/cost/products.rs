@@ -44,6 +44,8 @@ impl Products {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
+            // Since vLLM 0.8, the costs are those of `v1`, and profiles have no constants of these kernels.
+            _ if config.profile.steps.is_some() => Kernel::Dense,
             Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => Kernel::Dense,
             Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
                 kernels.gptq.clone().expect("invariant: a resolved profile supports its weights"),
@@ -139,6 +141,21 @@ fn overlapped(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::EngineConfig;
+
+    #[test]
+    fn each_kind_of_weights_that_a_profile_accepts_has_a_cost() {
+        for profile in crate::profile::profiles() {
+            for weights in Weights::ALL {
+                let mut config = EngineConfig::of("qwen-14b", Some(&profile.name)).unwrap();
+                config.weights = Some(weights);
+                // A card may be too old for weights.
+                let Ok(resolved) = config.resolve() else { continue };
+                let products = Products::new(&resolved);
+                assert!(products.seconds(1.0, 1.0) > 0.0, "{} {weights}", profile.name);
+            }
+        }
+    }
 
     #[test]
     fn what_overlaps_takes_more_than_the_larger_and_less_than_both() {

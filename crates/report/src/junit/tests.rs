@@ -151,7 +151,11 @@ fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skip
     let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
     assert_eq!(became, rows.map(|row| row.3), "{text}");
     assert!(text.contains("<property name=\"baseline runs\" value=\"a b\"/>"), "{text}");
-    assert!(text.contains("-20.00 %") && text.contains("&lt;y&gt;"), "{text}");
+    assert!(text.contains("-20.00 % (1 requests/s to 0.8 requests/s, 95 %"), "{text}");
+    assert!(
+        text.contains("+20.00 % (1 ms to 1.2 ms, 95 %") && text.contains("&lt;y&gt;"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -211,6 +215,7 @@ fn objectives_of_a_run_are_cases() {
     let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
     assert_eq!(became, ["passed", "failed", "skipped", "skipped"], "{text}");
     assert!(text.contains(&run.run_id), "{text}");
+    assert!(text.contains("measured: 0.5 ms") && text.contains("measured: 2.00 ms"), "{text}");
 }
 
 #[test]

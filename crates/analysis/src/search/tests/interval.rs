@@ -317,3 +317,54 @@ fn the_factor_between_the_first_loads_is_the_one_that_was_given() {
         }
     }
 }
+
+#[test]
+fn a_search_with_too_few_requests_is_undecided_and_says_what_to_do() {
+    for (limits, told) in [
+        (
+            Settings { max_requests: 40, ..settings("ttft_p99<1s") },
+            "40 requests are too few: raise --max-requests.",
+        ),
+        (
+            Settings { max_trials: 1, ..settings("ttft_p99<1s") },
+            "--max-trials 1 is too low: raise it.",
+        ),
+    ] {
+        let mut search = Search::new(limits);
+        let next = search.next().expect("a trial");
+        let short = Trial { is_settled: false, ..trial(&search, next, 0.0, 0) };
+        search.tell(short);
+        assert!(search.next().is_none(), "{told}");
+        let answer = &SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search)[0];
+        assert!(!answer.is_missed());
+        let words = "No tried load is shown to meet ttft_p99<1s (no confidence interval yet); \
+            undecided, because ";
+        assert_eq!(answer.answer, format!("{words}{told}"));
+    }
+}
+
+#[test]
+fn a_load_that_certainly_misses_the_objectives_is_missed_however_few_requests_there_are() {
+    let mut search = Search::new(Settings { max_requests: 40, ..settings("ttft_p99<1s") });
+    let next = search.next().expect("a trial");
+    let missed = trial(&search, next, 1.0, 0);
+    search.tell(missed);
+    let answer = &SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search)[0];
+    assert!(answer.is_missed());
+    assert!(
+        answer.answer.starts_with("No load meets ttft_p99<1s: not even 16 "),
+        "{}",
+        answer.answer
+    );
+}
+
+#[test]
+fn the_names_of_objectives_stay_as_they_were_given_at_the_beginning_of_an_answer() {
+    let search = Search::new(settings("ttft_p99<1s"));
+    let answer = &SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search)[0];
+    let in_bundles =
+        SearchAnswer { outcome: SearchEnding::NotMeasurable, tier: None, ..answer.clone() };
+    for text in [answer.answer.clone(), sentence(&in_bundles)] {
+        assert!(text.contains("ttft_p99<1s"), "{text}");
+    }
+}

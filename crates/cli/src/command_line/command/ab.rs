@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::engine_flags::{EngineFlags, config};
 use super::ranks;
-use super::run::{expose, form};
+use super::run::{begin_junit, expose, form};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{screen, tell, variable};
@@ -120,6 +120,7 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
             print(&origins.shown_with(dry_run(&side.plan, form(&arguments.run), clock)?))
         });
     }
+    begin_junit(&arguments.run)?;
     let has_gate = !run.gate.is_empty();
     let finished = match configs {
         Some([a, b]) => {

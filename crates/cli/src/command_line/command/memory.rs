@@ -38,19 +38,22 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints the use of the memory. If the model does not fit, fails with the number of cards that it needs.
+/// Prints the use of the memory. If the engine would not start, fails as other commands do: the flags are wrong. If the
+/// model does not fit, the error also has the number of cards that it needs.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
-    if found.memory.kv_blocks == 0 && !arguments.json {
-        return Err(Failure::RunFailed(found.too_large(&given)));
+    let is_too_large = found.memory.kv_blocks == 0;
+    if !is_too_large || arguments.json {
+        print(&if arguments.json { format!("{:#}\n", found.json()) } else { found.text() })?;
     }
-    print(&if arguments.json { format!("{:#}\n", found.json()) } else { found.text() })?;
-    if found.memory.kv_blocks == 0 {
-        return Err(Failure::RunFailed(found.too_large(&given)));
-    }
-    // Even if the model fits, the memory may be too small for the engine to start.
-    Engine::new(given).map(drop).map_err(|error| Failure::RunFailed(error.to_string()))
+    let cards = is_too_large.then(|| found.cards_needed(&given)).flatten();
+    Engine::new(given).map(drop).map_err(|error| match cards {
+        Some(cards) => Failure::usage(format!(
+            "{error}; it fits on {cards} cards (--tensor-parallel-size {cards})"
+        )),
+        None => Failure::usage(error),
+    })
 }
 
 /// The use of the memory by one configuration.
@@ -168,23 +171,13 @@ impl Fit {
         })
     }
 
-    /// A message that the model does not fit, with the number of cards that would be enough.
-    fn too_large(&self, config: &EngineConfig) -> String {
+    /// The smallest number of cards on which the engine would start, if more cards than now are enough.
+    fn cards_needed(&self, config: &EngineConfig) -> Option<u32> {
         let fits = |cards: &u32| {
             let more = EngineConfig { tensor_parallel_size: Some(*cards), ..config.clone() };
             Engine::new(more).is_ok()
         };
         let now = self.resolved.tensor_parallel_size;
-        let what = match CARDS.iter().filter(|&&cards| cards > now).find(|cards| fits(cards)) {
-            Some(cards) => format!("it fits on {cards} cards: --tensor-parallel-size {cards}"),
-            None => "take smaller --weights or a larger --card".to_owned(),
-        };
-        let memory = &self.memory;
-        format!(
-            "{} does not fit: {:.1} GB of weights and activations on each card, {:.1} GB usable; {what}",
-            self.resolved.model.name,
-            (memory.weight_bytes + memory.activation_bytes) * GB,
-            memory.usable_bytes * GB
-        )
+        CARDS.into_iter().filter(|&cards| cards > now).find(fits)
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{
-    MeasuredRows, planned, predict as predict_plan, read_against, refuse_servers, tables,
+    MeasuredRows, planned, predict as predict_plan, read_against, tables, with_mistakes_of_plan,
 };
 use inferometer_report::{json, terminal};
 use inferometer_run::{judge_ended_early, missed_objectives, too_many_failures};
@@ -130,9 +130,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     // Use only the setting for the store, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
     let spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
-    refuse_servers(&spec)?;
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
-    let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
+    let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)
+        .map_err(|error| with_mistakes_of_plan(error, &spec, &variable))?;
     let against: Option<MeasuredRows> = match &arguments.against {
         None => None,
         Some(name) => Some(

@@ -115,6 +115,7 @@ fn measure(
     if let Some(file) = &arguments.junit {
         files::is_no_stdout("--junit", file)?;
     }
+    begin_junit(arguments)?;
     let measured =
         measure_variants(arguments, variants, multi, (earlier, group), origins, place.as_ref());
     let concluded = conclude(arguments, measured);
@@ -249,6 +250,16 @@ pub(super) fn tell_objectives(runs: &[Summary]) {
     if let Some(judged) = Judgement::of_objectives(runs) {
         tell(&judged.to_string());
     }
+}
+
+/// Replaces the JUnit file of an earlier run before this run begins, if such a file is requested. If this process ends
+/// before it has results, as after a second interruption, the file has an error instead of the earlier verdicts.
+pub(super) fn begin_junit(arguments: &RunArgs) -> Result<(), Failure> {
+    let Some(file) = arguments.junit.as_ref().filter(|_| !arguments.dry_run) else { return Ok(()) };
+    let why = "the run did not end, so it has no results".to_owned();
+    let suite = junit::of_failures(&[(String::new(), why.clone())]);
+    let judged = Judgement::new(Verdict::Fail, why);
+    files::write_before("--junit", file, &junit::junit(&[suite], Some(&judged)))
 }
 
 /// Writes the verdicts on the objectives of runs, and other failures, to a JUnit file if requested.

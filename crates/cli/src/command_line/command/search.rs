@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
-use super::run::{MeasuredRuns, conclude, form, run_applied, run_with};
+use super::run::{MeasuredRuns, begin_junit, conclude, form, run_applied, run_with};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{screen, tell, variable};
@@ -123,6 +123,7 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
         if let Some(file) = &arguments.run.junit {
             files::is_no_stdout("--junit", file)?;
         }
+        begin_junit(&arguments.run)?;
         let played = in_virtual_time(&spec, &arguments.run, &arguments.engine);
         return conclude(&arguments.run, played).map_err(Failure::judged);
     }
