@@ -127,6 +127,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         seen: coverage(&fitted, &table).map_err(CalibrateError::new)?,
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
+        without_half: SignedErrors::new(),
         left_out_table: ColumnErrors::new(),
         without_table: SignedErrors::new(),
         without_weights: SignedErrors::new(),

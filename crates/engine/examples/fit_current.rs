@@ -1,17 +1,19 @@
 //! Fits the profiles of current engines to the runs in `data/rows/current/calibration.csv`, and writes the profiles
-//! with their errors. Also writes the errors of fits without each set and without half of the runs. Prints the errors
-//! of fits without each card.
+//! with their errors. Also fits without each set, without half of the runs and without each card, prints these errors,
+//! and writes the constants of these fits to `data/rows/current/refits.csv`.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
-//! `quick` skips all fits without some of the runs.
+//! `quick` skips all fits without some of the runs. The argument `stored` fits nothing: it computes the errors again
+//! with the stored constants.
 
 use std::error::Error;
 use std::fs;
 
 use inferometer_engine::EngineError;
 use inferometer_engine::fit::runs::{
-    Determined, ERROR_NAMES, FittedRuns, MeasuredRun, MeasuredStep, RunError, column_errors,
-    details, fit_runs, parse_runs, parse_steps, replicates, run_errors, run_provenances,
+    Determined, ERROR_NAMES, FittedRuns, MeasuredRun, MeasuredStep, Refit, RunError, column_errors,
+    details, fit_runs, parse_refits, parse_runs, parse_steps, refits_to_csv, replicates,
+    run_errors, run_provenances,
 };
 use inferometer_engine::profile::{Profile, StepConstants, profile};
 
@@ -33,6 +35,9 @@ const STARTS: [(&str, Start); 6] = [
 
 /// The number of requests of the run at 2 requests/s. The durations of its single steps were measured.
 const REQUESTS_OF_STEPS: u32 = 1212;
+
+/// The constants of all fits without some of the runs.
+const REFITS: &str = "data/rows/current/refits.csv";
 
 struct Start {
     step: f64,
@@ -106,44 +111,46 @@ fn main() -> Outcome<()> {
         runs: runs("calibration")?,
         steps: parse_steps(&fs::read_to_string("data/rows/current/steps.csv")?, "steps.csv")?,
     };
-    let test = runs("test")?;
+    let mode = std::env::args().nth(1).unwrap_or_default();
     let starts = starts()?;
-    let mut fitted = rows.fit(&starts, &|_| true)?;
-    for Determined { name, owner, value, prior, remaining } in &fitted.constants {
-        println!("{name:20} {owner:14} {value:10.4} from {prior:8.2}, spread left {remaining:.2}");
-    }
-    let errors = run_errors(&fitted.profiles, &rows.runs)?;
-    table("fitted", &rows.runs, &errors);
-    table("test", &test, &run_errors(&fitted.profiles, &test)?);
+    let mut profiles = match mode.as_str() {
+        "stored" => STARTS.iter().map(|start| profile(start.0)).collect::<Result<_, _>>()?,
+        _ => fitted(&rows, &starts)?,
+    };
+    let outs = left_out_runs(&rows.runs);
+    // The errors are those of the stored, rounded constants.
+    let stored = match mode.as_str() {
+        "quick" => String::new(),
+        "stored" => fs::read_to_string(REFITS)?,
+        _ => refits_to_csv(&without_each(&rows, &starts, &outs)?),
+    };
+    let refits = parse_refits(&stored, REFITS, &profiles)?;
     let mut left_out = vec![[None; 7]; rows.runs.len()];
     let mut halves = left_out.clone();
-    let is_quick = std::env::args().nth(1).as_deref() == Some("quick");
-    if !is_quick {
-        let sets = distinct(&rows.runs, |run| &run.set);
-        let mut outs: Vec<Vec<usize>> =
-            sets.iter().map(|set| places(&rows.runs, |run| run.set == *set)).collect();
-        let groups = replicates(&rows.runs);
-        // Each half consists of every second group.
-        outs.extend(
-            (0..2).map(|half| groups.iter().skip(half).step_by(2).flatten().copied().collect()),
-        );
-        let mut found = without_each(&rows, &starts, &outs)?;
-        for found in found.drain(sets.len()..) {
-            found.into_iter().for_each(|(at, error)| halves[at] = error);
+    for (Refit { left_out: name, profiles }, Out { runs, .. }) in refits.iter().zip(&outs) {
+        let left: Vec<MeasuredRun> = runs.iter().map(|&at| rows.runs[at].clone()).collect();
+        let errors = run_errors(profiles, &left)?;
+        print!("without {name}: ");
+        print_columns(&errors);
+        let into = match name.split_once(' ') {
+            Some(("set", _)) => Some(&mut left_out),
+            Some(("half", _)) => Some(&mut halves),
+            _ => None,
+        };
+        if let Some(into) = into {
+            runs.iter().zip(errors).for_each(|(&at, error)| into[at] = error);
         }
-        for (set, found) in sets.iter().zip(found) {
-            print!("without set {set}: ");
-            print_columns(&found.iter().map(|found| found.1).collect::<Vec<_>>());
-            found.into_iter().for_each(|(at, error)| left_out[at] = error);
-        }
+    }
+    if mode.is_empty() {
         print!("without half of the rows: ");
         print_columns(&halves);
+        fs::write(REFITS, &stored)?;
     }
-    for profile in &mut fitted.profiles {
+    for profile in &mut profiles {
         rounded(profile);
     }
-    let errors = run_errors(&fitted.profiles, &rows.runs)?;
-    for profile in &mut fitted.profiles {
+    let errors = run_errors(&profiles, &rows.runs)?;
+    for profile in &mut profiles {
         let is_own = |run: &MeasuredRun| {
             run.config.profile.card == profile.card
                 && run.config.profile.engine_version == profile.engine_version
@@ -160,35 +167,56 @@ fn main() -> Outcome<()> {
             .collect();
         fs::write(path, notes + &toml::to_string(profile)?)?;
     }
-    if !is_quick {
-        let cards: Vec<&str> = distinct(&rows.runs, |run| &run.config.profile.card);
-        let outs: Vec<Vec<usize>> = cards
-            .iter()
-            .map(|card| places(&rows.runs, |run| run.config.profile.card == *card))
-            .collect();
-        for (card, found) in cards.iter().zip(without_each(&rows, &starts, &outs)?) {
-            print!("without card {card}: ");
-            print_columns(&found.iter().map(|found| found.1).collect::<Vec<_>>());
-        }
-    }
     Ok(())
 }
 
-/// The errors of runs, each with the index of the run.
-type Missed = Vec<(usize, RunError)>;
+/// Fits to all rows, and prints the constants and the errors.
+fn fitted(rows: &Rows, starts: &[Profile]) -> Outcome<Vec<Profile>> {
+    let fitted = rows.fit(starts, &|_| true)?;
+    for Determined { name, owner, value, prior, remaining } in &fitted.constants {
+        println!("{name:20} {owner:14} {value:10.4} from {prior:8.2}, spread left {remaining:.2}");
+    }
+    table("fitted", &rows.runs, &run_errors(&fitted.profiles, &rows.runs)?);
+    let test = runs("test")?;
+    table("test", &test, &run_errors(&fitted.profiles, &test)?);
+    Ok(fitted.profiles)
+}
 
-/// For each list of runs in `outs`, fits without these runs and returns their errors. Two fits run in parallel.
-fn without_each(rows: &Rows, starts: &[Profile], outs: &[Vec<usize>]) -> Outcome<Vec<Missed>> {
-    let without = |out: &Vec<usize>| -> Result<Missed, String> {
-        let why = |error: Box<dyn Error>| error.to_string();
-        let fitted = rows.fit(starts, &|at| !out.contains(&at)).map_err(why)?;
-        let left: Vec<MeasuredRun> = out.iter().map(|&at| rows.runs[at].clone()).collect();
-        let errors = run_errors(&fitted.profiles, &left).map_err(|error| error.to_string())?;
-        Ok(out.iter().copied().zip(errors).collect())
+/// Runs that are left out of a fit together.
+struct Out {
+    name: String,
+    runs: Vec<usize>,
+}
+
+/// The runs of each set, of each half, and of each card. Each half consists of every second group of replicates.
+fn left_out_runs(runs: &[MeasuredRun]) -> Vec<Out> {
+    let of_set =
+        |set: &&str| Out { name: format!("set {set}"), runs: places(runs, |run| run.set == **set) };
+    let of_card = |card: &&str| Out {
+        name: format!("card {card}"),
+        runs: places(runs, |run| run.config.profile.card == **card),
+    };
+    let groups = replicates(runs);
+    let half = |half: usize| Out {
+        name: format!("half {}", half + 1),
+        runs: groups.iter().skip(half).step_by(2).flatten().copied().collect(),
+    };
+    let mut outs: Vec<Out> = distinct(runs, |run| &run.set).iter().map(of_set).collect();
+    outs.extend([half(0), half(1)]);
+    outs.extend(distinct(runs, |run| &run.config.profile.card).iter().map(of_card));
+    outs
+}
+
+/// For each element of `outs`, fits without these runs. Two fits run in parallel.
+fn without_each(rows: &Rows, starts: &[Profile], outs: &[Out]) -> Outcome<Vec<Refit>> {
+    let without = |out: &Out| -> Result<Refit, String> {
+        let fitted = rows.fit(starts, &|at| !out.runs.contains(&at));
+        let profiles = fitted.map_err(|error| error.to_string())?.profiles;
+        Ok(Refit { left_out: out.name.clone(), profiles })
     };
     let mut found = Vec::new();
     for pair in outs.chunks(2) {
-        let of_pair: Vec<Result<Missed, String>> = std::thread::scope(|scope| {
+        let of_pair: Vec<Result<Refit, String>> = std::thread::scope(|scope| {
             let threads: Vec<_> = pair.iter().map(|out| scope.spawn(|| without(out))).collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| Err("a fit failed".to_owned()))

@@ -10,7 +10,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-pub use operations::{Curve, Operations, Reduced, through};
+pub use operations::{Curve, DECODE_ATTENTION_US, Operations, Reduced, through};
 
 /// A card and the link between several cards of this kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,18 +3,16 @@
 
 use crate::card::{card, cards, is_card_file};
 use crate::error::EngineError;
+use crate::mixed_steps::{set_factors, set_host};
 use crate::policy::scheduler;
 use crate::profile::{Profile, profiles};
 use crate::weights::Weights;
 
-/// The `products_factor` of cards without measured runs. It is about that of the measured cards.
-const PRODUCTS_FACTOR: f64 = 0.93;
-
 /// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. An engine or card
 /// that is not named is that of `start`. If `start` is the user's own profile, its constants are kept.
 ///
-/// If there is a profile of that version on that card, it is returned. Otherwise the host's constants are those of the
-/// nearest version. The factors of the card come from any profile of the card, or are typical values of other cards.
+/// If there is a profile of that version on that card, it is returned. Otherwise the host's constants are interpolated
+/// between versions. The factors of the card come from any profile of the card, or are the means over other cards.
 /// Such a combined profile has no provenance, so its predictions are uncalibrated.
 ///
 /// # Errors
@@ -24,13 +22,27 @@ pub fn choose(
     start: &Profile,
     engine: Option<&str>,
     card_name: Option<&str>,
+    of: (&str, Weights),
+) -> Result<Profile, EngineError> {
+    choose_from(profiles(), start, engine, card_name, of)
+}
+
+/// Like [`choose`], but with the profiles `known` in place of the built-in ones.
+///
+/// # Errors
+/// See [`choose`].
+pub fn choose_from(
+    known: &[Profile],
+    start: &Profile,
+    engine: Option<&str>,
+    card_name: Option<&str>,
     (model, weights): (&str, Weights),
 ) -> Result<Profile, EngineError> {
     let (name, version) = match engine {
         Some(engine) => parse(engine)?,
         None => (start.engine.clone(), start.engine_version.clone()),
     };
-    let is_own = profiles().iter().all(|known| known.name != start.name);
+    let is_own = known.iter().all(|known| known.name != start.name);
     if let (true, Some(engine)) = (is_own, engine)
         && (&name, &version) != (&start.engine, &start.engine_version)
     {
@@ -49,7 +61,7 @@ pub fn choose(
     if engine.is_none()
         && !is_own
         && wanted != start.card
-        && let Some(found) = of_card(&name, wanted, model, weights)
+        && let Some(found) = of_card(known, &name, wanted, model, weights)
     {
         return Ok(found.clone());
     }
@@ -72,7 +84,7 @@ pub fn choose(
     let is_start_alike = |profile: &&Profile| {
         scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
     };
-    let mut alike: Vec<&Profile> = profiles().iter().filter(is_start_alike).collect();
+    let mut alike: Vec<&Profile> = known.iter().filter(is_start_alike).collect();
     // Criteria, in order: the profile supports the weights, has measured rows, has a near version, has the same card.
     // In the older cost model, constants depend on the card as much as on the version. So for profiles of this model,
     // the card is compared before the version.
@@ -107,18 +119,12 @@ pub fn choose(
     if let Some(of_version) = of_version.filter(|it| it.name != nearest.name) {
         sources.push(format!("properties of the version from profile {}", of_version.name));
     }
-    if let (Some(steps), true) = (&mut found.steps, nearest.card != wanted) {
-        let of_card = alike.iter().find(|profile| profile.card == wanted);
-        let of_card = of_card.and_then(|profile| profile.steps.as_ref());
-        steps.bandwidth_factor = of_card.map_or(1.0, |it| it.bandwidth_factor);
-        steps.products_factor = of_card.map_or(PRODUCTS_FACTOR, |it| it.products_factor);
-        steps.kv_factor = of_card.map_or(1.0, |it| it.kv_factor);
-        steps.fp8_factor = of_card.map_or(1.0, |it| it.fp8_factor);
+    if let Some(steps) = &mut found.steps {
+        sources.extend(set_host(steps, &alike, &found.engine_version));
     }
     if nearest.card != wanted {
-        let of_card =
-            alike.iter().find(|profile| profile.card == wanted && profile.steps.is_some());
-        sources.push(match of_card.filter(|_| found.steps.is_some()) {
+        let of_card = found.steps.as_mut().and_then(|steps| set_factors(steps, &alike, wanted));
+        sources.push(match of_card {
             Some(of_card) => format!("factors of the card from profile {}", of_card.name),
             None => format!("the data sheet of {wanted}"),
         });
@@ -149,8 +155,14 @@ fn origin(profile: &Profile) -> String {
 }
 
 /// The profile of a card if no version is named: preferably one with rows of the model, otherwise the latest version.
-fn of_card(engine: &str, card: &str, model: &str, weights: Weights) -> Option<&'static Profile> {
-    let of_card = profiles().iter().filter(|profile| {
+fn of_card<'a>(
+    known: &'a [Profile],
+    engine: &str,
+    card: &str,
+    model: &str,
+    weights: Weights,
+) -> Option<&'a Profile> {
+    let of_card = known.iter().filter(|profile| {
         profile.engine == engine && profile.card == card && !profile.provenance.is_empty()
     });
     of_card.filter(|profile| profile.supports(weights)).max_by_key(|profile| {
@@ -246,7 +258,12 @@ mod tests {
         assert_eq!(steps(&found).products_factor, steps(&of_card).products_factor);
         assert!(found.provenance.is_empty());
         assert_eq!((found.name.as_str(), found.card.as_str()), ("vllm-0.23-l40s", "l40s"));
-        assert_eq!(chosen("vllm-0.22", "h200").steps.unwrap().bandwidth_factor, 1.0);
+        // No profile is of this card, so its factors are the means over measured cards.
+        let mean = chosen("vllm-0.22", "h200").steps.unwrap().bandwidth_factor;
+        let of = |name: &str| profile(name).unwrap().steps.unwrap().bandwidth_factor;
+        let known = [of("vllm-0.23-h100-sxm"), of("vllm-0.8-l40s"), of("vllm-0.19-rtx-pro-6000")];
+        let product = known.iter().product::<f64>();
+        assert!((mean.powi(3) / product - 1.0).abs() < 1e-9, "{mean} {known:?}");
     }
 
     #[test]

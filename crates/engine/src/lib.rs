@@ -20,6 +20,8 @@ mod step;
 pub mod kv;
 pub mod prefix_cache;
 
+mod mixed_steps;
+
 mod choose;
 pub mod policy;
 mod resolve;
@@ -36,13 +38,14 @@ pub mod virtual_time;
 
 pub mod confidence;
 pub mod fit;
+pub mod ranges;
 pub mod records;
 pub mod text_blocks;
 
 pub mod serve;
 
 pub use capacity::{Memory, kv_blocks};
-pub use choose::choose;
+pub use choose::{choose, choose_from};
 pub use config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
 pub use engine::Engine;
 pub use error::EngineError;

@@ -6,16 +6,15 @@ use std::str::FromStr;
 
 use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
-use inferometer_engine::confidence::{MeasuredOn, card_in_words};
-use inferometer_engine::fit::runs::{MeasuredRun, simulate_run, simulate_slower};
-use inferometer_engine::profile::Profile;
+use inferometer_engine::confidence::card_in_words;
+use inferometer_engine::profile::{Profile, profiles};
+use inferometer_engine::ranges::run_ranges;
 use inferometer_engine::{EngineConfig, Weights, choose};
 use inferometer_model::cell::CellPlan;
 use inferometer_store::StoredRun;
 
-use crate::measured_runs::measured_passes;
-use crate::ranges::{LoadKind, RangeInputs, with_ranges};
-use crate::slower::MOST_SIMULATED_AGAIN;
+use crate::measured_runs::{MeasuredPass, measured_passes};
+use crate::ranges::compared;
 
 /// Runs with more requests than this are not predicted.
 const MOST_REQUESTS: u64 = 100_000;
@@ -118,24 +117,11 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
     if planned(summary) > MOST_REQUESTS {
         return Err(format!("it has more than {MOST_REQUESTS} requests"));
     }
-    let resolved = config.resolve().map_err(|error| error.to_string())?;
     let mut passes = Vec::new();
-    for pass in measured_passes(run, &config)? {
-        let found = simulate_run(&config.profile, &pass.run).map_err(|error| error.to_string())?;
-        let inputs = RangeInputs {
-            load: pass.run.set.clone(),
-            lengths: pass.cell,
-            in_flight: pass.in_flight,
-            kind: LoadKind::of(&pass.run.pass),
-            slower: &|factor| {
-                let MeasuredRun { config, pass: load, .. } = &pass.run;
-                let first = |block_size| pass.run.requests(block_size).take(MOST_SIMULATED_AGAIN);
-                simulate_slower(config, load, factor, first).ok()?
-            },
-        };
-        let measured_on = MeasuredOn::default();
-        let held = with_ranges(&resolved, &measured_on, inputs, &found, &pass.run.measured);
-        passes.push((pass.cell, held));
+    for MeasuredPass { cell, in_flight, run } in measured_passes(run, &config)? {
+        let ranges = run_ranges(profiles(), &run, cell, in_flight);
+        let ranges = ranges.map_err(|error| error.to_string())?;
+        passes.push((cell, compared(run.set, ranges, &run.measured)));
     }
     let Profile { name, engine, engine_version, card, .. } = &config.profile;
     let flags = match profile {

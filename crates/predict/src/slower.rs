@@ -2,13 +2,12 @@
 //! changes waiting times and throughput by large factors. So the ranges of these figures come from such simulations.
 
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
+use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
 use inferometer_engine::{EngineConfig, EngineRequest};
 use inferometer_load::{Bound, PassPlan, Recording, ReplayPlan};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The maximum number of requests of a pass that are simulated again.
-pub(crate) const MOST_SIMULATED_AGAIN: usize = 20_000;
 /// The maximum number of block hashes of the requests that are simulated again.
 const MOST_HASHES: usize = 4 << 20;
 

@@ -12,6 +12,8 @@ use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
+use inferometer_engine::profile::profiles;
+use inferometer_engine::ranges::{LoadKind, RangeInputs, figure_ranges};
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
@@ -30,7 +32,7 @@ use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 use crate::error::PredictError;
 use crate::measured_runs::figures_of;
 use crate::play::{SimulatedPass, SimulatedPlan};
-use crate::ranges::{LoadKind, RangeInputs, with_ranges};
+use crate::ranges::compared;
 use crate::row::{Row, constant_extra_cost};
 use crate::slower::Repeatable;
 
@@ -209,14 +211,15 @@ fn passes_of(
     let pass = |(at, pass): (usize, &PassSummary)| {
         let load = loads.get(at);
         let inputs = RangeInputs {
-            load: pass.label(),
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
-            kind: load.map_or(LoadKind::Open { rate: None }, |load| load.kind),
+            kind: load.map_or(LoadKind::Open { rate: None, scatter: 0.0 }, |load| load.kind),
             slower: &|factor| load?.repeatable.as_ref()?.slower(factor),
         };
         let measured = measured.get(at).copied().copied().unwrap_or_default();
-        with_ranges(&resolved, &row.measured_on, inputs, &figures_of(pass), &measured)
+        let found = figures_of(pass);
+        let ranges = figure_ranges(profiles(), &resolved, &row.measured_on, inputs, &found);
+        compared(pass.label(), ranges, &measured)
     };
     Ok(cell.passes.iter().enumerate().map(pass).collect())
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct Operations {
     /// Share of the memory bandwidth that decode attention reaches when it reads long keys and values.
     pub kv_bandwidth_share: f64,
+    /// Time of the decode attention of a layer for one sequence with a short context, without the time of reading keys
+    /// and values, in microseconds. It is the latency of the kernels.
+    #[serde(default = "typical_attention_us")]
+    pub decode_attention_us: f64,
     /// Throughput of the attention of long prompts, in 10^12 operations per second.
     pub prompt_attention_tflops: f64,
     /// The times of all-reduce operations inside a captured CUDA graph, with increasing numbers of cards.
@@ -18,6 +22,13 @@ pub struct Operations {
     /// Matrix products with eight-bit weights and activations; absent if they were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fp8: Option<Curve>,
+}
+
+/// The [`Operations::decode_attention_us`] of cards on which it was not measured: about that of most measured cards.
+pub const DECODE_ATTENTION_US: f64 = 12.0;
+
+fn typical_attention_us() -> f64 {
+    DECODE_ATTENTION_US
 }
 
 /// The time of an all-reduce: (number of cards, time without data in microseconds, additional time per million elements
@@ -42,6 +53,10 @@ impl Operations {
             return Err(format!(
                 "operations.kv_bandwidth_share = {share}: must be above 0 and at most 1"
             ));
+        }
+        let latency = self.decode_attention_us;
+        if !(latency >= 0.0 && latency.is_finite()) {
+            return Err(format!("operations.decode_attention_us = {latency}: must be 0 or more"));
         }
         if !(self.prompt_attention_tflops > 0.0 && self.prompt_attention_tflops.is_finite()) {
             return Err("operations.prompt_attention_tflops must be above 0".to_owned());
@@ -140,6 +155,7 @@ mod tests {
         assert!(curve().check("x").is_ok());
         let mut operations = Operations {
             kv_bandwidth_share: 0.9,
+            decode_attention_us: DECODE_ATTENTION_US,
             prompt_attention_tflops: 500.0,
             reductions: vec![(2.0, 4.0, 8.0), (4.0, 5.0, 15.0)],
             bf16: curve(),

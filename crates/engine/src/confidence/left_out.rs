@@ -7,12 +7,12 @@
 //! Satterthwaite's method would first combine the two variances. It is not used: if two biases happen to be small, its
 //! range is too narrow.
 
-use super::{ErrorColumn, FEWEST_ROWS, fitted, p90};
+use super::{ErrorColumn, FEWEST_ROWS, LogRange, fitted, p90};
 use crate::config::ResolvedConfig;
-use crate::profile::{Profile, Provenance, SignedError, SignedErrors, profiles};
+use crate::profile::{Profile, Provenance, SignedError, SignedErrors};
 
 /// 90 % of the values of a normal distribution are within this many standard deviations of the mean.
-const NINE_OF_TEN: f64 = 1.645;
+pub const NINE_OF_TEN: f64 = 1.645;
 
 /// The errors of tables that were left out of fits, in percent: 100 x ln(prediction / measurement).
 pub(super) struct Spread {
@@ -35,6 +35,7 @@ pub(super) struct Spread {
 impl Spread {
     /// The spread for a model without measured rows; `None` if no table was left out of a fit.
     pub fn of(
+        known: &[Profile],
         config: &ResolvedConfig,
         tables: &[&Provenance],
         column: ErrorColumn,
@@ -54,7 +55,7 @@ impl Spread {
         // large as with other weights.
         let own = tables.iter().filter_map(|table| scatter_of(table, column));
         let own = own.reduce(f64::max)?;
-        let all = alike(config).flat_map(|profile| &profile.provenance);
+        let all = alike(known, config).flat_map(|profile| &profile.provenance);
         let all: Vec<&Provenance> = all.filter(others).collect();
         let set = |errors: &dyn Fn(&Provenance) -> Option<SignedError>| -> Vec<SignedError> {
             all.iter().filter_map(|table| errors(table)).collect()
@@ -121,54 +122,82 @@ impl Spread {
 /// The weight of the errors of all tables, as a number of additional rows of a table. Used with the cost model since
 /// vLLM 0.8.
 const OTHERS_AS_ROWS: f64 = 6.0;
+/// Nine of ten errors of left-out rows lie within this many scatters of the mean of their table. It is less than with a
+/// normal distribution, because most errors are small and a few are large.
+const SCATTERS: f64 = 1.4;
 /// The scatter of repeated runs of the same engine, in percent. No prediction is assumed to be more accurate than this.
 const REPLICATES_PERCENT: f64 = 1.8;
 
-/// The half-width, as a logarithm, that contains 90 % of the rows of a table. Tables of the cost model since vLLM 0.8
-/// have few rows each. So the left-out errors of all tables are added to the table's own, with the weight of
-/// [`OTHERS_AS_ROWS`] rows.
+/// The range that contains 90 % of the rows of a table. Tables of the cost model since vLLM 0.8 have few rows each. So
+/// the errors of all tables are added to the table's own, with the weight of [`OTHERS_AS_ROWS`] rows.
+///
+/// The mean of the table's errors shifts the range, because the rows of a table were measured with the same client and
+/// the same server. It counts as much as its rows outweigh [`OTHERS_AS_ROWS`] rows without an error. The width follows
+/// from the errors around this mean.
 pub(super) fn of_few_rows(
+    known: &[Profile],
     config: &ResolvedConfig,
     own: &Provenance,
     column: ErrorColumn,
-) -> Option<f64> {
-    let square = |table: &Provenance| {
+) -> Option<LogRange> {
+    let all = alike(known, config).flat_map(|profile| &profile.provenance);
+    let (rows, squares) = all
+        .filter_map(|table| half_left_out(table, column))
+        .map(|error| (f64::from(error.rows), squares_around_mean(&error)))
+        .fold((0.0, 0.0), |(rows, sum), (more, squares)| (rows + more, sum + squares));
+    let error = half_left_out(own, column)?;
+    let own_rows = f64::from(error.rows);
+    let of_others = if rows > 0.0 { squares / rows } else { 0.0 };
+    let sum = squares_around_mean(&error) + OTHERS_AS_ROWS * of_others;
+    let scatter = (sum / (own_rows + OTHERS_AS_ROWS)).sqrt().max(REPLICATES_PERCENT);
+    Some(LogRange { shift: -shrunk_mean(&error) / 100.0, half: SCATTERS * scatter / 100.0 })
+}
+
+/// The mean error of a table in percent, with [`OTHERS_AS_ROWS`] further rows without an error.
+fn shrunk_mean(error: &SignedError) -> f64 {
+    let rows = f64::from(error.rows);
+    error.bias * rows / (rows + OTHERS_AS_ROWS)
+}
+
+/// The sum of the squared errors of a table around [`shrunk_mean`].
+fn squares_around_mean(error: &SignedError) -> f64 {
+    let rows = f64::from(error.rows);
+    rows * (error.bias - shrunk_mean(error)).powi(2) + (rows - 1.0).max(0.0) * error.scatter.powi(2)
+}
+
+/// The signed errors of a table in fits without half of all rows. If the table has only absolute errors, they are
+/// assumed to have no mean.
+fn half_left_out(table: &Provenance, column: ErrorColumn) -> Option<SignedError> {
+    signed(&table.without_half, column).or_else(|| {
         let scatter = p90(&table.left_out_lengths, column)? / NINE_OF_TEN;
-        Some((f64::from(table.rows), scatter.powi(2)))
-    };
-    let pooled = |tables: &mut dyn Iterator<Item = &Provenance>| {
-        let (rows, sum) = tables
-            .filter_map(square)
-            .fold((0.0, 0.0), |(rows, sum), (more, square)| (rows + more, sum + more * square));
-        (rows > 0.0).then(|| sum / rows)
-    };
-    let all = pooled(&mut alike(config).flat_map(|profile| &profile.provenance));
-    let (rows, of_own) = square(own)?;
-    let scatter = match all {
-        Some(all) => (rows * of_own + OTHERS_AS_ROWS * all) / (rows + OTHERS_AS_ROWS),
-        None => of_own,
-    };
-    let scatter = scatter.sqrt().max(REPLICATES_PERCENT);
-    Some((student_95(rows + OTHERS_AS_ROWS) * scatter / 100.0).ln_1p())
+        Some(SignedError { bias: 0.0, scatter, rows: table.rows })
+    })
 }
 
-/// The profiles with the same cost model as the profile of `config`.
-fn alike(config: &ResolvedConfig) -> impl Iterator<Item = &'static Profile> {
+/// The profiles in `known` with the same cost model as the profile of `config`.
+fn alike<'a>(known: &'a [Profile], config: &ResolvedConfig) -> impl Iterator<Item = &'a Profile> {
     let is_today = config.profile.steps.is_some();
-    profiles().iter().filter(move |profile| profile.steps.is_some() == is_today)
+    known.iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
 
-/// The tables whose errors apply to a model that is in none of `tables`. With the cost model since vLLM 0.8, the
-/// constants of several profiles were fitted together. So the tables of all these profiles apply, if they have the same
-/// weights.
-pub(super) fn pool<'a>(config: &ResolvedConfig, tables: &[&'a Provenance]) -> Vec<&'a Provenance> {
-    if config.profile.steps.is_none() {
-        return tables.to_vec();
-    }
-    let all = alike(config).flat_map(|profile| &profile.provenance);
-    let of_kind: Vec<&'a Provenance> =
-        all.filter(|table| table.weights == config.weights).collect();
-    if of_kind.is_empty() { tables.to_vec() } else { of_kind }
+/// The range for a model without measured rows, with the cost model since vLLM 0.8. It follows from the errors of all
+/// sets of rows that were left out of the fit as a whole, as in [`Spread`]. The constants of all profiles were fitted
+/// together, so the weights and the card of the sets do not matter. The mean errors are taken around zero, so there are
+/// as many degrees of freedom as sets. Also returns the number of sets.
+pub(super) fn of_other_sets(
+    known: &[Profile],
+    config: &ResolvedConfig,
+    column: ErrorColumn,
+) -> Option<(LogRange, usize)> {
+    let tables = alike(known, config).flat_map(|profile| &profile.provenance);
+    let errors: Vec<SignedError> = tables
+        .filter(|table| table.table != config.model.name)
+        .filter_map(|table| signed(&table.without_table, column))
+        .collect();
+    let spread = Spread::pooled(&[errors], 0.0, true, String::new());
+    let spread = Spread { degrees: spread.count as f64, ..spread };
+    let range = LogRange { shift: 0.0, half: spread.logarithm() };
+    (spread.count > 0).then_some((range, spread.count))
 }
 
 fn signed(errors: &SignedErrors, column: ErrorColumn) -> Option<SignedError> {
@@ -184,8 +213,12 @@ fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
 
 /// The additional half-width, as a logarithm, for measurements of another version than the profile's. It is computed
 /// from the errors of tables that were predicted with the constants of another version.
-pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64 {
-    let of_engine = alike(config).filter(|profile| profile.engine == config.profile.engine);
+pub(super) fn other_version(
+    known: &[Profile],
+    config: &ResolvedConfig,
+    column: ErrorColumn,
+) -> f64 {
+    let of_engine = alike(known, config).filter(|profile| profile.engine == config.profile.engine);
     let tables = of_engine.flat_map(|profile| &profile.provenance);
     let set: Vec<SignedError> =
         tables.filter_map(|table| signed(&table.other_version, column)).collect();
@@ -256,5 +289,17 @@ mod tests {
         };
         assert!(width(&[2.0, -2.0, 2.0, -2.0]) < 0.5 * width(&[2.0, -2.0]));
         assert!(width(&[4.0, -4.0]) > 1.8 * width(&[2.0, -2.0]));
+    }
+
+    #[test]
+    fn the_mean_of_many_rows_shifts_a_range_and_that_of_few_rows_mostly_widens_it() {
+        let shift_and_scatter = |rows: u32| {
+            let error = error(-20.0, 2.0, rows);
+            let rows = f64::from(rows);
+            (shrunk_mean(&error), (squares_around_mean(&error) / rows).sqrt())
+        };
+        let (few, many) = (shift_and_scatter(2), shift_and_scatter(60));
+        assert!((few.0 + 5.0).abs() < 1e-9 && few.1 > 15.0, "{few:?}");
+        assert!(many.0 < -18.0 && many.1 < 3.0, "{many:?}");
     }
 }

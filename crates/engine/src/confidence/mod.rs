@@ -3,12 +3,13 @@
 mod left_out;
 mod measured_on;
 
+pub use left_out::NINE_OF_TEN;
 pub use measured_on::{MeasuredOn, card_in_words};
 
 use inferometer_model::cell::CellPlan;
 
 use crate::config::ResolvedConfig;
-use crate::profile::{ColumnErrors, Coverage, Provenance};
+use crate::profile::{ColumnErrors, Coverage, Profile, Provenance, profiles};
 use left_out::Spread;
 
 /// The half-width of an uncalibrated range, as a factor. A prediction from a data sheet alone can be wrong by this
@@ -58,12 +59,20 @@ impl ErrorColumn {
     }
 }
 
+/// A range around a prediction: the logarithms of the ends, divided by the prediction, are `shift` - `half` and
+/// `shift` + `half`. The range is extended to the prediction if it does not contain it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LogRange {
+    shift: f64,
+    half: f64,
+}
+
 /// The expected error of the predictions of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confidence {
-    /// The half-width, as a logarithm, of the range that is expected to contain 90 % of measurements, for each column.
-    /// `None` if no measured row has the column.
-    logarithms: [Option<f64>; 7],
+    /// The range that is expected to contain 90 % of measurements, for each column. `None` if no measured row has the
+    /// column.
+    ranges: [Option<LogRange>; 7],
     /// The errors from which the ranges were computed, in words; `None` if the ranges are guesses.
     pub of: Option<String>,
     /// Why the ranges are guesses; `None` if they come from errors of measured rows.
@@ -73,11 +82,22 @@ pub struct Confidence {
 impl Confidence {
     /// The range around a prediction that is expected to contain 90 % of measurements.
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
-        let factor = match self.logarithms[column as usize].filter(|_| self.is_calibrated(column)) {
-            Some(logarithm) => logarithm.exp(),
-            None => UNCALIBRATED_FACTOR,
-        };
-        [predicted / factor, predicted * factor]
+        match self.range(column) {
+            Some(LogRange { shift, half }) => around(predicted, half - shift, half + shift),
+            None => self.guess(predicted),
+        }
+    }
+
+    /// The range around a predicted rate that has the errors of a latency: it is higher if the latency is lower.
+    pub fn interval_of_rate(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
+        match self.range(column) {
+            Some(LogRange { shift, half }) => around(predicted, half + shift, half - shift),
+            None => self.guess(predicted),
+        }
+    }
+
+    fn range(&self, column: ErrorColumn) -> Option<LogRange> {
+        self.ranges[column as usize].filter(|_| self.is_calibrated(column))
     }
 
     /// The range around a prediction that no measured row supports.
@@ -87,7 +107,7 @@ impl Confidence {
 
     /// Whether the range of this column comes from errors of measured rows. Otherwise it is a guess.
     pub fn is_calibrated(&self, column: ErrorColumn) -> bool {
-        self.uncalibrated.is_none() && self.logarithms[column as usize].is_some()
+        self.uncalibrated.is_none() && self.ranges[column as usize].is_some()
     }
 }
 
@@ -98,6 +118,17 @@ impl Confidence {
 /// or without half of all rows. Otherwise, the errors of models whose whole tables were left out of fits are used.
 /// These are the models with the same weights if there are any, otherwise all models, which gives wider ranges.
 pub fn confidence(
+    config: &ResolvedConfig,
+    cell: CellPlan,
+    sequences: u32,
+    measured: &MeasuredOn,
+) -> Confidence {
+    confidence_from(profiles(), config, cell, sequences, measured)
+}
+
+/// Like [`confidence`], but with the errors of the profiles `known` in place of the built-in ones.
+pub fn confidence_from(
+    known: &[Profile],
     config: &ResolvedConfig,
     cell: CellPlan,
     sequences: u32,
@@ -118,22 +149,31 @@ pub fn confidence(
     let is_other_version = measured.is_other_version(config);
     let beyond = doublings_beyond(config, &tables, cell, sequences) * BEYOND_LOGARITHM;
     let widened = |column: ErrorColumn, logarithm: f64| match is_other_version {
-        true => logarithm.hypot(left_out::other_version(config, column)).hypot(beyond),
+        true => logarithm.hypot(left_out::other_version(known, config, column)).hypot(beyond),
         false => logarithm.hypot(beyond),
     };
     // Prefer rows of the model itself on the same number of cards.
     let own = || tables.iter().filter(|it| it.table == config.model.name);
-    let own = own().find(|it| it.seen.cards == config.tensor_parallel_size).or(own().next());
-    let (of, mut logarithms) = match own {
+    let is_of_today = config.profile.steps.is_some();
+    let own = own()
+        .find(|it| it.seen.cards == config.tensor_parallel_size)
+        .or(own().next().filter(|_| !is_of_today));
+    let (of, mut ranges) = match own {
         Some(own) => {
             let of = own_in_words(config, own);
-            (of, COLUMNS.map(|column| of_own(config, own, column)))
+            (of, COLUMNS.map(|column| of_own(known, config, own, column)))
+        }
+        None if is_of_today => {
+            let sets = COLUMNS.map(|column| left_out::of_other_sets(known, config, column));
+            let count = sets.iter().flatten().map(|set| set.1).max().unwrap_or(0);
+            let of = format!("{count} sets of rows of other models, each left out of the fit");
+            (of, sets.map(|set| set.map(|set| set.0)))
         }
         None => {
-            let pool = left_out::pool(config, &tables);
-            let spread = COLUMNS.map(|column| Spread::of(config, &pool, column));
+            let spread = COLUMNS.map(|column| Spread::of(known, config, &tables, column));
             let of = spread.iter().flatten().next().map_or_else(String::new, Spread::words);
-            (of, spread.map(|spread| spread.map(|spread| spread.logarithm())))
+            let range = |spread: Spread| LogRange { shift: 0.0, half: spread.logarithm() };
+            (of, spread.map(|spread| spread.map(range)))
         }
     };
     let of = match is_other_version {
@@ -145,10 +185,18 @@ pub fn confidence(
         ),
         false => of,
     };
-    for (logarithm, column) in logarithms.iter_mut().zip(COLUMNS) {
-        *logarithm = logarithm.map(|it| widened(column, it));
+    for (range, column) in ranges.iter_mut().zip(COLUMNS) {
+        *range = range.map(|it| LogRange { half: widened(column, it.half), ..it });
+        // A wider range says no more than a guess.
+        *range = range.filter(|it| !is_of_today || it.half < UNCALIBRATED_FACTOR.ln());
     }
-    Confidence { logarithms, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
+    Confidence { ranges, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
+}
+
+/// The range from a prediction divided by the exponential of `below` to the prediction multiplied by that of `above`. It
+/// contains the prediction.
+fn around(predicted: f64, below: f64, above: f64) -> [f64; 2] {
+    [predicted / below.max(0.0).exp(), predicted * above.max(0.0).exp()]
 }
 
 /// All columns, in the order of their discriminants.
@@ -171,15 +219,20 @@ fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
     }
 }
 
-/// The half-width, as a logarithm, that contains 90 % of the rows of the model's own table.
-fn of_own(config: &ResolvedConfig, own: &Provenance, column: ErrorColumn) -> Option<f64> {
+/// The range that contains 90 % of the rows of the model's own table.
+fn of_own(
+    known: &[Profile],
+    config: &ResolvedConfig,
+    own: &Provenance,
+    column: ErrorColumn,
+) -> Option<LogRange> {
     if config.profile.steps.is_some() {
-        return left_out::of_few_rows(config, own, column);
+        return left_out::of_few_rows(known, config, own, column);
     }
     let of_own = p90(&own.left_out_lengths, column).or_else(|| fitted(own, column));
     let of_start = p90(&own.left_out_of_start, column);
     let percent = [of_own, of_start].into_iter().flatten().reduce(f64::max)?;
-    Some((percent / 100.0).ln_1p())
+    Some(LogRange { shift: 0.0, half: (percent / 100.0).ln_1p() })
 }
 
 fn p90(errors: &ColumnErrors, column: ErrorColumn) -> Option<f64> {
@@ -201,7 +254,9 @@ fn not_covered(
     sequences: u32,
 ) -> Option<String> {
     let cards = config.tensor_parallel_size;
-    if !tables.iter().any(|table| table.seen.cards == cards) {
+    // The step model has no further operations on one card, so rows of several cards support it.
+    let is_part_of_seen = cards == 1 && config.profile.steps.is_some();
+    if !is_part_of_seen && !tables.iter().any(|table| table.seen.cards == cards) {
         return Some(format!("no row on {cards} cards was fitted"));
     }
     let factors = if config.profile.steps.is_some() { BEYOND } else { [1; 3] };

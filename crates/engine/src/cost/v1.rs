@@ -6,12 +6,13 @@
 //! of sampled tokens and L the number of layers:
 //!
 //! ```text
-//! step = host + L (layer + B sequence_layer + n prompt_layer) + products(R) + head(S)
+//! step = host + L (layer + attention + B sequence_layer + n prompt_layer) + products(R) + head(S)
 //!      + C kv / (bw kv_share) + R moved / bw + 2 L width sum(end^2 - begin^2) / F + S sampler / bw
 //!      + 2 L (empty + R hidden element) reduction
 //! host = step + B sequence, and prompt_step where n > 0
 //! ```
 //!
+//! - `attention`: the latency of the kernels of decode attention, measured on the card.
 //! - `products(R)`: the card's measured curve of time per parameter by rows. With few rows, reading the weights limits
 //!   the speed; with many rows, multiplying does. A mixture of experts multiplies by the experts that at least one of
 //!   its tokens is routed to, each with its share of the rows.
@@ -29,7 +30,7 @@
 
 use super::decode::DecodeCost;
 use super::shape::StepShape;
-use crate::card::{Operations, through};
+use crate::card::{DECODE_ATTENTION_US, Operations, through};
 use crate::config::ResolvedConfig;
 use crate::model::Experts;
 use crate::profile::StepConstants;
@@ -103,12 +104,13 @@ impl V1Cost {
             (experts.per_token + experts.shared) * experts.intermediate
         });
         let moved = 8.0 * hidden + (4.0 * query + 6.0 * kv + 3.0 * f64::from(passed) / cards);
+        let attention_us = operations.map_or(DECODE_ATTENTION_US, |it| it.decode_attention_us);
         let (reduction_s, reduction_row_s) = reduction(config, constants);
         let (stages_s, stages_row_s) = stages(config);
         let us = 1e-6;
         Self {
             step_s: constants.step_us * us
-                + layers * constants.layer_us * us
+                + layers * (constants.layer_us + attention_us) * us
                 + reduction_s
                 + stages_s,
             sequence_s: (constants.sequence_us + layers * constants.sequence_layer_us) * us,

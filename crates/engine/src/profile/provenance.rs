@@ -30,6 +30,9 @@ pub struct Provenance {
     /// model since vLLM 0.8, the fit is without half of all rows. Empty if no constant was fitted on the rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_lengths: ColumnErrors,
+    /// Signed errors of the same fits as [`Self::left_out_lengths`]. Only with the cost model since vLLM 0.8.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub without_half: SignedErrors,
     /// Absolute errors in percent, per column, of a fit without the whole table. With the cost model since vLLM 0.8,
     /// the fit is without all rows of the same source. Empty if no other table has rows of the same kernel, because the
     /// errors would then be meaningless.

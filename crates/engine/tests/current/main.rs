@@ -4,6 +4,7 @@
 mod ahead;
 mod fitting;
 mod held_out;
+mod hold_rates;
 mod queueing;
 mod slower;
 mod stated;

@@ -94,7 +94,7 @@ fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);
             let halves = &provenance.left_out_lengths["tpot_ms"];
-            assert!(halves.median < 4.0, "{place}: {}", halves.median);
+            assert!(halves.median < 4.5, "{place}: {}", halves.median);
             let table = &provenance.left_out_table["tpot_ms"];
             assert!(table.median < 13.0, "{place}: {}", table.median);
         }

@@ -66,15 +66,26 @@ pub fn column_errors(errors: &[RunError]) -> ColumnErrors {
 /// Returns the bias and the scatter of the errors by figure: the mean and the standard deviation of their logarithms,
 /// in percent. Figures with fewer than two errors are left out.
 pub fn signed_errors(errors: &[RunError]) -> SignedErrors {
+    signed_errors_of(errors, 2)
+}
+
+/// Errors of more than this factor count as this factor. They come from rows in which requests waited in a queue, and
+/// would outweigh all other rows.
+const LARGEST_FACTOR: f64 = 2.0;
+
+/// Like [`signed_errors`], but leaves out figures with fewer than `fewest` errors. The scatter of a single error is 0.
+fn signed_errors_of(errors: &[RunError], fewest: usize) -> SignedErrors {
     by_column(errors, |errors| {
-        let values: Vec<f64> = errors.iter().map(|error| 100.0 * error.ln_1p()).collect();
+        let largest = LARGEST_FACTOR.ln();
+        let values: Vec<f64> =
+            errors.iter().map(|error| 100.0 * error.ln_1p().clamp(-largest, largest)).collect();
         let rows = values.len() as f64;
         let bias = values.iter().sum::<f64>() / rows;
         let squares: f64 = values.iter().map(|value| (value - bias).powi(2)).sum();
         let rounded = |value: f64| (value * 100.0).round() / 100.0;
-        (errors.len() > 1).then(|| SignedError {
+        (errors.len() >= fewest).then(|| SignedError {
             bias: rounded(bias),
-            scatter: rounded((squares / (rows - 1.0)).sqrt()),
+            scatter: rounded((squares / (rows - 1.0).max(1.0)).sqrt()),
             rows: errors.len() as u32,
         })
     })
@@ -118,6 +129,7 @@ pub fn run_provenances(
             seen: coverage(&own, cards),
             errors: column_errors(&of(errors)),
             left_out_lengths: column_errors(&of(halves)),
+            without_half: signed_errors_of(&of(halves), 1),
             left_out_table: column_errors(&of(left_out)),
             without_table: signed_errors(&of(left_out)),
             without_weights: SignedErrors::new(),

@@ -6,6 +6,7 @@ mod fitted_constants;
 mod left_out;
 mod play;
 mod read;
+mod refits;
 mod search;
 
 use inferometer_load::{ClosedPlan, PassPlan, SaturatedPlan};
@@ -20,6 +21,7 @@ pub use left_out::{
 };
 pub use play::{simulate_run, simulate_slower, step_error};
 pub use read::{Details, details, parse_runs, parse_steps};
+pub use refits::{Refit, parse_refits, refits_to_csv};
 pub use search::{Determined, FittedRuns, fit_runs};
 
 /// A measured run.

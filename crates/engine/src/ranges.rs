@@ -1,0 +1,285 @@
+//! The ranges of the predicted figures of a pass, which follow from the errors of measured rows. It predicts nothing
+//! itself.
+
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{OpenPlan, PassPlan, ReplayPlan};
+use inferometer_model::cell::CellPlan;
+
+use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
+use crate::config::ResolvedConfig;
+use crate::error::EngineError;
+use crate::fit::runs::{MeasuredRun, RunFigures, simulate_run, simulate_slower};
+use crate::profile::Profile;
+
+/// The maximum number of requests of a pass that are simulated again on a slower engine.
+pub const MOST_SIMULATED_AGAIN: usize = 20_000;
+
+/// The facts of a pass that its ranges depend on.
+pub struct RangeInputs<'a> {
+    /// The lengths of the requests, or their means.
+    pub lengths: CellPlan,
+    /// The maximum number of requests in flight.
+    pub in_flight: u64,
+    /// The kind of the load.
+    pub kind: LoadKind,
+    /// Returns the figures of the pass on an engine on which everything takes this many times as long; `None` if the
+    /// pass cannot be simulated again.
+    pub slower: &'a dyn Fn(f64) -> Option<RunFigures>,
+}
+
+/// The kind of a load. It decides which errors the figures have.
+#[derive(Clone, Copy, Debug)]
+pub enum LoadKind {
+    /// One request after the other.
+    OneAtATime,
+    /// The client limits the requests in flight, to two or more.
+    Limited,
+    /// Requests are sent at times that do not depend on the engine.
+    Open {
+        /// The constant or mean recorded rate in requests per second; `None` if the rate changes.
+        rate: Option<f64>,
+        /// The relative standard deviation of the rate of one run, because gaps between arrivals are random.
+        scatter: f64,
+    },
+}
+
+impl LoadKind {
+    /// The kind of the load of a pass.
+    pub fn of(pass: &PassPlan) -> Self {
+        match pass {
+            _ if pass.is_limited() => Self::Limited,
+            PassPlan::OneByOne(_) | PassPlan::Closed(_) => Self::OneAtATime,
+            _ if pass.limit().0.is_some() => Self::OneAtATime,
+            PassPlan::Replay(ReplayPlan { recording, speed, .. }) => {
+                let seconds = recording.span_s() / speed;
+                let rate = (seconds > 0.0).then(|| f64::from(recording.requests) / seconds);
+                Self::Open { rate, scatter: 0.0 }
+            }
+            PassPlan::Open(open) => {
+                Self::Open { rate: pass.constant_load(), scatter: scatter_of_rate(open) }
+            }
+            _ => Self::Open { rate: pass.constant_load(), scatter: 0.0 },
+        }
+    }
+
+    /// The error column of each figure, in the order of the figures.
+    ///
+    /// If the engine serves all requests of an open load, the requests per second are the rate of the load. With other
+    /// loads, they are the requests in flight divided by the latency, so they have the errors of the latency.
+    fn columns(self, requests_per_s: Option<f64>) -> [ErrorColumn; 5] {
+        let throughput = match self {
+            Self::Open { rate, .. } if !is_behind(requests_per_s, rate) => ErrorColumn::Throughput,
+            _ => ErrorColumn::Latency,
+        };
+        let [p50, p99] = match self {
+            Self::Limited => [ErrorColumn::TtftP50Limited, ErrorColumn::TtftP99Limited],
+            _ => [ErrorColumn::TtftP50, ErrorColumn::TtftP99],
+        };
+        [throughput, ErrorColumn::Tpot, p50, p99, ErrorColumn::Latency]
+    }
+}
+
+/// The relative standard deviation of the mean rate of a run: that of a gap, divided by the root of the number of gaps.
+/// The squared relative deviation of a gap is 1 / shape.
+fn scatter_of_rate(open: &OpenPlan) -> f64 {
+    let shape = match open.arrivals {
+        Arrivals::Constant => return 0.0,
+        Arrivals::Poisson => 1.0,
+        Arrivals::Gamma { shape } => shape,
+    };
+    let seconds = open.bound.duration.map(|duration| duration.as_secs_f64());
+    let of_duration = PassPlan::Open(open.clone()).constant_load().zip(seconds);
+    let gaps = open.bound.requests.map(f64::from).or(of_duration.map(|(rate, s)| rate * s));
+    match gaps.filter(|gaps| !open.scaled && *gaps >= 1.0) {
+        Some(gaps) => (shape * gaps).sqrt().recip(),
+        None => 0.0,
+    }
+}
+
+/// Whether the engine serves clearly fewer requests per second than are sent.
+fn is_behind(served: Option<f64>, rate: Option<f64>) -> bool {
+    served.zip(rate).is_some_and(|(served, rate)| served < SERVED * rate)
+}
+
+/// The least share of the requested rate at which an engine counts as serving all requests.
+const SERVED: f64 = 0.95;
+
+/// The range of a predicted figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FigureRange {
+    /// The predicted value.
+    pub predicted: f64,
+    /// The range that is expected to contain 90 % of measurements.
+    pub interval: [f64; 2],
+    /// Whether the range follows from errors of measured rows. Otherwise it is a guess.
+    pub calibrated: bool,
+}
+
+/// Returns the range of each figure of a pass, in the order of [`RunFigures::NAMES`]. The ranges follow from the errors
+/// of the profiles `known`.
+pub fn figure_ranges(
+    known: &[Profile],
+    resolved: &ResolvedConfig,
+    measured_on: &MeasuredOn,
+    inputs: RangeInputs<'_>,
+    found: &RunFigures,
+) -> [Option<FigureRange>; 5] {
+    let slots = u64::from(resolved.limits.max_num_seqs);
+    let sequences = slots.min(inputs.in_flight) as u32;
+    let sure = confidence_from(known, resolved, inputs.lengths, sequences, measured_on);
+    let is_full = inputs.in_flight > slots;
+    let is_of_today = resolved.profile.steps.is_some();
+    let mut columns = inputs.kind.columns(found.requests_per_s);
+    if is_full {
+        columns[0] = ErrorColumn::Latency;
+    }
+    let of_speed = match sure.is_calibrated(ErrorColumn::Tpot) {
+        true => changes_by_speed(inputs.slower, sure.interval(ErrorColumn::Tpot, 1.0)),
+        false => [None; 5],
+    };
+    let found = found.values();
+    std::array::from_fn(|at| {
+        let (predicted, column) = (found[at]?, columns[at]);
+        // If the engine is full, the TTFT mostly consists of waiting in the queue. No measured row covers this case.
+        let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
+        let calibrated = sure.is_calibrated(column) && !is_of_queue;
+        let interval = match calibrated {
+            true if at == 0 && column == ErrorColumn::Latency => {
+                sure.interval_of_rate(column, predicted)
+            }
+            true => sure.interval(column, predicted),
+            false => sure.guess(predicted),
+        };
+        let interval = match inputs.kind {
+            LoadKind::Open { scatter, .. }
+                if is_of_today && scatter > 0.0 && at == 0 && column == ErrorColumn::Throughput =>
+            {
+                by_arrivals(interval, predicted, scatter)
+            }
+            _ => interval,
+        };
+        let interval = widened(interval, predicted, of_speed[at]);
+        Some(FigureRange { predicted, interval, calibrated })
+    })
+}
+
+/// Simulates a measured run with the profile of its configuration, and returns the range of each figure. `lengths` are
+/// the mean lengths of its requests, and `in_flight` is the maximum number of requests in flight.
+///
+/// # Errors
+/// If the engine cannot start with the configuration.
+pub fn run_ranges(
+    known: &[Profile],
+    run: &MeasuredRun,
+    lengths: CellPlan,
+    in_flight: u64,
+) -> Result<[Option<FigureRange>; 5], EngineError> {
+    let MeasuredRun { config, pass, .. } = run;
+    let found = simulate_run(&config.profile, run)?;
+    let inputs = RangeInputs {
+        lengths,
+        in_flight,
+        kind: LoadKind::of(pass),
+        slower: &|factor| {
+            let first = |block_size| run.requests(block_size).take(MOST_SIMULATED_AGAIN);
+            simulate_slower(config, pass, factor, first).ok()?
+        },
+    };
+    Ok(figure_ranges(known, &config.resolve()?, &MeasuredOn::default(), inputs, &found))
+}
+
+/// The factors by which each figure changes if the speed of the engine is at either end of its range: (fast, slow).
+/// `None` if the pass cannot be simulated again.
+fn changes_by_speed(
+    slower: &dyn Fn(f64) -> Option<RunFigures>,
+    range: [f64; 2],
+) -> [Option<[f64; 2]>; 5] {
+    let figures = |factor| Some(slower(factor)?.values());
+    let (Some(predicted), [Some(fast), Some(slow)]) = (figures(1.0), range.map(figures)) else {
+        return [None; 5];
+    };
+    std::array::from_fn(|at| {
+        let predicted = predicted[at].filter(|predicted| *predicted > 0.0)?;
+        Some([fast[at]? / predicted, slow[at]? / predicted])
+    })
+}
+
+/// Widens the range of the rate of served requests by the scatter of two runs, the predicted and the measured one.
+fn by_arrivals(interval: [f64; 2], predicted: f64, scatter: f64) -> [f64; 2] {
+    let of_two = NINE_OF_TEN * 2.0_f64.sqrt() * scatter;
+    interval.map(|end| {
+        let half = (end / predicted).ln();
+        predicted * (half.signum() * half.hypot(of_two)).exp()
+    })
+}
+
+/// The smallest range that contains a range and the figure multiplied by each of the factors.
+fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> [f64; 2] {
+    let values = factors.unwrap_or([1.0; 2]).map(|factor| predicted * factor);
+    [values.into_iter().fold(low, f64::min), values.into_iter().fold(high, f64::max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_load::{Bound, OverLimit, Recording};
+    use inferometer_model::time::Nanos;
+
+    #[test]
+    fn only_the_throughput_of_an_open_load_that_is_served_is_surer_than_its_latency() {
+        let bound = Bound::requests(100);
+        let closed = |concurrency| PassPlan::closed(concurrency, bound);
+        let open = |limit| match PassPlan::open(10.0, bound) {
+            PassPlan::Open(OpenPlan { rate, arrivals, scaled, bound, over_limit, .. }) => {
+                PassPlan::Open(OpenPlan {
+                    rate,
+                    arrivals,
+                    scaled,
+                    bound,
+                    max_in_flight: limit,
+                    over_limit,
+                })
+            }
+            other => other,
+        };
+        // Ten requests per second.
+        let mut recording = Recording::of_file("arrivals");
+        recording.write((0..100).map(|tenth| Nanos(tenth * 100_000_000)));
+        let (speed, max_in_flight, over_limit) = (1.0, None, OverLimit::Queue);
+        let replay =
+            PassPlan::Replay(ReplayPlan { recording, speed, bound, max_in_flight, over_limit });
+        for (pass, served, is_sure) in [
+            (replay.clone(), 9.9, true),
+            (replay, 7.0, false),
+            (PassPlan::one_by_one(bound), 1.2, false),
+            (PassPlan::saturated(100), 29.0, false),
+            (closed(1), 1.2, false),
+            (closed(8), 8.0, false),
+            (open(Some(1)), 1.2, false),
+            (open(Some(64)), 9.9, false),
+            (open(None), 9.9, true),
+            // The engine cannot serve all requests, so requests/s depend on its speed.
+            (open(None), 7.0, false),
+        ] {
+            let column = LoadKind::of(&pass).columns(Some(served))[0];
+            assert_eq!(column == ErrorColumn::Throughput, is_sure, "{pass} {served}");
+        }
+    }
+
+    #[test]
+    fn the_rate_of_random_arrivals_scatters_with_their_number_and_that_of_other_arrivals_does_not()
+    {
+        let with = |arrivals: Arrivals, scaled: bool| {
+            let PassPlan::Open(open) = PassPlan::open(10.0, Bound::requests(400)) else {
+                panic!("an open load");
+            };
+            scatter_of_rate(&OpenPlan { arrivals, scaled, ..open })
+        };
+        assert!((with(Arrivals::Poisson, false) - 0.05).abs() < 1e-12);
+        assert!((with(Arrivals::Gamma { shape: 0.25 }, false) - 0.1).abs() < 1e-12);
+        assert_eq!(with(Arrivals::Constant, false), 0.0);
+        assert_eq!(with(Arrivals::Poisson, true), 0.0);
+        let [low, high] = by_arrivals([97.0, 103.0], 100.0, 0.05);
+        assert!((88.0..90.0).contains(&low) && (112.0..114.0).contains(&high), "{low} {high}");
+    }
+}
