@@ -22,14 +22,15 @@ pub use provenance::{
     ColumnErrors, Coverage, ErrorPercent, Provenance, Role, SignedError, SignedErrors,
 };
 
-/// The version of the format. Other versions are rejected.
-pub const PROFILE_SCHEMA: u32 = 1;
+/// The version of the format. Version 1 is read, too, if it has no `[steps]`: their `layer_us` contained the latency of
+/// decode attention, which is a property of the card since.
+pub const PROFILE_SCHEMA: u32 = 2;
 
 /// A calibrated engine version on a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The version of the format; always [`PROFILE_SCHEMA`].
+    /// The version of the format; see [`PROFILE_SCHEMA`].
     pub schema: u32,
     /// A short name in lower case.
     pub name: String,
@@ -174,9 +175,17 @@ impl Profile {
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
         let profile: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        if profile.schema != PROFILE_SCHEMA {
-            let found = profile.schema;
-            return Err(malformed(format!("schema = {found}: this reads {PROFILE_SCHEMA}")));
+        match profile.schema {
+            PROFILE_SCHEMA => {}
+            1 if profile.steps.is_none() => {}
+            1 => {
+                let why = "schema = 1 with [steps]: the meaning of `layer_us` has changed; make \
+                    the profile again with `inferometer calibrate`";
+                return Err(malformed(why.to_owned()));
+            }
+            other => {
+                return Err(malformed(format!("schema = {other}: this reads {PROFILE_SCHEMA}")));
+            }
         }
         profile.card()?;
         profile.check().map_err(malformed)?;
@@ -361,12 +370,21 @@ mod tests {
             ("bandwidth_efficiency", "1.1"),
             ("dense_efficiency", "0.0"),
             ("step_us", "-1.0"),
-            ("schema", "2"),
+            ("schema", "3"),
             ("card", "\"abacus\""),
             ("weights", "[\"awq\"]"),
         ] {
             let message = Profile::parse(&replace(key, value), "x").unwrap_err().to_string();
             assert!(message.contains(key), "{key}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_profile_of_an_earlier_version_is_read_if_its_constants_mean_the_same() {
+        for profile in profiles() {
+            let earlier = toml::to_string(profile).unwrap().replace("schema = 2", "schema = 1");
+            let is_read = Profile::parse(&earlier, "x").is_ok();
+            assert_eq!(is_read, profile.steps.is_none(), "{}", profile.name);
         }
     }
 
