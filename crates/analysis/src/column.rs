@@ -147,14 +147,15 @@ fn add_intervals(
     let Some(mean) = series.mean() else { return };
     (found.mean_ci, found.effective_n) = (Some(mean.interval), Some(mean.effective));
     let shares = |share, value| series.shares(share, value, &below(value), mean.effective);
-    let interval = |of: Shares, value| between(of.ends, series.largest_share(value));
+    let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));
     found.p50_ci = shares(0.50, found.p50).and_then(|of| interval(of, found.p50));
     found.p90_ci = of_p90.and_then(|of| interval(of, found.p90));
     found.p99_ci = of_p99.and_then(|of| interval(of, found.p99));
     // `p99_needs` is set only if all values were kept. Otherwise, more requests would not give an interval.
-    let needs = series.needs_for_p99(of_p90.map_or(mean.effective, |of| of.effective));
+    let effective = [of_p90, of_p99].into_iter().flatten().map(|of| of.effective);
+    let needs = series.needs_for_p99(effective.fold(mean.effective, f64::min));
     if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
         found.p99_needs = Some(needs);
     }

@@ -33,7 +33,7 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     let measured = measure(objective.metric, objective.statistic, pass);
     let (undecided, too_few) = match measured {
         Some(_) => (undecided(objective, pass), too_few(objective, pass)),
-        None => (None, not_measured(objective, pass)),
+        None => (not_measured(objective, pass), None),
     };
     SloResult {
         objective: objective.text.clone(),

@@ -22,7 +22,7 @@ const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 /// places: a sentence about the worst place, with the number of other places.
 ///
 /// A run is valid if all of these hold. A request of each pass completed. The four figures of each cell are trusted or
-/// bounded. The client's error leaves no objective undecided. In open loops, the 99th percentile of send_delay is at
+/// bounded. No objective is undecided because of the client's error or a missing figure. In open loops, the 99th percentile of send_delay is at
 /// most 5 % of the mean gap between arrivals, and at most 10 ms. No request was dropped. A rule is not broken if its
 /// figure is absent. Other unreliable figures are only marked.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {

@@ -39,10 +39,11 @@ pub struct SloResult {
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also
     /// respects doubts.
     pub met: bool,
-    /// Why the objective is undecided because of the client's own error; absent if it is decided.
+    /// Why the objective is undecided because of the client's own error, or because its figure was not measured; absent
+    /// if it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// Why there are too few values, or none, to decide the objective; absent if there are enough.
+    /// Why there are too few values to decide the objective; absent if there are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }

@@ -115,7 +115,8 @@ fn main() -> Outcome<()> {
     let starts = starts()?;
     let mut profiles = match mode.as_str() {
         "stored" => STARTS.iter().map(|start| profile(start.0)).collect::<Result<_, _>>()?,
-        _ => fitted(&rows, &starts)?,
+        "" | "quick" => fitted(&rows, &starts)?,
+        other => return Err(format!("{other}: give `quick`, `stored`, or nothing").into()),
     };
     let outs = left_out_runs(&rows.runs);
     // The errors are those of the stored, rounded constants.

@@ -126,7 +126,7 @@ pub fn choose_from(
         let of_card = found.steps.as_mut().and_then(|steps| set_factors(steps, &alike, wanted));
         sources.push(match of_card {
             Some(of_card) => format!("factors of the card from profile {}", of_card.name),
-            None => format!("the data sheet of {wanted}"),
+            None => format!("the data of {wanted}, and the mean factors of other cards"),
         });
     }
     if engine.is_none() {

@@ -148,7 +148,7 @@ pub fn figure_ranges(
                 sure.interval_of_rate(column, predicted)
             }
             true => sure.interval(column, predicted),
-            false => sure.guess(predicted),
+            false => sure.guess(column, predicted),
         };
         let interval = match inputs.kind {
             LoadKind::Open { scatter, .. }

@@ -88,7 +88,7 @@ impl Judgement {
 
     /// The judgement of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
-        let is_unmeasured = answer.estimate.is_none()
+        let is_unmeasured = answer.best().is_none()
             && (answer.outcome == SearchEnding::NotMeasurable || answer.loads.is_empty());
         let verdict = match answer.outcome {
             _ if answer.is_missed() || is_unmeasured => Verdict::Fail,

@@ -116,7 +116,7 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
 pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));
-        match (answer.outcome, answer.estimate) {
+        match (answer.outcome, answer.best()) {
             (SearchEnding::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
             // For example after a trial whose records are incomplete.
             (SearchEnding::Unfinished, _) => {

@@ -62,8 +62,8 @@ pub(crate) struct MeanInterval {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shares {
     /// The ends of the interval are the quantiles of all values at these shares. A share below 0 or above 1 means that
-    /// this end is unknown.
-    pub ends: [f64; 2],
+    /// this end is unknown. `None` if there are too few effective requests.
+    pub ends: Option<[f64; 2]>,
     /// The number of independent requests that would give a percentile with the same error.
     pub effective: f64,
 }
@@ -175,7 +175,7 @@ impl<'a> Series<'a> {
         is_known.then_some(MeanInterval { interval: [mean - half, mean + half], effective })
     }
 
-    /// The 95 % interval of a percentile, as two shares. `None` if there are too few effective requests.
+    /// The 95 % interval of a percentile, as two shares. `None` if nothing is known about it.
     ///
     /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
     /// weight of the values of request `i` that are not above `value`. `effective` is [`MeanInterval::effective`].
@@ -189,7 +189,7 @@ impl<'a> Series<'a> {
         let is_tail = share > 0.5;
         let beyond = if share < 0.95 { BEYOND_P90 } else { BEYOND_P99 };
         if is_tail && effective * (1.0 - share) < beyond {
-            return None;
+            return Some(Shares { ends: None, effective });
         }
         let (first, middle, last) = self.cut();
         if is_tail && (middle.len() as f64) < FEWEST_GROUPS * self.layout.memory {
@@ -224,9 +224,11 @@ impl<'a> Series<'a> {
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
             // independent values there are.
-            let own = (independent / sum).min(effective);
-            if own * (1.0 - share) < beyond {
-                return None;
+            // Values that are all the same show nothing about groups of others.
+            let own = if independent > 0.0 { independent / sum } else { effective };
+            let own = own.min(effective);
+            if independent == 0.0 || own * (1.0 - share) < beyond {
+                return Some(Shares { ends: None, effective: own });
             }
             sum = independent / own;
         }
@@ -236,9 +238,10 @@ impl<'a> Series<'a> {
         if !is_tail && has_one_value_each && independent >= FEWEST_FOR_RANGE * sum {
             // The smallest and the largest value are then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
-            return Some(Shares { ends: [low.max(rank), high.min(1.0 - rank)], effective });
+            let ends = Some([low.max(rank), high.min(1.0 - rank)]);
+            return Some(Shares { ends, effective: independent / sum });
         }
-        Some(Shares { ends: [low, high], effective: independent / sum })
+        Some(Shares { ends: Some([low, high]), effective: independent / sum })
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes

@@ -179,6 +179,9 @@ fn a_99th_percentile_has_no_interval_if_slow_requests_come_in_too_few_groups() {
     assert!(many >= 18, "{many} of 20");
     let few = stated(10);
     assert!(few <= 2, "{few} of 20");
+    // Some 80 groups do not carry the 90th percentile either, and count for the number of requests that is needed.
+    let needs = e2e_of(&in_groups(30, 1)).p99_needs;
+    assert!(needs > Some(12_000), "{needs:?}");
 }
 
 #[test]

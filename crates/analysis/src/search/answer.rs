@@ -197,19 +197,24 @@ impl SearchAnswer {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
+    /// The best estimate. Earlier versions stored it as `guess` alone.
+    pub fn best(&self) -> Option<f64> {
+        self.estimate.or(self.guess)
+    }
+
     /// Whether the trials show that no load meets the objectives, as far down as loads were tried.
     pub fn is_missed(&self) -> bool {
         let is_missed = |lowest: &LoadAnswer| {
             lowest.claim == Claim::NotMet || self.high.is_some_and(|high| high <= lowest.load)
         };
         self.outcome == SearchEnding::NotMetAtLowest
-            || self.estimate.is_none() && self.loads.first().is_some_and(is_missed)
+            || self.best().is_none() && self.loads.first().is_some_and(is_missed)
     }
 
     /// The tried load whose figures illustrate the answer: the highest load up to the estimate that is not shown to
     /// miss the objectives. Loads whose trials were all too short are only used if there is no other.
     pub fn tried_below(&self) -> Option<f64> {
-        let estimate = self.estimate?;
+        let estimate = self.best()?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
         let all = || self.loads.iter().filter(below);
         let long = all().rfind(|load| !load.is_too_short);
@@ -235,7 +240,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
         (None, None) => "no confidence interval yet".to_owned(),
     };
     let lowest = answer.loads.first().map(|known| known.load);
-    let text = match (answer.outcome, answer.estimate) {
+    let text = match (answer.outcome, answer.best()) {
         (SearchEnding::NotMetAtLowest, _) => format!(
             "the server does not sustain even {} with {objectives}",
             load(lowest.or(answer.high).unwrap_or_default())
@@ -269,7 +274,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
             None => format!("no load could be measured for {objectives}"),
         },
     };
-    let open = match answer.estimate {
+    let open = match answer.best() {
         Some(_) => why_open(answer),
         None => too_little(answer),
     };

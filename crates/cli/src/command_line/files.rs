@@ -22,7 +22,7 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
 /// If the file cannot be written.
 pub fn write_before(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     match std::fs::metadata(file) {
-        Ok(found) if !found.is_file() => Ok(()),
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
         Ok(_) | Err(_) => write(flag, file, text),
     }
 }

@@ -52,6 +52,27 @@ fn each_server_of_a_group_that_failed_is_an_error_in_the_file() {
 }
 
 #[test]
+fn an_objective_that_was_not_measured_fails_a_strict_run() {
+    let (folder, engine) = (folder(), Engine::start(&[]));
+    let objective = ["--no-stream", "--slo", "ttft_p50<1s"];
+    let code = |more: &[&str]| {
+        let flags = [&small_run(&engine.url)[..], &objective, more].concat();
+        inferometer(folder.path(), &flags).status.code()
+    };
+    assert_eq!((code(&[]), code(&["--strict"])), (Some(0), Some(4)));
+}
+
+#[test]
+fn a_comparison_that_cannot_be_carried_out_has_its_reason_in_the_file() {
+    let (folder, nobody) = (folder(), Nobody::new());
+    let sides = ["ab", "--quiet", "--yes", "--target", &nobody.url, "--target", &nobody.url];
+    let load = ["--input-lengths", "8", "--output-lengths", "4", "--concurrency", "1"];
+    let gate = ["--gate", "ttft_p50<+5%", "--junit", "slo.xml"];
+    let text = written(folder.path(), &[&sides[..], &load, &gate].concat());
+    assert!(text.contains("refused") && !text.contains("did not end"), "{text}");
+}
+
+#[test]
 fn the_file_of_an_earlier_run_is_replaced_before_a_run_begins() {
     let folder = folder();
     let file = folder.path().join("slo.xml");

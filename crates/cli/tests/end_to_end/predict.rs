@@ -269,8 +269,8 @@ fn an_objective_on_a_figure_that_is_not_measured_is_undecided() {
     let objective = ["predict", "--quiet", "--no-stream", "--slo", "ttft_p50<500ms"];
     let output = inferometer(folder.path(), &[&objective[..], &lengths].concat());
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    let told = told(&output);
-    assert!(told.contains("UNDECIDED") && told.contains("ttft was not measured"), "{told}");
+    let text = told(&output);
+    assert!(text.contains("UNDECIDED") && text.contains("ttft was not measured"), "{text}");
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub struct Confidence {
     /// The range that is expected to contain 90 % of measurements, for each column. `None` if no measured row has the
     /// column.
     ranges: [Option<LogRange>; 7],
+    /// A range whose `half` is not below this is a guess.
+    widest: f64,
     /// The errors from which the ranges were computed, in words; `None` if the ranges are guesses.
     pub of: Option<String>,
     /// Why the ranges are guesses; `None` if they come from errors of measured rows.
@@ -84,7 +86,7 @@ impl Confidence {
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         match self.range(column) {
             Some(LogRange { shift, half }) => around(predicted, half - shift, half + shift),
-            None => self.guess(predicted),
+            None => self.guess(column, predicted),
         }
     }
 
@@ -92,7 +94,7 @@ impl Confidence {
     pub fn interval_of_rate(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         match self.range(column) {
             Some(LogRange { shift, half }) => around(predicted, half + shift, half - shift),
-            None => self.guess(predicted),
+            None => self.guess(column, predicted),
         }
     }
 
@@ -100,14 +102,18 @@ impl Confidence {
         self.ranges[column as usize].filter(|_| self.is_calibrated(column))
     }
 
-    /// The range around a prediction that no measured row supports.
-    pub fn guess(&self, predicted: f64) -> [f64; 2] {
-        [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR]
+    /// The range around a prediction that no measured row supports: a factor of two, or more if the errors of measured
+    /// rows are larger.
+    pub fn guess(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
+        let of_rows = self.ranges[column as usize].filter(|_| self.uncalibrated.is_none());
+        let factor = of_rows.map_or(1.0, |range| range.half.exp()).max(UNCALIBRATED_FACTOR);
+        [predicted / factor, predicted * factor]
     }
 
     /// Whether the range of this column comes from errors of measured rows. Otherwise it is a guess.
     pub fn is_calibrated(&self, column: ErrorColumn) -> bool {
-        self.uncalibrated.is_none() && self.ranges[column as usize].is_some()
+        self.uncalibrated.is_none()
+            && self.ranges[column as usize].is_some_and(|range| range.half < self.widest)
     }
 }
 
@@ -187,10 +193,10 @@ pub fn confidence_from(
     };
     for (range, column) in ranges.iter_mut().zip(COLUMNS) {
         *range = range.map(|it| LogRange { half: widened(column, it.half), ..it });
-        // A wider range says no more than a guess.
-        *range = range.filter(|it| !is_of_today || it.half < UNCALIBRATED_FACTOR.ln());
     }
-    Confidence { ranges, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
+    // A wider range says no more than a guess.
+    let widest = if is_of_today { UNCALIBRATED_FACTOR.ln() } else { f64::INFINITY };
+    Confidence { ranges, widest, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
 }
 
 /// The range from a prediction divided by the exponential of `below` to the prediction multiplied by that of `above`. It

@@ -160,3 +160,14 @@ fn another_version_widens_and_says_so_and_another_engine_or_card_is_uncalibrated
     assert!(card.uncalibrated.unwrap().contains("V100-PCIE-32G was measured"));
     assert_eq!(card.of, None);
 }
+
+#[test]
+fn a_range_of_more_than_a_factor_of_two_is_a_guess_and_stays_as_wide() {
+    let config = EngineConfig::of("qwen3-8b", Some("vllm-0.23-h100-sxm")).unwrap();
+    let cell = CellPlan { input_length: 1024, output_length: 128 };
+    let found = confidence(&config.resolve().unwrap(), cell, 4, &MeasuredOn::default());
+    let column = ErrorColumn::TtftP99;
+    assert!(found.uncalibrated.is_none() && !found.is_calibrated(column));
+    let [low, high] = found.interval(column, 10.0);
+    assert!(low < 5.0 && high > 20.0, "{low} {high}");
+}

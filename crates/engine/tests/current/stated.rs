@@ -1,6 +1,7 @@
 //! Tests that the profiles have the errors that they state.
 
 use inferometer_engine::EngineConfig;
+use inferometer_engine::Weights;
 use inferometer_engine::confidence::{MeasuredOn, confidence};
 use inferometer_engine::fit::runs::{RunError, column_errors, parse_steps, run_errors, step_error};
 use inferometer_engine::profile::{Profile, profile, profiles};
@@ -94,7 +95,10 @@ fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);
             let halves = &provenance.left_out_lengths["tpot_ms"];
-            assert!(halves.median < 4.5, "{place}: {}", halves.median);
+            // Three rows of eight-bit weights on a card of which only the data sheet is known.
+            let is_fp8_on_pcie = profile.card == "h100-pcie" && provenance.weights == Weights::Fp8;
+            let most = if is_fp8_on_pcie { 4.1 } else { 4.0 };
+            assert!(halves.median < most, "{place}: {}", halves.median);
             let table = &provenance.left_out_table["tpot_ms"];
             assert!(table.median < 13.0, "{place}: {}", table.median);
         }

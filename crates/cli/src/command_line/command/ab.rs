@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use inferometer_engine::EngineConfig;
 use inferometer_plan::spec::{Spec, TargetSpec, Variant};
 use inferometer_predict::{ab as predict_ab, check_plan};
 use inferometer_report::ab::{self, AbDocument, json};
 use inferometer_report::ab_page::summary;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{difference, junit};
-use inferometer_run::{AbRun, Clock, FinishedAb, Host, Strictness, dry_run, variants};
+use inferometer_run::{AbRun, Clock, Events, FinishedAb, Host, Strictness, dry_run, variants};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::engine_flags::{EngineFlags, config};
 use super::ranks;
-use super::run::{begin_junit, expose, form};
+use super::run::{begin_junit, end_junit, expose, form};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{screen, tell, variable};
@@ -122,27 +123,41 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     }
     begin_junit(&arguments.run)?;
     let has_gate = !run.gate.is_empty();
-    let finished = match configs {
-        Some([a, b]) => {
-            run.sides.iter().try_for_each(|side| check_plan(&side.plan))?;
-            let place = run.place();
-            let found = predict_ab(&run, [&a, &b])?;
-            if !arguments.run.quiet {
-                eprintln!("{}", found.time);
-            }
-            let failures = run.shortfalls(&found.document, arguments.run.strictness());
-            FinishedAb { document: found.document, folder: found.folder, place, failures }
-        }
-        None => {
-            let _exposed = expose(&arguments.run, &events)?;
-            let finished = run.run(&events, arguments.run.strictness());
-            finished.map_err(|error| {
-                let failure = Failure::from(error);
-                if has_gate { failure.judged() } else { failure }
-            })?
-        }
+    let finished = match &configs {
+        Some([a, b]) => predicted(&arguments, &run, [a, b]),
+        None => measured(&arguments, run, &events),
     };
-    arguments.conclude(finished, has_gate)
+    match finished {
+        Ok(finished) => arguments.conclude(finished, has_gate),
+        Err(failure) => {
+            end_junit(&arguments.run, &failure)?;
+            Err(failure)
+        }
+    }
+}
+
+fn predicted(
+    arguments: &AbArgs,
+    run: &AbRun,
+    configs: [&EngineConfig; 2],
+) -> Result<FinishedAb, Failure> {
+    run.sides.iter().try_for_each(|side| check_plan(&side.plan))?;
+    let found = predict_ab(run, configs)?;
+    if !arguments.run.quiet {
+        eprintln!("{}", found.time);
+    }
+    let failures = run.shortfalls(&found.document, arguments.run.strictness());
+    let (document, folder) = (found.document, found.folder);
+    Ok(FinishedAb { document, folder, place: run.place(), failures })
+}
+
+fn measured(arguments: &AbArgs, run: AbRun, events: &Events) -> Result<FinishedAb, Failure> {
+    let _exposed = expose(&arguments.run, events)?;
+    let has_gate = !run.gate.is_empty();
+    run.run(events, arguments.run.strictness()).map_err(|error| {
+        let failure = Failure::from(error);
+        if has_gate { failure.judged() } else { failure }
+    })
 }
 
 impl AbArgs {
@@ -264,7 +279,7 @@ impl AbArgs {
         &self,
         variants: &[Variant],
         flags: &[EngineFlags; 2],
-    ) -> Result<[inferometer_engine::EngineConfig; 2], Failure> {
+    ) -> Result<[EngineConfig; 2], Failure> {
         let sends = |one: &Variant| one.spec.target.is_some() || one.spec.server.is_some();
         if variants.iter().any(sends) {
             return Err(Failure::usage(

@@ -256,10 +256,19 @@ pub(super) fn tell_objectives(runs: &[Summary]) {
 /// before it has results, as after a second interruption, the file has an error instead of the earlier verdicts.
 pub(super) fn begin_junit(arguments: &RunArgs) -> Result<(), Failure> {
     let Some(file) = arguments.junit.as_ref().filter(|_| !arguments.dry_run) else { return Ok(()) };
-    let why = "the run did not end, so it has no results".to_owned();
+    let text = junit_of_failure("the run did not end, so it has no results".to_owned());
+    files::write_before("--junit", file, &text)
+}
+
+/// Writes the reason why there are no results to the JUnit file, if such a file is requested.
+pub(super) fn end_junit(arguments: &RunArgs, failure: &Failure) -> Result<(), Failure> {
+    let Some(file) = &arguments.junit else { return Ok(()) };
+    files::write("--junit", file, &junit_of_failure(failure.to_string()))
+}
+
+fn junit_of_failure(why: String) -> String {
     let suite = junit::of_failures(&[(String::new(), why.clone())]);
-    let judged = Judgement::new(Verdict::Fail, why);
-    files::write_before("--junit", file, &junit::junit(&[suite], Some(&judged)))
+    junit::junit(&[suite], Some(&Judgement::new(Verdict::Fail, why)))
 }
 
 /// Writes the verdicts on the objectives of runs, and other failures, to a JUnit file if requested.

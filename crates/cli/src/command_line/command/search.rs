@@ -253,9 +253,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
             other.over
         )));
     }
-    let loads = found
-        .iter()
-        .filter_map(|answer| answer.estimate.or(answer.guess).or(answer.low).or(answer.high));
+    let loads = found.iter().filter_map(|answer| answer.best().or(answer.low).or(answer.high));
     let Some(load) = loads.min_by(f64::total_cmp) else { return Ok(None) };
     let load = match over {
         Over::Concurrency => load.round().max(1.0),
