@@ -225,9 +225,9 @@ impl<'a> Series<'a> {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
             // independent values there are.
             // Values that are all the same show nothing about groups of others.
-            let own = if independent > 0.0 { independent / sum } else { effective };
-            let own = own.min(effective);
-            if independent == 0.0 || own * (1.0 - share) < beyond {
+            let is_constant = all.windows(2).all(|pair| pair[0] == pair[1]);
+            let own = if is_constant { effective } else { (independent / sum).min(effective) };
+            if is_constant || own * (1.0 - share) < beyond {
                 return Some(Shares { ends: None, effective: own });
             }
             sum = independent / own;

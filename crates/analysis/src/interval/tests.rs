@@ -196,4 +196,5 @@ fn values_that_are_all_the_same_are_known_exactly() {
     let pass = fold.finish();
     let same = pass.latency(&inferometer_metrics::send_delay::DEFINITION).unwrap();
     assert_eq!((same.mean, same.mean_ci, same.effective_n), (0.0, Some([0.0; 2]), Some(300.0)));
+    assert!(same.p99_needs < Some(2_000), "{:?}", same.p99_needs);
 }
