@@ -124,8 +124,8 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     begin_junit(&arguments.run)?;
     let has_gate = !run.gate.is_empty();
     let finished = match &configs {
-        Some([a, b]) => predicted(&arguments, &run, [a, b]),
-        None => measured(&arguments, run, &events),
+        Some([a, b]) => predicted(arguments, &run, [a, b]),
+        None => measured(arguments, run, &events),
     };
     match finished {
         Ok(finished) => arguments.conclude(finished, has_gate),
