@@ -8,9 +8,10 @@ use crate::profile::{Profile, StepConstants};
 const PRODUCTS_FACTOR: f64 = 0.93;
 
 /// Sets the times of the host and of the front end to those of a version. Between two versions with measured rows, they
-/// are interpolated: the time of a step became shorter with the versions, and the others are hardly known. Beyond these
-/// versions, they are those of the nearest one. The front end's time comes only from versions with a measured TTFT. Returns the versions of the other
-/// times, as text; `None` if there is none, and nothing is set.
+/// are interpolated: newer versions need less time for a step, and the other times are not known well. Beyond these
+/// versions, they are those of the nearest one. The front end's time comes only from versions with a measured TTFT.
+///
+/// Returns the versions of the host's times, as text; `None` if there is none, and nothing is set.
 pub(crate) fn set_host(
     steps: &mut StepConstants,
     known: &[&Profile],

@@ -1,6 +1,6 @@
 //! Prints the errors of predictions of current engines, and how many measured figures lie in the stated ranges, by set
-//! and figure. The rows are those of `data/rows/current`: fitted, half of them left out of the fit, each
-//! set left out, each card left out, and the rows of `test.csv`, which were used in no fit.
+//! and figure. The rows are those of `data/rows/current`. They are predicted with all rows in the fit, without half of
+//! the rows, without their set, and without their card. No fit uses the rows of `test.csv`.
 //!
 //! Run in the crate's folder: `cargo run --release --example hold_rates [rows]`. It takes seconds, because the
 //! constants of all fits are stored (`refits.csv`). With `rows`, it also prints every figure.
