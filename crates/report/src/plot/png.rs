@@ -129,8 +129,14 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
 
 /// The rows of an image: `NO_FILTER`, then red, green and blue of each pixel.
 fn coloured(pixmap: &Pixmap) -> Vec<u8> {
-    let rows = pixmap.pixels().chunks_exact(pixmap.width() as usize);
-    rows.flat_map(|row| [NO_FILTER].into_iter().chain(row.iter().flat_map(colour))).collect()
+    let mut rows = Vec::with_capacity(3 * pixmap.pixels().len() + pixmap.height() as usize);
+    for row in pixmap.pixels().chunks_exact(pixmap.width() as usize) {
+        rows.push(NO_FILTER);
+        for pixel in row {
+            rows.extend_from_slice(&colour(pixel));
+        }
+    }
+    rows
 }
 
 /// The bundled fonts, parsed once.
