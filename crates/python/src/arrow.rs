@@ -1,6 +1,6 @@
-//! Rows of a run as an Arrow stream, by Arrow's PyCapsule interface, which pandas, polars, DuckDB and pyarrow
-//! read without a copy. A separate thread reads the log, one batch ahead of the reader, so that memory does
-//! not grow with the run.
+//! Exports the rows of a run as an Arrow stream, through the PyCapsule interface of Arrow. pandas, polars,
+//! DuckDB and pyarrow read such a stream without a copy. A separate thread reads the log, one batch ahead of
+//! the reader. So the memory in use does not depend on the length of the run.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -52,8 +52,7 @@ impl Rows {
         Ok(Self { store, run, what })
     }
 
-    /// The rows as a stream of record batches. A requested schema is
-    /// ignored, as the protocol allows.
+    /// The rows as a stream of record batches. A requested schema is ignored: the protocol allows this.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -66,7 +65,7 @@ impl Rows {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
     }
 
-    /// The columns.
+    /// The schema of the rows: the names and types of the columns.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = py.detach(|| self.open())?.schema;
         let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(Error::store)?;
@@ -93,8 +92,8 @@ impl Rows {
                 let open = |fields: Vec<Field>| -> Box<dyn RowWriter> {
                     Box::new(Batches::new(&fields, rows))
                 };
-                // A log that was cut has the rows before the cut. This thread must not call Python: the
-                // reader that waits for this thread may hold Python's lock.
+                // From a log that was cut, the rows before the cut are exported. This thread must not call
+                // Python: the reader that waits for this thread may hold Python's lock.
                 let say = |text: &str| eprintln!("inferometer: {text}");
                 let end = match export::rows(&run, what, &say, open) {
                     Ok(_) => Sent::End,

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::errors::Error;
 
-/// Compares a result with a baseline, both named as `inferometer compare` takes them. `margin` is a
-/// share. Returns a JSON document, and the comparison as text, as Markdown and as HTML.
+/// Compares a result with a baseline. Both have names in the form that `inferometer compare` accepts.
+/// `margin` is a share. Returns a JSON document, and the comparison as text, as Markdown and as HTML.
 #[pyfunction]
 #[pyo3(signature = (baseline, contender, store, margin, gate, seed))]
 pub fn compare(

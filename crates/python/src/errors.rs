@@ -1,5 +1,5 @@
-//! The errors of the library, converted to Python exceptions. The classes of the exceptions, with their
-//! attributes, are defined in Python; they are looked up here.
+//! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
+//! attributes, are defined in Python. This module looks them up.
 
 use inferometer::compare::CompareError;
 use inferometer::export::ExportRunError;
@@ -9,7 +9,7 @@ use inferometer_store::StoreError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// An error, by the class of its Python exception.
+/// An error. Each variant has its own class of Python exceptions.
 #[derive(Debug)]
 pub enum Error {
     /// `PlanError`: all mistakes of a plan. No request was sent.
@@ -35,7 +35,7 @@ impl From<PlanError> for Error {
     }
 }
 
-/// Replaces the names of command-line flags in a mistake by keywords: `requests (--requests)` and
+/// Replaces the names of command-line flags in an error message by keywords: `requests (--requests)` and
 /// `--requests` become `requests`. Quoted commands do not change.
 fn in_keywords(mistake: &str) -> String {
     const COMMAND: &str = "`inferometer ";

@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use crate::errors::Error;
 use crate::store::{stored, summary_of};
 
-/// The most charts in a notebook. The report has all charts.
+/// The maximum number of charts in a notebook. The report has all charts.
 const MOST_CHARTS: usize = 4;
 
-/// A run as HTML without a page around it.
+/// A run as an HTML fragment.
 #[pyfunction]
 pub fn of_run(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
     let markup = py.detach(|| {

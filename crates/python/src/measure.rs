@@ -49,9 +49,10 @@ impl<T: Send> Subscriber for Sending<T> {
     }
 }
 
-/// Measures a plan. `keys` are those of a plan file, as a JSON object; they override the file `plan`.
-/// `program` is the file of the command, which serves the embedded engine in a process of its own.
-/// Returns a JSON document: with `run` for one server, with `group` for several.
+/// Measures a plan. `keys` are the keys of a plan file, as a JSON object; they override the keys in the file
+/// `plan`. `program` is the file of the command, which serves the embedded engine in its own process. Returns
+/// a JSON document, and whether a signal interrupted the run. The document has the key `run` for a single
+/// run, and the key `group` for several servers or rounds.
 #[pyfunction]
 #[pyo3(signature = (keys, plan, program, strict, on_event))]
 pub fn run(
@@ -123,7 +124,7 @@ fn document(
     folder: Option<&Path>,
     shortfall: Option<Value>,
 ) -> String {
-    // The summary is inserted as the text of the report, so that its numbers have the same form.
+    // The summary is inserted as the JSON text that the report has, so that its numbers have the same digits.
     let head = json!({
         "run_id": summary.run_id,
         "store": context.store,
@@ -133,7 +134,7 @@ fn document(
     format!("{{\"run\":{head},\"summary\":{}}}", json::summary(summary))
 }
 
-/// The reason for which the results of a run are not a success, as a document. Null if they are a success.
+/// The reason why the results of a run are not a success, as a JSON document; null if they are a success.
 pub fn shortfall_of(summary: &Summary, max_failures: f64, strictness: Strictness) -> Value {
     let shortfall = judge_results(summary, max_failures, strictness).err();
     shortfall.as_ref().map_or(Value::Null, shortfall_document)

@@ -128,7 +128,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
     Ok(document?)
 }
 
-/// The first table of a run: for a terminal, or as Markdown.
+/// The tables of a run as text: as on a terminal, or as Markdown.
 #[pyfunction]
 pub fn table(py: Python<'_>, store: PathBuf, name: &str, markdown: bool) -> PyResult<String> {
     let text = py.detach(|| {

@@ -15,7 +15,8 @@ use crate::progress;
 /// How often signals are checked, and the progress of a pass is reported.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How many turns without an event to wait for the work after a second request to end: ten seconds in total.
+/// After a second request to end, the number of turns without an event until the caller no longer waits for
+/// the work: ten seconds in total.
 const PATIENCE: u32 = 100;
 
 /// The messages from the working thread to the waiting thread.

@@ -1,4 +1,4 @@
-"""What the tests share: small plans, and a server that is written in Python."""
+"""Fixtures of several tests: small plans, and a server that is written in Python."""
 
 import json
 import threading
@@ -8,7 +8,7 @@ import pytest
 
 import inferometer as im
 
-#: A plan that takes a moment: the embedded engine, a thousand times faster than the hardware.
+#: A short plan: the embedded engine runs a thousand times faster than the simulated hardware.
 SMALL = dict(
     speed=1000,
     input_lengths=[32],
@@ -21,7 +21,7 @@ SMALL = dict(
 
 @pytest.fixture
 def small(tmp_path):
-    """The keywords of a small plan, whose files stand in a folder of the test's own."""
+    """The keywords of a small plan. Its files are in the temporary folder of the test."""
     return dict(SMALL, store=tmp_path / "runs.db", out=tmp_path / "report")
 
 
@@ -31,7 +31,7 @@ def measured(small):
 
 
 class Completions(BaseHTTPRequestHandler):
-    """Answers as a server of the OpenAI dialect does, one word for each token that is asked for."""
+    """A server of the OpenAI dialect. It generates one word for each requested token."""
 
     protocol_version = "HTTP/1.1"
 

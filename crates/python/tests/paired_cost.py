@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What the Python module costs beside the command: the same saturated load, measured from both in turn.
+"""Compares the cost of the Python module with that of the command: both measure the same saturated load in turn.
 
     target/python/bin/python crates/python/tests/paired_cost.py [--pairs 12] [--requests 400] [--tokens 128] [--command FILE]
 
-The environment is made by `crates/python/test.sh`, whose module is that of the development build; without --command the command
-beside this Python is the other one, which is the same build. The server is the embedded engine, a process of its own that all
-measure in turn, at a speed at which it does not wait. Each measurement is a process: `inferometer run` on one side, on the other a
-Python that calls `im.run` with the same plan. Every second pair begins with the other side, so that a drift of the machine hits
-both. Printed are, of the processor time (user and system) and of the wall time of the whole process, the geometric mean of Python /
-command over the pairs with its 95 % interval by Student's t, and the same without what a run of one request takes: start, imports,
-the report. Exit code 1 where a measurement fails.
+`crates/python/test.sh` creates the environment; its module is the development build. Without --command, the command
+is the one next to this Python, which is the same build. The server is the embedded engine in its own process. Both
+sides measure it in turn, at a speed at which the engine does not wait. Each measurement is a process: `inferometer
+run` on one side, and a Python that calls `im.run` with the same plan on the other side. Every second pair begins with
+the other side, so that a drift of the machine affects both. The output is the ratio Python / command of the processor
+time (user and system) and of the wall time of the whole process: the geometric mean over the pairs, with its 95 %
+interval by Student's t. It also has these ratios without the time of a run of one request (start, imports, report).
+The exit code is 1 if a measurement fails.
 """
 import argparse
 import math
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 
-# Student's t, 97.5 %, by degrees of freedom.
+# The 97.5 % quantile of Student's t. The index is the degrees of freedom.
 T = [0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
 T += [2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045]
 CALL = "import json, sys, inferometer as im; im.run(json.loads(sys.argv[1]), progress=False).check()"
@@ -44,7 +45,7 @@ def python(plan):
 
 
 def measured(words, folder):
-    """The processor time and the wall time of a process and of what it waited for, in seconds."""
+    """Returns the processor time and the wall time of a process with its children, in seconds."""
     began, before = time.monotonic(), os.times()
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     after = os.times()
@@ -55,7 +56,7 @@ def measured(words, folder):
 
 
 def interval(ratios):
-    """The geometric mean of ratios and its 95 % interval."""
+    """Returns the geometric mean of ratios and its 95 % interval."""
     logs = [math.log(ratio) for ratio in ratios]
     half = T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
     mean = statistics.mean(logs)
@@ -63,7 +64,7 @@ def interval(ratios):
 
 
 def served(program, folder):
-    """A server for all measurements, and its address."""
+    """Starts a server for all measurements. Returns the process and its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The command of the package, and its types."""
+"""Tests of the command of the package, and of its type annotations."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_exit_codes_are_those_of_the_command(tmp_path, arguments, code):
 
 
 def test_an_interruption_keeps_what_was_recorded(tmp_path):
-    # The second pass is long enough that it cannot end by itself.
+    # The second pass is so long that only the interruption can end it.
     slow = ["--speed", "10", "--input-lengths", "32", "--output-lengths", "500"]
     slow += ["--one-by-one", "1", "--requests", "20000"]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The gate in CI: the action, the script behind it, and the workflows beside them."""
+"""Tests of the gate in CI: the action, the script that it runs, and the workflows of the repository."""
 
 import os
 import re
@@ -17,7 +17,7 @@ COMMAND = Path(sys.executable).with_name("inferometer")
 EXAMPLES = [ROOT / "docs/ci/github.yml", ROOT / "docs/ci/gitlab.yml"]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml")) + EXAMPLES
 
-#: Loads of a moment, so that a test takes little more than what starting the servers takes.
+#: Short loads, so that a test takes little longer than the start of the servers.
 SMALL = {"rounds": "4", "input-lengths": "32", "output-lengths": "8", "requests": "20"}
 
 
@@ -26,7 +26,7 @@ def document(path):
 
 
 def strings(node):
-    """All texts in a document."""
+    """Returns all texts in a document."""
     if isinstance(node, dict):
         node = list(node.values())
     if isinstance(node, list):
@@ -49,7 +49,7 @@ def plan(folder, base="base", speeds=(20, 20)):
 
 
 class Ended:
-    """What an end of the action left: its code, its last line, its summary, its answer."""
+    """The results of a call of the action: exit code, output, last line, summary and answer."""
 
     def __init__(self, ended, folder):
         self.code, self.stdout, self.stderr = ended.returncode, ended.stdout, ended.stderr
@@ -60,7 +60,7 @@ class Ended:
 
 @pytest.fixture
 def act(tmp_path):
-    """Does what a runner does with the action: fills in its inputs, and runs its text."""
+    """Acts like a runner: fills in the inputs of the action, and runs its script."""
     folder = tmp_path / "a folder"
     folder.mkdir()
 
@@ -112,7 +112,7 @@ def test_every_input_reaches_the_script_and_the_script_reads_no_other():
     code = "\n".join(line for line in lines if not line.startswith("#"))
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)\b", code))
     assert read - {"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"} == set(step["env"])
-    # Not one of them is a variable of the servers that are measured.
+    # The measured servers inherit none of these variables.
     kept = re.search(r"^export -n ((?:.*\\\n)*.*)$", code, re.MULTILINE)[1]
     assert set(kept.replace("\\", "").split()) == set(step["env"])
     described = "\n".join(line for line in lines if line.startswith("#"))
@@ -150,20 +150,20 @@ def test_equal_builds_pass(act, by):
     what = plan(act.folder) if by == "plan" else {
         **SMALL, "base-command": engine(20), "head-command": engine(20)
     }
-    # So wide a limit that no machine is too busy for it; what is left open does not fail.
+    # The limit is so wide that the test also passes on a busy machine. An undecided condition does not fail.
     ended = act(inputs={**what, "gate": "output_tokens_per_s>-60%"})
     assert ended.code == 0, ended.stderr
     assert re.match("(PASS|UNDECIDED): ", ended.last), ended.stderr
     assert "measured: in turn, 4 rounds each" in ended.stdout
     answer = ended.last.split(":")[0]
     assert ended.answer == f"answer={answer}\n"
-    # The page is appended to what is there, and begins with the answer.
+    # The page is appended to the existing summary, and begins with the answer.
     assert ended.summary.split("\n", 1)[1].lstrip().startswith(f"## {answer}\n"), ended.summary
 
 
 def test_a_much_slower_build_fails(act):
-    # Written with what a shell and TOML could trip over: quotes, a backslash, a second line. It starts
-    # only where it is read as it was written, and where it sees no variable of the script.
+    # The command contains characters that are special in a shell or in TOML: quotes, a backslash, a line
+    # break. The server starts only if the command is read unchanged, and inherits no variable of the script.
     command = (
         'note="it\'s a \\\\ \\"slow\\" one"\n'
         f'test "$note$GATE$HEAD_COMMAND" = \'it\'"\'"\'s a \\ "slow" one\' && exec {engine(5)}'
@@ -181,7 +181,7 @@ def test_a_much_slower_build_fails(act):
     assert (act.folder / "the results/plan.toml").read_text().startswith("rounds = 6\n")
 
 
-#: Stands in for the command: writes down how it was called, and answers as the command does.
+#: A fake command. It records its arguments, and prints answers like those of the command.
 RECORDER = r"""#!/usr/bin/env bash
 printf '<%s>' "$@" >> calls; echo >> calls
 case "$*" in
@@ -249,7 +249,7 @@ BOTH = {"base-command": "base {port}", "head-command": "head {port}"}
 def test_a_wrong_input_ends_with_one_line_before_anything_is_measured(act, inputs, told):
     ended = act(inputs=inputs)
     assert ended.code == 2, ended.stderr
-    # Of a plan every mistake is told, each in a line.
+    # Every mistake in a plan is reported, one per line.
     assert all(line.startswith("error: ") for line in ended.stderr.splitlines()), ended.stderr
     assert told in ended.stderr and ended.stdout == "", ended.stderr
     assert not list(act.folder.glob("inferometer-gate/*round*"))

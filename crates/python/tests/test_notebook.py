@@ -1,4 +1,4 @@
-"""The example notebook runs to its end."""
+"""Test of the example notebook: it runs to its end."""
 
 from pathlib import Path
 
@@ -18,5 +18,5 @@ def test_the_example_notebook_runs_and_shows_tables_pictures_and_a_bar(tmp_path)
     assert not [output for output in outputs if output.output_type == "error"]
     pages = [output.data.get("text/html", "") for output in outputs if "data" in output]
     assert any("image/svg+xml;base64" in page for page in pages)
-    # The bar of a run, as it stood at its end: a line for each pass.
+    # The output of the progress bar at the end of a run has one line for each pass.
     assert any("tokens/s</div>" in page for page in pages)

@@ -1,4 +1,4 @@
-"""What packages have beside the program: manual pages, and what shells complete it by."""
+"""Tests of the files that packages contain in addition to the program: manual pages and shell completions."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 COMMAND = Path(sys.executable).with_name("inferometer")
 
-#: Stands for maturin: writes a wheel whose command is COMMAND, and beside it what it finds in the data folder.
+#: A fake maturin. It writes a wheel with COMMAND as its command, and copies the data folder next to the wheel.
 MATURIN = f"""#!{sys.executable}
 import pathlib, shutil, sys, zipfile
 out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
@@ -29,7 +29,7 @@ if data.exists():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of the scripts, with tools that compile nothing."""
+    """A copy of the packaging scripts, with fake tools that compile nothing."""
     shutil.copytree(ROOT / "packaging", tmp_path / "packaging")
     for name in ("Cargo.toml", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
@@ -43,7 +43,7 @@ def tree(tmp_path):
 
 
 def called(tree, script, *arguments, **variables):
-    # Not those of a call of the tests.
+    # Variables of the call of the tests are not passed on.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INFEROMETER")}
     ended = subprocess.run(
         [tree / "packaging" / script, *arguments],
@@ -65,7 +65,7 @@ def check(share, zsh, page=".1"):
 def test_the_wheel_has_manual_pages_and_completions_where_they_are_looked_for(tree, runs):
     called(tree, "wheel.sh", **runs)
     check(tree / "target/wheels/data/share", "zsh/site-functions")
-    # The next build of whoever has this tree is without them.
+    # The script removes the files from the source tree, so that later builds do not contain them.
     assert not list((tree / "crates/python").iterdir())
 
 

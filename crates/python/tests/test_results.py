@@ -1,4 +1,4 @@
-"""Rows, stores, comparisons and pages of runs."""
+"""Tests of the rows, stores, comparisons and HTML of runs."""
 
 import duckdb
 import polars
@@ -85,7 +85,7 @@ def test_a_comparison_has_rows_a_gate_and_words(small):
 def test_a_run_in_a_notebook_has_its_table_and_pictures_where_there_is_something_to_compare(measured, small):
     page = measured._repr_html_()
     assert "<table" in page and measured.id in page and "<script" not in page
-    # A single cell has no chart of one bar.
+    # A chart of a single cell would have only one bar, so there is none.
     assert "data:image" not in page
     two = im.predict(
         model="qwen-14b", input_lengths=[64], output_lengths=[16, 32], requests=50,

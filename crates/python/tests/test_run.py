@@ -1,4 +1,4 @@
-"""Plans measured and predicted from Python."""
+"""Tests of measuring and predicting plans from Python."""
 
 import inspect
 import os
@@ -126,7 +126,7 @@ def test_an_interruption_ends_the_run_and_keeps_it(small):
         if event["event"] == "pass_started":
             os.kill(os.getpid(), signal.SIGINT)
 
-    # Long enough that it cannot end by itself.
+    # The run is so long that only the interruption can end it.
     slow = dict(small, speed=1, output_lengths=[2000], warmup=0, progress=hear)
     with pytest.raises(im.Interrupted) as raised:
         im.run(**slow)
@@ -145,7 +145,7 @@ def test_a_second_interruption_leaves_no_thread(small):
 
     def interrupted(_signal, _frame):
         first.set()
-        # The second one may come when the run has ended already.
+        # The second signal may arrive after the end of the run.
         if not over.is_set():
             raise KeyboardInterrupt
 
@@ -166,7 +166,7 @@ def test_a_second_interruption_leaves_no_thread(small):
     def names():
         return [name.read_text() for name in pathlib.Path("/proc/self/task").glob("*/comm")]
 
-    # A thread that has told its result takes a moment to end.
+    # A thread needs a short time to end after it has sent its result.
     for _ in range(1000):
         if "inferometer\n" not in names():
             break

@@ -1,5 +1,5 @@
-//! The answer of a comparison of two servers in alternating blocks, for people and for programs. The
-//! decision comes from the analysis.
+//! Formats the answer of an A/B comparison as text and as JSON. An A/B comparison measures two servers in
+//! alternating blocks of requests. The analysis makes the decision.
 
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
 use inferometer_analysis::compare::GateResult;
@@ -51,7 +51,7 @@ pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     out.join("\n") + "\n"
 }
 
-/// The findings that a prediction is uncalibrated, each once.
+/// The findings of both runs which state that a prediction is uncalibrated. Equal neighbours are merged.
 fn uncalibrated(document: &AbDocument) -> Vec<&Finding> {
     let all = document.runs.iter().flat_map(|run| &run.findings);
     let mut found: Vec<&Finding> =

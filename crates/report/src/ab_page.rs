@@ -1,5 +1,5 @@
-//! A comparison of two servers in alternating blocks, as Markdown and as an HTML page. The answer comes
-//! first.
+//! Writes an A/B comparison (two servers, measured in alternating blocks) as Markdown and as an HTML page.
+//! Both begin with the answer.
 
 use inferometer_analysis::ab::{AbDecision, AbSide};
 use inferometer_analysis::summary::Summary;
@@ -17,8 +17,8 @@ pub fn markdown(document: &AbDocument, charts: &[Chart]) -> String {
     crate::markdown::page(&blocks(document, charts))
 }
 
-/// The report as Markdown without charts, for the job summary of a CI system. The result of a gate comes
-/// first.
+/// The report as Markdown without charts, for the job summary of a CI system. If `judged` is given, the
+/// report begins with the result of the gate.
 pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
     let heading = judged.map_or_else(String::new, |Judgement { verdict, sentence }| {
         format!("## {}\n\n{}\n\n", verdict.word(), escape::markdown(sentence))

@@ -35,7 +35,7 @@ pub struct Comparison {
     pub remarks: Vec<String>,
     /// The effect of each argument that differs between the servers.
     pub effects: Vec<Effect>,
-    /// The order of the servers in each figure at each load; empty for a single server.
+    /// The servers in order, the best first, for each figure at each load; empty for a single server.
     #[serde(default)]
     pub ranking: Vec<Ranking>,
     /// The best server at each load, one sentence per load.

@@ -29,7 +29,7 @@ fn lines(table: &Table) -> String {
     all.map(|line| line + "\n").collect()
 }
 
-/// The comparison as HTML without a document around it. Warnings come first.
+/// The comparison as an HTML fragment. Warnings come first.
 pub fn html(comparison: &Comparison) -> String {
     let mut out = String::new();
     let mut callout = |class: &str, title: &str, lines: Vec<String>| {
@@ -94,8 +94,8 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// A sentence that states whether the figures drift from repeat to repeat, and whether consecutive
-/// repeats are correlated. For each of the two it uses the figure with the smallest p-value.
+/// A sentence that states whether the figures drift from repeat to repeat, and whether consecutive repeats
+/// are correlated. Each of the two statements uses the figure with the smallest p-value.
 fn over_time(comparison: &Comparison) -> Option<String> {
     let sides = ["the baseline", "the other"];
     let all: Vec<(&Row, &str, OverTime)> = comparison
@@ -253,7 +253,7 @@ pub(crate) fn verdict(row: &Row) -> String {
             };
             format!("{whose}: a difference without an interval")
         }
-        // One value shows no variation, so the number of repeats that would be enough is unknown.
+        // A single value shows no variation, so the required number of repeats is unknown.
         RowVerdict::NotEnoughData { needed } if row.repeats.iter().all(|&n| n < 2) => {
             format!("not enough data: measure both at least {needed} times")
         }

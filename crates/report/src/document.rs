@@ -1,5 +1,5 @@
-//! A report as a list of blocks, so that Markdown and HTML have the same content. Nothing here depends on
-//! one of these formats.
+//! A report as a list of blocks, so that Markdown and HTML have the same content. This module does not depend
+//! on either format.
 
 use crate::chart::Chart;
 use crate::text_table::Table;
@@ -20,10 +20,10 @@ pub(crate) enum Block<'a> {
     Code(&'static str, String),
     /// A chart that is also written to a file of its own.
     Chart(&'a Chart),
-    /// Charts that only the HTML page has, in a section that is closed at first: its id, its heading, and
+    /// Charts that only the HTML page has, in a section that is collapsed at first: its id, its heading, and
     /// the charts. Tables contain the same figures.
     PageCharts(String, String, Vec<Chart>),
-    /// A section that is closed at first: its id (may be empty), its heading and its blocks.
+    /// A section that is collapsed at first: its id (may be empty), its heading and its blocks.
     Details(String, String, Vec<Block<'a>>),
 }
 

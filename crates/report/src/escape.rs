@@ -1,5 +1,5 @@
-//! Escapes text that comes from outside of the program, such as the name of a model that a server states.
-//! Such text must not become markup.
+//! Escapes text from outside of the program, such as the model name that a server reports. Such text must not
+//! become markup.
 
 use inferometer_model::visible;
 

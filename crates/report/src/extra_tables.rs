@@ -67,7 +67,7 @@ fn repeats(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass whose requests have objectives.
+/// A row per pass that has objectives for each request.
 fn goodput(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),
@@ -119,7 +119,7 @@ fn failures_as_inf(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass with a steady state, which is a period with a constant number of requests in flight.
+/// A row per pass with a steady state. In a steady state, the number of requests in flight is constant.
 fn steady_state(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

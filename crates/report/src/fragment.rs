@@ -1,4 +1,4 @@
-//! A run as HTML without a document around it, for notebooks.
+//! A run as an HTML fragment, for notebooks.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,9 @@ use crate::page::{escape, table};
 use crate::table::{marks, passes, records};
 use crate::{answers, extra_tables, label};
 
-/// The HTML of a run: its heading, the notice of a prediction or simulation, the answers of a search or a
-/// sweep, and two tables (results by cell, and passes). The meaning of the marks follows.
+/// The HTML of a run: its heading, the notice on imported, predicted or simulated figures, the answers of a
+/// search or a sweep, and two tables (results by cell, and passes). Below, sentences explain the marks in the
+/// tables.
 pub fn of_run(summary: &Summary) -> String {
     let id = &summary.run_id;
     let validity = match summary.verdict.validity {

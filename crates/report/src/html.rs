@@ -27,8 +27,7 @@ pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     page::document(&Page { title, policy: "", links: &links, has_contents: true, body })
 }
 
-/// The content of the report as HTML, without the document around it. The first element is the heading of
-/// the report.
+/// The content of the report as an HTML fragment. The first element is the heading of the report.
 pub fn body(input: &ReportInput<'_>) -> String {
     written(&blocks(input))
 }

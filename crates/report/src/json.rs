@@ -4,7 +4,7 @@
 use inferometer_analysis::summary::Summary;
 use serde_json::Value;
 
-/// The required keys of a distribution.
+/// The keys that identify a distribution: an object that has all of them is a distribution.
 const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
 
 /// The summary as indented JSON with a final newline.

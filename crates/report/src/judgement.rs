@@ -1,5 +1,5 @@
-//! States in one line whether objectives or a gate are met. The line begins with PASS, FAIL or UNDECIDED.
-//! The results come from the analysis; nothing is judged again here.
+//! States in one line whether objectives or a gate are met. The line begins with PASS, FAIL or UNDECIDED. The
+//! results come from the analysis; this module does not compare values with limits.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use inferometer_analysis::verdict::Met;
 
 use crate::search::sentence;
 
-/// The result in one word. Of several results, the verdict that comes last in this list is the overall
-/// verdict.
+/// The result in one word, in ascending order of severity. The overall verdict of several results is the most
+/// severe one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// All conditions are met.
@@ -72,7 +72,7 @@ impl Judgement {
             .filter(|one| one.verdict == verdict)
             .map(|one| one.sentence.as_str())
             .collect();
-        // The full stops are removed, because the sentences become parts of one sentence.
+        // Full stops are removed, because these sentences become parts of one sentence.
         let decisive: Vec<&str> =
             decisive.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
         let decisive = decisive.join("; ");

@@ -50,8 +50,8 @@ pub(crate) fn engine(target: &Target) -> String {
     }
 }
 
-/// A word for figures that this program did not measure on a real server: `simulated`, `predicted` or
-/// `imported`. `None` if it did.
+/// A word for figures that this program did not measure on a real server: `simulated`, `predicted`,
+/// `imported`, or `imported` with one of the other two. `None` for measured figures.
 pub(crate) fn origin_word(summary: &Summary) -> Option<&'static str> {
     match (summary.imported.is_some(), summary.predicted, summary.target.simulated) {
         (false, false, false) => None,
@@ -121,8 +121,9 @@ fn facts(summary: &Summary) -> [String; 3] {
     [target.model.clone(), card(target), engine(target)]
 }
 
-/// A unique name for each target: those of its facts (model, card, engine) that are not the same for all
-/// targets. If two names are still equal, the run is added.
+/// A unique name for each target. The name consists of the facts (model, card, engine) that differ between
+/// the targets, or of the engine if no fact differs. If names are still equal, run ids are added until all
+/// names differ.
 pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
     let differs: Vec<usize> =
@@ -190,7 +191,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
             format!("{} in flight", count(u64::from(concurrency)))
         }
         (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
-        // A load with several levels has a description that states them.
+        // A load with several levels has no single number, so its description is used.
         (PassKind::Closed | PassKind::Open, ..) => {
             let words = ["closed loop, ", "open loop, "];
             let load = words.iter().find_map(|&words| pass.load.strip_prefix(words));
@@ -219,14 +220,14 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     Some(format!("{figure} {unit}").trim_end().to_owned())
 }
 
-/// A value of a compared figure with its unit, rounded as in tables: `40.5 ms` for `ttft_p99`. Without a unit if the
-/// figure is of no known metric.
+/// A value of a compared figure with its unit, rounded as in tables: `40.5 ms` for `ttft_p99`. The unit is
+/// left out if no known metric has the name of the figure.
 pub(crate) fn of_figure(figure: &str, value: f64) -> String {
     let is_of = |metric: &&&Definition| {
         let rest = figure.strip_prefix(metric.name);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     };
-    // `ttft_from_due_p99` begins with the names of two metrics, and belongs to the longer one.
+    // `ttft_from_due_p99` begins with the names of two metrics. The longer name is the right one.
     let metric = registry::definitions().iter().filter(is_of).max_by_key(|it| it.name.len());
     let value = significant(value);
     metric.map_or(value.clone(), |metric| format!("{value} {}", metric.unit))

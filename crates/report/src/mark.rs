@@ -62,8 +62,8 @@ pub(crate) fn all_trusted(summary: &Summary) -> bool {
     counts.bounded + counts.not_vouched_for == 0
 }
 
-/// What the verdict "valid" says of the figures, as a sentence without its full stop. Only the four figures of
-/// each cell decide this verdict, so other figures can be unreliable.
+/// The meaning of the verdict "valid" for the figures, as a sentence without its full stop. Only the four
+/// figures of each cell decide this verdict, so other figures can be unreliable.
 pub(crate) fn of_valid_run(summary: &Summary) -> &'static str {
     let counts = summary.verdict.figures.unwrap_or_default();
     match (counts.bounded, counts.not_vouched_for) {

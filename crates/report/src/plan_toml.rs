@@ -1,5 +1,5 @@
-//! Writes the plan of a run as a plan file, with which the run can be repeated. The file contains only
-//! the keys that were set.
+//! Writes the plan of a run as a plan file, so that the run can be repeated. The file contains only the keys
+//! that were set.
 
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;

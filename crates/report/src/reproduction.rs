@@ -6,9 +6,10 @@ use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionRes
 use crate::difference::{interval, signed};
 use crate::number::significant;
 
-/// The most repeats that the advice proposes. If more are needed, it proposes to reduce the variation.
+/// The maximum number of repeats that the advice proposes. If more are needed, the advice is to reduce the
+/// variation.
 const MOST_ADVISED: u32 = 50;
-/// The most figures that a sentence names; further figures are only counted.
+/// The maximum number of figures that a sentence names; further figures are only counted.
 const MOST_NAMED: usize = 3;
 
 /// The result in one sentence. It ends with the facts that differ, each with both values.

@@ -158,8 +158,8 @@ pub(crate) fn records(summary: &Summary) -> Table {
     table
 }
 
-/// The input length of a cell. If its requests have their own lengths, the mean over completed requests:
-/// `own (mean 128)`.
+/// The input length of a cell. If each request has its own length, the text has the mean over completed
+/// requests: `own (mean 128)`.
 fn input_length(cell: &Cell) -> String {
     own_length(cell.input_length, cell, |pass| pass.input_tokens)
 }

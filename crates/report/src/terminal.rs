@@ -26,8 +26,8 @@ pub enum Colour {
 pub struct Screen {
     /// Whether the text has colours.
     pub colour: Colour,
-    /// The number of characters of a line; absent for files and pipes. A table that is wider is printed
-    /// in several parts.
+    /// The number of characters of a line; absent for files and pipes. A wider table is printed in several
+    /// parts.
     pub columns: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! The model of a table, and its text for Markdown and for a terminal. [`crate::page::table`] converts it
-//! to HTML. Nothing here depends on the meaning of the figures.
+//! The model of a table, and its text for Markdown and for a terminal. [`crate::page::table`] converts it to
+//! HTML. This module does not depend on the meaning of the figures.
 
 use std::collections::BTreeMap;
 
@@ -207,7 +207,7 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// A text that is escaped so that it cannot end its cell in Markdown.
+/// A text, escaped so that it cannot end its table cell in Markdown.
 fn markdown_cell(text: &str) -> String {
     crate::escape::markdown(text).replace('|', "\\|")
 }

@@ -1,6 +1,6 @@
-//! Makes a store with ten million requests, with the same content as after measurements: ninety runs of
-//! 100,000 requests and one run of a million, each with its log, its rows and its results. With it, you can
-//! measure how long queries take on a store of this size:
+//! Creates a store with ten million requests: ninety runs of 100,000 requests and one run of a million. As
+//! after real measurements, each run has its log, its rows and its results. Use the store to measure how long
+//! queries take at this size:
 //!
 //! ```sh
 //! cargo run --release -p inferometer-store --example ten_million -- FOLDER [REQUESTS]

@@ -1,4 +1,4 @@
-//! All errors of the store. Messages name the file, what was found and what to do.
+//! All errors of the store. Messages name the file, the problem, and a remedy if there is one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ pub enum StoreError {
     /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: `create`, `read`, ...
+        /// The attempted action: `create`, `read`, ...
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum StoreError {
     LogVersion {
         /// The file.
         path: PathBuf,
-        /// Which version it is: that of the format of the log, or of the meaning of its records.
+        /// The kind of version: the version of the format of the log, or of the meaning of its records.
         what: &'static str,
         /// The version found.
         found: u32,
@@ -65,7 +65,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The byte position at which the damaged frame begins.
         offset: u64,
-        /// What is wrong.
+        /// The kind of damage, as text.
         what: String,
     },
     /// An earlier write to this log failed. Data after the failed write would be unreadable.
@@ -81,7 +81,7 @@ pub enum StoreError {
         pass: u32,
         /// The record's index in its pass.
         index: u32,
-        /// What is wrong with it.
+        /// The reason why a log cannot store the record.
         what: String,
     },
     /// The log's writer was called in an invalid order.
@@ -109,7 +109,7 @@ pub enum StoreError {
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What was found instead.
+        /// The reason why the file is not a store.
         what: String,
     },
     /// A newer version of this program made the database.
@@ -250,7 +250,7 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether the error is a log that ends early, and whose entries before its end are valid.
+    /// Whether the error means that a log ends early. The entries before its end are then valid.
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::LogCut { .. })
     }

@@ -1,6 +1,6 @@
-//! The live note: the progress of the current pass of a run, which the log does not contain yet, for other
-//! processes. It is a small file next to the log, rewritten every second and removed at the end of the run.
-//! No figure is computed from it, and a run does not need it.
+//! The live note tells other processes the progress of the current pass of a run, because the log does not
+//! contain this progress yet. The note is a small file next to the log. It is rewritten every second, and
+//! removed at the end of the run. No figure is computed from the note, and a run does not need it.
 
 use std::fs;
 use std::path::Path;

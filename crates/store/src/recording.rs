@@ -1,6 +1,6 @@
-//! A run that is being recorded: its row in the database, its log, and the index of its requests. The log
-//! is always written first: the database has no row of a request that the log does not have. This module
-//! computes no figure.
+//! A run that is being recorded: its row in the database, its log, and the index of its requests. The log is
+//! always written first, so each request with a row in the database is also in the log. This module computes
+//! no figure.
 
 use std::borrow::BorrowMut;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::error::StoreError;
 use crate::live_note::LiveNote;
 use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
-/// The most records that are added to the index in one transaction. Each transaction waits for the storage
-/// device.
+/// The maximum number of records that are added to the index in one transaction. Each transaction waits for
+/// the storage device, so small transactions would be slow.
 const INDEX_BATCH: usize = 8_192;
-/// The most reads and events of these records together: they take about 20 MB.
+/// The maximum number of reads and events of these records together. They take about 20 MB of memory.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 
 /// A run that is being recorded into a store. The value owns or borrows the store.
@@ -84,8 +84,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.log.begin_pass(pass)
     }
 
-    /// Adds the record of one request of the pass. The record reaches the storage device and the index
-    /// with the next [`RunRecording::flush`], at the latest when a batch is full.
+    /// Adds the record of one request of the pass. The next [`RunRecording::flush`] writes the record to the
+    /// storage device and to the index. A full batch is flushed automatically.
     ///
     /// # Errors
     /// As [`LogWriter::append`] and [`RunRecording::flush`].

@@ -1,4 +1,4 @@
-//! Why a page cannot be shown, and the HTTP status for it.
+//! The reasons why a page cannot be shown, and the HTTP status for each of them.
 
 use inferometer_store::StoreError;
 
@@ -14,7 +14,7 @@ pub(crate) enum PageError {
     /// A thread is still making this report or another one.
     #[error("reading the records; this takes a while, and the page reloads by itself")]
     NotReady,
-    /// The page could not be made.
+    /// The page could not be created.
     #[error("{0}")]
     Failed(String),
     /// The store or a log cannot be read.

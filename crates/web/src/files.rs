@@ -1,5 +1,5 @@
-//! Makes the files of a run from its stored results and its charts, when they are requested. No file on
-//! disk is read here.
+//! Makes the files of a run when they are requested, from the stored results and the charts of the run. This
+//! module reads no file on disk.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::plot::Theme;

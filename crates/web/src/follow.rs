@@ -8,8 +8,8 @@ use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
-/// The most log entries that one call of [`Follow::look`] reads, and its time limit, so that pages stay
-/// fast.
+/// The maximum number of log entries that one call of [`Follow::look`] reads, and its time limit. Both keep
+/// pages fast.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_millis(200);
 /// The number of entries that are read between two readings of the clock.

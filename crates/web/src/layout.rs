@@ -5,7 +5,7 @@ use inferometer_http::pages::Response;
 
 use crate::markup::Html;
 
-/// The style sheet of the layout. The content has the style sheet of reports.
+/// The style sheet of the layout. The content uses the style sheet of reports.
 pub(crate) const STYLE: &str = include_str!("web.css");
 /// The script that updates live views. Pages can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("web.js");
@@ -29,7 +29,7 @@ const NAVIGATION: [(Section, &str, &str); 4] = [
     (Section::Definitions, "/metrics", "Definitions"),
 ];
 
-/// The parts of a page besides its content.
+/// The parts of a page other than its content.
 pub(crate) struct Layout<'a> {
     /// The title of the page.
     pub(crate) title: &'a str,

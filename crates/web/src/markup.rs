@@ -1,6 +1,6 @@
-//! Builds HTML. Markup is accepted only from string literals and from other crates of this program. Text
-//! from outside becomes only text or the value of an attribute: a function of the report crate escapes it
-//! and replaces control characters.
+//! Builds HTML. Markup is accepted only from string literals and from other crates of this program. Text from
+//! outside becomes only text or the value of an attribute: a function of the report crate escapes such text
+//! and replaces its control characters.
 
 use inferometer_report::page::escape;
 

@@ -61,8 +61,9 @@ impl ReportParts {
     }
 }
 
-/// The plan of a run as TOML. If another version of this program stored the plan in a form that cannot be
-/// parsed, the stored JSON. For an imported run, a comment that it has no plan.
+/// The plan of a run as text in TOML. If another version of this program stored a plan that this version
+/// cannot parse, the text is the stored JSON. For an imported run, the text is a comment: the run has no
+/// plan.
 pub(crate) fn plan_text(stored: &StoredRun) -> String {
     let salt = stored.environment.salt.as_deref();
     if let Some(file) = &stored.row.imported_from {

@@ -1,5 +1,5 @@
-//! A cache of the latest reports. A report that needs a long log is made on another thread, because that
-//! takes seconds, and other pages must not wait.
+//! A cache of the latest reports. A report that needs a long log is made on another thread. This takes
+//! seconds, and other pages must not wait.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -14,7 +14,7 @@ use crate::run_report::RunReport;
 /// The largest log, in bytes, that is read while the request waits. Longer logs are read on another
 /// thread. About 20 MB are read per second.
 const LONG_LOG_BYTES: u64 = 4 << 20;
-/// The most reports in the cache.
+/// The maximum number of reports in the cache.
 const MAX_REPORTS: usize = 8;
 
 /// The result of making a report.
@@ -23,7 +23,7 @@ type MadeReport = Result<RunReport, PageError>;
 /// Reports of runs with results. The results of such a run do not change any more.
 #[derive(Default)]
 pub(crate) struct ReportCache {
-    /// The ids of runs with their reports. The report that was made first comes first.
+    /// The ids of runs with their reports. The oldest report comes first.
     latest: Vec<(String, Rc<RunReport>)>,
     /// The run whose report a thread is making, and the channel on which the thread sends the report.
     making: Option<(String, Receiver<MadeReport>)>,

@@ -1,5 +1,5 @@
-//! The table of routes, which maps paths to the functions that make pages. Only error pages and the token
-//! form are made here.
+//! The table of routes, which maps paths to the functions that make pages. This module itself makes only
+//! error pages and the token form.
 
 use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;

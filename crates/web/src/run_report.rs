@@ -1,5 +1,5 @@
-//! The report of a run as HTML, with the names of the run's files. The layout of the page is added
-//! elsewhere.
+//! The report of a run as HTML, with the names of the run's files. Another module adds the layout of the
+//! page.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::{ReportInput, html};

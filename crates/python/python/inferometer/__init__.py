@@ -48,31 +48,33 @@ __all__ = [
     "sweep",
 ]
 
-#: A plan: a file (TOML), or its keys.
+#: A plan: the path of a plan file (TOML), or a mapping with the keys of a plan.
 Plan = Union[PathLike, Mapping[str, Any], None]
 
 
 def run(
     plan: Plan = None, *, progress: Progress = None, strict: bool = False, **keys: Any
 ) -> Union[Run, Group]:
-    """Measures a server, or the embedded engine where no ``target`` is given.
+    """Measures a server, or the embedded engine if no ``target`` is given.
 
-    The keywords are the keys of a plan file and override those of ``plan``, which is a file or a
-    mapping. A plan with several servers, or with rounds, gives a :class:`Group`.
+    ``plan`` is a plan file or a mapping. The keywords are the keys of a plan file, and override the
+    keys of ``plan``. Returns a :class:`Group` for a plan with several servers or rounds, otherwise a
+    :class:`Run`.
 
-    ``progress`` is a function that is called with each event (a ``dict`` whose key ``event`` is
-    ``message``, ``warning``, ``run_started``, ``prompts_started``, ``warm_up_started``,
-    ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or ``run_ended``),
-    ``True`` for a line or a bar, ``False`` for nothing. Without it there is a bar in notebooks, and a
-    line where standard error is a terminal. With ``strict`` a suspect run has a shortfall.
+    ``progress`` is a function, ``True`` or ``False``. A function is called with each event. An event is a
+    ``dict``; its key ``event`` is ``message``, ``warning``, ``run_started``, ``prompts_started``,
+    ``warm_up_started``, ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or
+    ``run_ended``. ``True`` shows a line or a bar, and ``False`` shows nothing. Without ``progress``, a
+    notebook shows a bar, and a terminal on standard error shows a line. With ``strict``, a suspect run
+    has a shortfall.
 
-    Python's lock is released while it measures. Ctrl-C ends the run, keeps what was recorded, and
-    raises :class:`Interrupted`. A second one makes no report, and raises ``KeyboardInterrupt`` once the
-    run has ended; a third one does not wait for that.
+    Python's lock is released during the measurement. Ctrl-C ends the run, stores the records so far, and
+    raises :class:`Interrupted`. After a second Ctrl-C, no report is written, and ``KeyboardInterrupt`` is
+    raised when the run has ended, or after ten seconds without an event. A third Ctrl-C does not wait.
 
-    Raises :class:`PlanError` with every mistake of the plan before anything is sent, and
-    :class:`RunError` when it cannot be carried out. Failed requests and missed objectives raise
-    nothing: see :attr:`Run.shortfall` and :meth:`Run.check`.
+    Raises :class:`PlanError` with every mistake in the plan before the first request is sent, and
+    :class:`RunError` if the plan cannot be carried out. Failed requests and missed objectives raise no
+    exception: see :attr:`Run.shortfall` and :meth:`Run.check`.
     """
     file, text = _split(plan, keys)
     program = _program()
@@ -120,15 +122,16 @@ def predict(
     no_enable_prefix_caching: Optional[bool] = None,
     **keys: Any,
 ) -> Run:
-    """Predicts a plan by the embedded engine in virtual time. Nothing is sent, and nobody waits.
+    """Predicts a plan with the embedded engine in virtual time. No request is sent, and the prediction does
+    not wait in real time.
 
     The arguments of the engine, from ``engine`` (such as ``vllm-0.23``) and ``card`` to
-    ``no_enable_prefix_caching``, are the flags of ``inferometer predict``; absent ones are resolved
-    as vLLM does. The further keywords are the keys of a plan file.
+    ``no_enable_prefix_caching``, are the flags of ``inferometer predict``. An absent argument has the
+    value that vLLM would choose. All other keywords are the keys of a plan file.
 
-    ``against`` is a published table (Markdown) or a stored run: its grid and numbers of requests are
-    predicted, and the report has the differences. Ctrl-C raises at once; a prediction that has begun
-    ends by itself, in the background.
+    ``against`` is a published table (Markdown) or a stored run. The prediction then has the same grid and
+    the same numbers of requests, and the report shows the differences. Ctrl-C raises an exception at
+    once; the prediction continues in the background until it ends.
     """
     of_engine = dict(
         engine=engine,
@@ -162,11 +165,11 @@ def search(
     strict: bool = False,
     **keys: Any,
 ) -> Union[Run, Group]:
-    """Looks for the highest rate or concurrency that meets the objectives ``slo``.
+    """Searches for the highest arrival rate or concurrency that meets the objectives ``slo``.
 
-    The keys of the table ``[search]`` of a plan stand in ``search``, as in
-    ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time, which has no
-    progress, and takes the arguments of the engine as :func:`predict` does. The answers are in
+    ``search`` contains the keys of the table ``[search]`` of a plan, for example
+    ``search={"over": "concurrency"}``. With ``predict``, the search runs in virtual time, without
+    progress, and accepts the arguments of the engine that :func:`predict` accepts. The answers are in
     ``run.summary["searches"]``.
     """
     return _trials("search", plan, predict, progress, strict, keys)
@@ -182,8 +185,8 @@ def sweep(
 ) -> Union[Run, Group]:
     """Raises the load from one request in flight until the server is saturated, and finds the knee.
 
-    The keys of the table ``[sweep]`` of a plan stand in ``sweep``, as in ``sweep={"by": "rate"}``. With
-    ``predict`` it is played in virtual time, as :func:`search` is. The answers are in
+    ``sweep`` contains the keys of the table ``[sweep]`` of a plan, for example ``sweep={"by": "rate"}``.
+    With ``predict``, the sweep runs in virtual time, as with :func:`search`. The answers are in
     ``run.summary["sweeps"]``.
     """
     return _trials("sweep", plan, predict, progress, strict, keys)
@@ -219,8 +222,8 @@ def compare(
 ) -> Comparison:
     """Compares a result with a baseline, figure by figure.
 
-    Each is a :class:`Run`, the name of a stored run, several names with commas between them, or the
-    file of a result. Differences within ``margin``, a share, do not matter. ``gate`` has conditions
+    Both are a :class:`Run`, the name of a stored run, several names separated by commas, or the path of
+    a result file. ``margin`` is a share: smaller differences do not matter. ``gate`` contains conditions
     such as ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
     """
     runs = [one for one in (baseline, contender) if isinstance(one, Run)]
@@ -235,7 +238,7 @@ def compare(
 
 
 def _split(plan: Plan, keys: Mapping[str, Any]) -> tuple[Optional[str], str]:
-    """The file of a plan, and the keys beside it as JSON."""
+    """Returns the path of the plan file (or ``None``), and all other keys as JSON."""
     if plan is None or isinstance(plan, Mapping):
         file, keys = None, {**(plan or {}), **keys}
     else:
@@ -247,7 +250,7 @@ def _split(plan: Plan, keys: Mapping[str, Any]) -> tuple[Optional[str], str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of another type as JSON has it: paths as text, numbers of NumPy as numbers."""
+    """Converts a value of another type to a type that JSON has: paths to text, NumPy numbers to numbers."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if hasattr(value, "tolist"):

@@ -1,4 +1,4 @@
-"""The command: ``inferometer`` and ``python -m inferometer``."""
+"""The command line: ``inferometer`` and ``python -m inferometer``."""
 
 import sys
 
@@ -7,7 +7,7 @@ from ._program import program
 
 
 def main() -> int:
-    """Does what the arguments of this process say, and gives the exit code."""
+    """Runs the command with the arguments of this process, and returns the exit code."""
     arguments = ["inferometer", *sys.argv[1:]]
     return _inferometer.main(arguments, program())
 

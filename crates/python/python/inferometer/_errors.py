@@ -1,16 +1,16 @@
-"""What can go wrong. The extension module raises these."""
+"""The exceptions of this package. The extension module raises them."""
 
 from __future__ import annotations
 
 
 class InferometerError(Exception):
-    """Something that this package could not do."""
+    """The base class of the exceptions of this package."""
 
 
 class PlanError(InferometerError, ValueError):
-    """A plan, or another argument, cannot be used as it is. Nothing was sent.
+    """A plan or another argument is invalid. No request was sent.
 
-    ``mistakes`` has every mistake, each with its key.
+    ``mistakes`` is the list of all mistakes. Each mistake names its key.
     """
 
     def __init__(self, mistakes: list[str]) -> None:
@@ -19,15 +19,15 @@ class PlanError(InferometerError, ValueError):
 
 
 class RunError(InferometerError, RuntimeError):
-    """The plan could not be carried out. What was recorded until then is stored."""
+    """The plan could not be carried out. The records up to the error are stored."""
 
 
 class StoreError(InferometerError, LookupError):
-    """A store cannot be read, or does not have what is asked for."""
+    """A store cannot be read, or does not contain the requested run or data."""
 
 
 class ShortfallError(InferometerError):
-    """The results are not what was asked for: see :meth:`Run.check`."""
+    """The results do not meet the requirements of the plan: see :meth:`Run.check`."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The extension module: documents are JSON as text."""
+"""The extension module. Its functions exchange documents as JSON text."""
 
 import os
 from typing import Any, Callable, Optional, Union, final
@@ -50,7 +50,7 @@ def of_run(store: _PathLike, name: str) -> str: ...
 
 @final
 class Rows:
-    """Rows of a run, by the PyCapsule interface of Arrow."""
+    """Rows of a run, available through the PyCapsule interface of Arrow."""
 
     def __new__(cls, store: _PathLike, run: str, what: str) -> Rows: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...

@@ -1,4 +1,4 @@
-"""The file of the command, for the processes that a run starts."""
+"""Finds the executable ``inferometer``, which a run starts as a separate process."""
 
 import os
 import sys
@@ -7,13 +7,13 @@ from typing import Optional
 
 
 def program() -> Optional[str]:
-    """The file ``inferometer`` that was installed with this package, if it is found.
+    """Returns the path of the executable ``inferometer`` of this package, or ``None`` if it is not found.
 
-    Without it the embedded engine is served by a thread of this process, and servers cannot be
-    started.
+    Without the executable, a thread of this process serves the embedded engine, and other servers cannot
+    be started.
     """
     scripts = os.path.join(sysconfig.get_path("scripts"), "inferometer")
-    # argv[0] first: reading the installer's records is slow.
+    # argv[0] is checked first, because reading the installer's records is slow.
     for files in (sys.argv[:1], _recorded(), [scripts]):
         for file in files:
             if os.path.basename(file) != "inferometer" or not os.path.isfile(file):
@@ -24,7 +24,7 @@ def program() -> Optional[str]:
 
 
 def _recorded():
-    # Last, for it reads the records of the installer.
+    # Imported only here: if argv[0] is the executable, neither the import nor the records are needed.
     from importlib import metadata
 
     try:

@@ -1,4 +1,4 @@
-"""Progress of a run: a line on a terminal, a bar in a notebook, or a function of the caller's."""
+"""Shows the progress of a run as a line on a terminal or a bar in a notebook, or calls a function."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import sys
 from typing import Any, Callable, Optional, Union
 
-#: What happens in a run; the key ``event`` says what. See ``help(inferometer.run)``.
+#: An event of a run. The key ``event`` is the kind of the event: see ``help(inferometer.run)``.
 Event = dict[str, Any]
 Progress = Union[bool, None, Callable[[Event], None]]
 
 
 def listener(progress: Progress) -> Optional[Callable[[str], None]]:
-    """A function for the events of a run, or none where nobody wants to hear."""
+    """Returns the function that receives the events of a run, or ``None`` if progress is not shown."""
     if progress is False:
         return None
     if callable(progress):
@@ -26,7 +26,7 @@ def listener(progress: Progress) -> Optional[Callable[[str], None]]:
 
 
 def _in_notebook() -> bool:
-    # Who has a notebook has imported IPython.
+    # In a notebook, IPython is always imported already.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and getattr(shell, "kernel", None) is not None
@@ -47,7 +47,7 @@ def _words(event: Event) -> str:
 
 
 class _Line:
-    """A line that is written again; messages stand above it."""
+    """A line on standard error that is overwritten with each progress event. Messages are above it."""
 
     def __init__(self) -> None:
         self._shown = 0
@@ -57,7 +57,7 @@ class _Line:
         event = json.loads(text)
         self._is_running = _is_running(event, self._is_running)
         if event["event"] == "progress":
-            # Of a pass that has ended its result is shown.
+            # For a pass that has ended, the result is shown instead.
             if self._is_running:
                 self._write(_words(event), end="")
         elif event["event"] in ("message", "warning"):
@@ -74,7 +74,7 @@ class _Line:
 
 
 class _Bar:
-    """A bar that a notebook draws, and the lines of what has ended above it."""
+    """A progress bar in a notebook. Above it, there is one line for each warning and each ended pass."""
 
     def __init__(self) -> None:
         from IPython.display import HTML, display

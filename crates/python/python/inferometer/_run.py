@@ -14,11 +14,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Shortfall(NamedTuple):
-    """What the results of a run fall short of."""
+    """The reason why the results of a run are not a success."""
 
     #: ``interrupted``, ``failed``, ``objective`` or ``suspect``.
     kind: str
-    #: What it is, in a sentence.
+    #: The reason, in one sentence.
     message: str
 
 
@@ -33,15 +33,15 @@ class Run:
         folder: Optional[PathLike] = None,
         shortfall: Optional[Shortfall] = None,
     ) -> None:
-        #: Its name in the store.
+        #: The id of the run in the store.
         self.id = run_id
-        #: The database.
+        #: The path of the database.
         self.store = Path(store)
-        #: The results, as ``summary.json`` of its report has them.
+        #: The results, with the content of ``summary.json`` in the report of the run.
         self.summary = summary
-        #: The folder of its report, where one was written.
+        #: The folder of the report; ``None`` if no report was written.
         self.folder = Path(folder) if folder is not None else None
-        #: What the results fall short of, the worst shortfall, or None.
+        #: The most severe reason why the results are not a success; ``None`` if they are a success.
         self.shortfall = shortfall
 
     @classmethod
@@ -56,34 +56,35 @@ class Run:
         return self.summary["cells"]
 
     def check(self) -> Run:
-        """Raises :class:`ShortfallError` if the results fall short of what was asked for, as the
-        command ends with another exit code than 0. Gives the run otherwise."""
+        """Raises :class:`ShortfallError` if the results are not a success. In these cases, the command has
+        an exit code other than 0. Otherwise returns the run."""
         if self.shortfall is not None:
             raise ShortfallError(*self.shortfall)
         return self
 
     def table(self, markdown: bool = False) -> str:
-        """The first table of the run as text, as the command prints it, or as Markdown."""
+        """Returns the tables of the run: as the text that the command prints, or as Markdown."""
         return _inferometer.table(self.store, self.id, markdown)
 
     def requests(self) -> _inferometer.Rows:
-        """One row for each planned request, as an Arrow stream that may be read several times."""
+        """Returns one row for each planned request, as an Arrow stream. It can be read several times."""
         return _inferometer.Rows(self.store, self.id, "requests")
 
     def events(self) -> _inferometer.Rows:
-        """One row for each event of each stream, as an Arrow stream that may be read several times."""
+        """Returns one row for each event of each response, as an Arrow stream. It can be read several
+        times."""
         return _inferometer.Rows(self.store, self.id, "events")
 
     def figures(self) -> _inferometer.Rows:
-        """One row for each pass with all its figures, as an Arrow stream."""
+        """Returns one row for each pass with all its figures, as an Arrow stream."""
         return _inferometer.Rows(self.store, self.id, "cells")
 
     def plan(self) -> dict[str, Any]:
-        """The plan that was measured, resolved, with all defaults."""
+        """Returns the resolved plan of the run, with all default values."""
         return json.loads(_inferometer.run_document(self.store, self.id))["stored"]["plan"]
 
     def report(self, out: Optional[PathLike] = None) -> Path:
-        """Makes the report again from the records, and gives its folder."""
+        """Writes the report again from the records, and returns the folder of the report."""
         return Path(_inferometer.write_report(self.store, self.id, out))
 
     def __repr__(self) -> str:
@@ -104,16 +105,16 @@ class Group:
     def __init__(self, document: dict[str, Any]) -> None:
         head, self.comparison = document["group"], document["comparison"]
         store = head["store"]
-        #: What its runs have in common in the store; ``"ID/SERVER"`` names all rounds of a server.
+        #: The id of the group in the store. ``"ID/SERVER"`` is the name of all rounds of a server.
         self.id: str = self.comparison["group"]
-        #: The database.
+        #: The path of the database.
         self.store = Path(store)
-        #: The runs that were carried out, in their order.
+        #: The runs that were carried out, in the order of their measurement.
         self.runs = [
             Run(one["run_id"], store, one, shortfall=fallen and Shortfall(**fallen))
             for one, fallen in zip(self.comparison["runs"], head["shortfalls"])
         ]
-        #: What went wrong, as ``{"server": ..., "message": ...}``.
+        #: The runs that failed, each as ``{"server": ..., "message": ...}``.
         self.failures: list[dict[str, str]] = head["failures"]
         #: The folder of the comparison.
         self.folder = Path(head["folder"])
@@ -135,7 +136,7 @@ class Group:
         gate: Optional[str] = None,
         seed: int = 0,
     ) -> Comparison:
-        """Compares all rounds of one server with all rounds of another, by their names."""
+        """Compares all rounds of the server ``contender`` with all rounds of the server ``baseline``."""
         names = [f"{self.id}/{name}" for name in (baseline, contender)]
         return Comparison(_inferometer.compare(*names, self.store, margin, gate, seed))
 
@@ -150,7 +151,7 @@ class Store:
     """A database of runs."""
 
     def __init__(self, path: PathLike = "inferometer.db") -> None:
-        #: The database.
+        #: The path of the database.
         self.path = Path(path)
 
     def runs(
@@ -166,10 +167,11 @@ class Store:
         kind: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> list[dict[str, Any]]:
-        """The runs that fit, the oldest first, as ``inferometer runs --json`` lists them.
+        """Returns the runs that meet all conditions, the oldest first, in the form of
+        ``inferometer runs --json``.
 
-        Names fit where they contain the text. Instants are UTC: ``2026-11-20`` or
-        ``2026-11-20T05:12``.
+        ``model``, ``engine`` and ``card`` are parts of the names. ``since`` and ``until`` are in UTC, such
+        as ``2026-11-20`` or ``2026-11-20T05:12``.
         """
         given = dict(
             model=model,
@@ -185,7 +187,7 @@ class Store:
         return json.loads(_inferometer.runs(self.path, json.dumps(given)))
 
     def run(self, name: str) -> Run:
-        """A run by its name, by the beginning of it, or by a tag."""
+        """Returns the run with this name: its id, a unique part of its id, a unique tag, or ``latest``."""
         document = json.loads(_inferometer.run_document(self.path, name))
         head = document["stored"]
         shortfall = head["shortfall"] and Shortfall(**head["shortfall"])
@@ -204,28 +206,28 @@ class Comparison:
     def __init__(self, parts: tuple[str, str, str, str]) -> None:
         document, self._text, self._markdown, self._html = parts
         judged = json.loads(document)
-        #: The comparison with all its rows, as ``inferometer compare --json`` has it.
+        #: The comparison with all its rows, in the form of ``inferometer compare --json``.
         self.comparison: dict[str, Any] = judged["comparison"]
         #: The conditions of the gate that are not met.
         self.missed: list[str] = judged["missed"]
-        #: The conditions of the gate that more repeats would decide.
+        #: The conditions of the gate that are undecided. More repeats can decide them.
         self.undecided: list[str] = judged["undecided"]
         self._has_gate = bool(self.comparison["gate"])
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The figures that both have, each with its difference, interval and verdict."""
+        """The figures that both results have, each with its difference, interval and verdict."""
         return self.comparison["rows"]
 
     @property
     def passed(self) -> Optional[bool]:
-        """Whether the gate is met; ``None`` without a gate, and where more repeats would decide."""
+        """Whether the gate is met; ``None`` without a gate, or if a condition is undecided."""
         if self.missed:
             return False
         return None if self.undecided or not self._has_gate else True
 
     def table(self, markdown: bool = False) -> str:
-        """The comparison as text, as the command prints it, or as Markdown."""
+        """Returns the comparison: as the text that the command prints, or as Markdown."""
         return self._markdown if markdown else self._text
 
     def __str__(self) -> str:
@@ -239,8 +241,8 @@ class Comparison:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run, or the runs of a plan with several servers. ``run``, or ``group``, has what was
-    recorded; it is stored as any other."""
+    """Ctrl-C ended a run, or the runs of a plan with several servers. ``run`` or ``group`` contains the
+    results so far. They are stored like those of any other run."""
 
     def __init__(
         self, message: str, run: Optional[Run] = None, group: Optional[Group] = None

@@ -35,9 +35,10 @@ pub enum Extent {
     /// axis below zero. On a log scale, from a little below the smallest value to a little above the
     /// largest.
     FromZero,
-    /// As [`Extent::FromZero`], unless all values are above three quarters of the largest. Then the axis
-    /// covers only their range, because they would look equal on an axis from zero. The title of the axis
-    /// states that it does not start at zero.
+    /// As [`Extent::FromZero`], unless all values are above three quarters of the largest value. Then the
+    /// axis covers only the range of the values, or a fifth of the largest value if that is more. On an axis
+    /// from zero, such values would look equal. The title of the axis states that the axis does not start at
+    /// zero.
     Close,
     /// From the smallest to the largest value exactly.
     Values,
@@ -181,8 +182,9 @@ impl Range {
         }
     }
 
-    /// Ticks at about `wanted` round values between the ends. A log axis has ticks at powers of ten. If
-    /// the ratio of its ends is at most 1000, it also has ticks at 2 and 5 times these powers.
+    /// Ticks at about `wanted` round values between the ends. If the ratio of the ends of a log axis is above
+    /// 8, its ticks are at powers of ten. Up to a ratio of 1000, there are also ticks at 2 and 5 times these
+    /// powers.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {
@@ -201,8 +203,9 @@ impl Range {
     }
 }
 
-/// The smallest of 1, 2, 2.5 and 5 times a power of ten that divides a span into at most `wanted` steps,
-/// and the number of decimals of its multiples.
+/// Returns the distance between ticks, and the number of decimals that ticks need. The distance is 1, 2, 2.5
+/// or 5 times a power of ten. It is the smallest such distance that divides `span` into at most `wanted`
+/// steps.
 fn step(span: f64, wanted: f64) -> (f64, usize) {
     let raw = span / wanted.max(1.0);
     let power = raw.log10().floor();

@@ -1,5 +1,5 @@
-//! The model of charts: axes, panels, series, legend, notes. The modules of [`crate::charts`] create
-//! charts, and [`crate::plot`] draws them in files and pages. Nothing here draws, or depends on the
+//! The model of charts: axes, panels, series, legend, notes. The modules of [`crate::charts`] create charts,
+//! and [`crate::plot`] draws them in files and pages. This module does not draw, and does not depend on the
 //! meaning of the values.
 
 mod axis;
@@ -18,7 +18,7 @@ pub struct Chart {
     pub id: String,
     /// The title.
     pub title: String,
-    /// What was measured: model, card, engine. A file shows it below the title; a page shows it once for
+    /// The measured target: model, card, engine. A file shows it below the title; a page shows it once for
     /// all charts.
     pub subject: String,
     /// The program and the runs; a file shows them below the footnotes.
@@ -58,7 +58,7 @@ pub enum Legend {
     /// In a file, at the right end of each line, below this heading. In a page, above the panels, because
     /// lines move when a reader zooms. Only for charts with one panel.
     LineEnds(String),
-    /// Nowhere, because there is only one series, which the subject names.
+    /// Nowhere: there is only one series, and the subject already names it.
     Absent,
 }
 

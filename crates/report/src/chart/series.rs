@@ -8,9 +8,9 @@ pub struct Series {
     pub name: String,
     /// A number that selects the colour, the marker and the dashes.
     pub style_index: usize,
-    /// Whether the colour depends on `style_index`, on an order, or marks something important.
+    /// The source of the colour: `style_index`, a position in an order, or the colour of warnings.
     pub tint: Tint,
-    /// How it is drawn.
+    /// The shape in which the series is drawn.
     pub shape: Shape,
     /// Values on the horizontal axis, in ascending order. For [`Shape::Marked`], in the order in which
     /// the line joins the points.
@@ -24,7 +24,8 @@ pub struct Series {
     /// The left ends of [`Shape::Bars`], [`Shape::Spans`] and [`Shape::Tiles`]. For other shapes, the
     /// lower ends of the intervals of `x`; not finite if there is no interval.
     pub left: Vec<f64>,
-    /// The right ends, or the upper ends of the intervals of `x`, as for `left`.
+    /// The right ends of bars, spans and tiles. For other shapes, the upper ends of the intervals of `x`; not
+    /// finite if there is no interval.
     pub right: Vec<f64>,
     /// For [`Shape::Spans`]: where the second part begins.
     pub middle: Vec<f64>,
@@ -97,12 +98,12 @@ impl Series {
         self.failed.get(point).copied().unwrap_or_default()
     }
 
-    /// Whether its points are drawn with a width on the horizontal axis, as bars and tiles are.
+    /// Whether the points have a width on the horizontal axis: those of bars and tiles have one.
     pub(crate) fn has_width(&self) -> bool {
         matches!(self.shape, Shape::Bars | Shape::Tiles)
     }
 
-    /// Keeps the points for whose `x` the function `wanted` returns true.
+    /// Keeps only the points with an `x` for which `wanted` returns true.
     pub(crate) fn retain(&mut self, wanted: impl Fn(f64) -> bool) {
         let kept: Vec<bool> = self.x.iter().map(|x| wanted(*x)).collect();
         if kept.iter().all(|kept| *kept) {

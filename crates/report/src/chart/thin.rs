@@ -1,10 +1,11 @@
 //! Reduces many points to fewer points that show the same shape. The caller states the reduction in the
 //! notes of the chart.
 
-/// The indices of at most `most` points (but at least three) that show the shape of a line best. The line
-/// is divided into parts. From each part comes the point that makes the largest triangle with the point
-/// chosen before it and the mean of the next part (LTTB: S. Steinarsson, "Downsampling Time Series for
-/// Visual Representation", 2013). The first and the last point are always included.
+/// Selects the points that show the shape of a line best, and returns their indices. If there are more than
+/// `most` points, it selects `most`, but at least three. The line is divided into parts. In each part, the
+/// function selects the point that forms the largest triangle with two other points: the point selected
+/// before, and the mean of the next part (LTTB: S. Steinarsson, "Downsampling Time Series for Visual
+/// Representation", 2013). The first and the last point are always included.
 ///
 /// # Panics
 /// If `x` and `y` differ in length.

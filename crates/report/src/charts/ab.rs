@@ -1,5 +1,6 @@
-//! The charts of a comparison of two servers in blocks. One shows the deciding figure of each block in
-//! the order of time, the other the ratio with its interval after each pair of blocks.
+//! The charts of an A/B comparison: two servers, measured in alternating blocks. The first chart shows the
+//! deciding figure of each block in time order. The second chart shows the ratio and its interval after each
+//! pair of blocks.
 
 use inferometer_analysis::ab::{AbAnswer, Side, chart_points};
 
@@ -46,7 +47,7 @@ fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
     chart
 }
 
-/// The ratio after each pair with its interval, and the limits within which a difference is not relevant.
+/// The ratio and its interval after each pair of blocks. Lines mark the smallest relevant difference.
 fn course(answer: &AbAnswer, figure: &str) -> Chart {
     let x = Axis::new("Blocks of each server", "pairs").with_extent(Extent::Values);
     let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());

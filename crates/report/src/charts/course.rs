@@ -9,8 +9,8 @@ use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
 
-/// The chart of a pass over time; absent if the pass sent no request. `points` is the most points of a
-/// line.
+/// The chart of a pass over time; absent if the pass sent no request. `points` is the maximum number of
+/// points of a line.
 pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize) -> Option<Chart> {
     trace.window?;
     let mut notes = Vec::new();
@@ -134,8 +134,8 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
 fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<Panel> {
     let complete: Vec<&RequestSpan> =
         trace.requests.iter().filter(|span| span.outcome == OutcomeKind::Complete).collect();
-    // If there are too many requests to draw each of them, quantiles over this number of parts of the
-    // pass are drawn.
+    // If there are too many requests to draw each of them, the chart shows quantiles in this number of parts
+    // of the pass.
     let parts = (most / 5).clamp(12, 60);
     let mut all = Vec::new();
     let mut many = None;

@@ -1,10 +1,10 @@
 //! The charts of a grid of lengths: how input and output length change throughput and latency, as in the
 //! published records.
 //!
-//! With one target, a chart has one line per input length, over the output length. With several targets,
-//! it has one panel per input length and one line per target. So readers compare targets within a panel,
-//! and lengths between panels with the same axes. If one of the two lengths does not vary, the horizontal
-//! axis is the other length, and there is one line per target.
+//! With one target, a chart has one line per input length, over the output length. With several targets, it
+//! has one panel per input length and one line per target. Readers compare targets within a panel. They
+//! compare lengths between panels, because all panels have the same axes. If one of the two lengths does not
+//! vary, the horizontal axis is the other length, and there is one line per target.
 
 use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct Metric {
     pub(super) unit: &'static str,
     pub(super) definition: &'static str,
     pub(super) value: fn(&Cell) -> Option<f64>,
-    /// The distribution whose mean the figure is; absent for throughputs.
+    /// The distribution that has the figure as its mean; absent for throughputs.
     spread: fn(&PassSummary) -> Option<&Distribution>,
     /// The variation of the figure over the repeats of a cell.
     over_repeats: fn(&CellSpread) -> Option<Spread>,
@@ -102,7 +102,7 @@ pub(super) fn mapped() -> impl Iterator<Item = &'static Metric> {
     [&METRICS[1], &METRICS[3]].into_iter()
 }
 
-/// The charts of one run. Empty for runs over text blocks, which have their own charts, for runs with a
+/// The charts of one run. Empty for runs over text blocks (they have their own charts), for runs with a
 /// single cell, and for searches and sweeps.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_over_blocks = !crate::published::passes(summary).is_empty();
@@ -211,7 +211,7 @@ fn points(
             Point {
                 x: f64::from(axis.of(cell).max(1)),
                 y: (metric.value)(cell),
-                // With repeats, the interval is that of the mean over repeats.
+                // With repeats, this is the interval of the mean over the repeats.
                 interval: match &cell.over_repeats {
                     Some(spread) => (metric.over_repeats)(spread).and_then(|spread| spread.ci),
                     None => pass.and_then(metric.spread).and_then(|values| values.mean_ci),

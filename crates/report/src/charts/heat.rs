@@ -1,6 +1,6 @@
-//! The grid of lengths as a map: a tile for each pair of lengths, darker for a higher figure. Only for
-//! runs with at least three input lengths and three output lengths. For fewer lengths, a line chart is
-//! clearer.
+//! Creates a heat map of the grid of lengths: one tile for each pair of lengths, darker for a higher value.
+//! Only runs with at least three input lengths and three output lengths have heat maps. For fewer lengths, a
+//! line chart is clearer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
@@ -11,13 +11,13 @@ use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint
 use crate::number::{count, significant};
 use crate::trace::Traces;
 
-/// The fewest input lengths, and the fewest output lengths, of a run with maps.
+/// The minimum number of input lengths, and of output lengths, of a run with heat maps.
 const MIN_LENGTHS: usize = 3;
 /// Height of a row, and the maximum height of all rows together, in pixels.
 const ROW_HEIGHT: f64 = 44.0;
 const MAX_HEIGHT: f64 = 480.0;
 
-/// A map for each figure of [`mapped`]; empty if the run has too few lengths.
+/// A heat map for each figure of [`mapped`]; empty if the run has too few lengths.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let run = std::slice::from_ref(summary);
     let [inputs, outputs] = [Length::Input, Length::Output].map(|length| length.values(run));
@@ -64,7 +64,7 @@ fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
-/// An axis with the positions 0, 1, 2, ..., each of which is labelled with a length.
+/// An axis with the positions 0, 1, 2, ... Each position is labelled with a length.
 fn named((length, values): (Length, &[u32])) -> Axis {
     let ticks = values.iter().enumerate();
     let ticks = ticks.map(|(at, value)| Tick { at: at as f64, text: count(u64::from(*value)) });

@@ -11,14 +11,14 @@ use crate::number::{count, significant};
 use crate::text_table::{Align, Table};
 use crate::trace::{Latency, PassTrace, Traces};
 
-/// The most points of a curve in the chart of several passes.
+/// The maximum number of points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;
-/// The most lines that are shown at first: a reader cannot distinguish more.
+/// The maximum number of lines that are shown at first. A reader cannot distinguish more lines.
 const MOST_PASSES: usize = 7;
-/// The most lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader selects
-/// them in the legend.
+/// The maximum number of lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader
+/// selects them in the legend.
 const MOST_CHOICES: usize = 48;
-/// The most passes that a note names; further passes are only counted.
+/// The maximum number of passes that a note names; further passes are only counted.
 const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
@@ -102,16 +102,16 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis
     Axis::new(title, "ms").with_scale(scale).with_extent(Extent::Values)
 }
 
-/// The 5th percentile of a distribution. If that is zero, the smallest value above zero: gaps between
-/// tokens of the same read are zero, which a log axis cannot show.
+/// The 5th percentile of a distribution; if it is zero, the smallest value above zero. Gaps between tokens of
+/// the same read are zero, and a log axis cannot show zero.
 fn fifth(latency: &Latency) -> f64 {
     let points = &latency.curve.points;
     let fifth = points.iter().find(|point| point.share >= 0.05 && point.value > 0.0);
     fifth.map_or(0.0, |point| point.value)
 }
 
-/// On a log axis, removes the points below a hundredth of the smallest 5th percentile, and adds a note if
-/// there are any.
+/// On a log axis, removes the points below a hundredth of the smallest 5th percentile, and adds a note if any
+/// point was removed.
 fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     if chart.x.scale == Scale::Linear {
         return chart;
@@ -201,8 +201,8 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     Some(on_axis(chart, &latencies))
 }
 
-/// The note that names passes without times between tokens, because their tokens arrived in bundles.
-/// `None` if there are none, and for metrics that do not need these times.
+/// The note that names passes without times between tokens: their tokens arrived in bundles. `None` if there
+/// is no such pass, or if the metric does not need these times.
 fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<String> {
     let bundled = traces.beside(summary).filter(|(_, _, trace)| trace.lacks_gaps && metric.of_gaps);
     let places: Vec<String> = bundled.map(|(cell, pass, _)| cell.place(pass)).collect();

@@ -16,14 +16,14 @@ use crate::trace::Traces;
 type Load = fn(&PassSummary) -> Option<f64>;
 /// A figure and its interval.
 type Figure = (Option<f64>, Option<[f64; 2]>);
-/// The latencies that are drawn over the load: those with one value per request.
+/// The latencies that are drawn over the load. Each of them has one value per request.
 fn latencies() -> impl Iterator<Item = &'static Definition> {
     registry::drawn().filter(|metric| metric.of_classes)
 }
 
-/// The charts of closed-loop passes, whose load is the concurrency, and of open-loop passes, whose
-/// load is the rate. Each kind has two charts: throughput and latency over the load, and latency
-/// over throughput. A cell is drawn only if it has at least two loads of the kind.
+/// The charts of closed-loop passes (the load is the concurrency) and of open-loop passes (the load is the
+/// arrival rate). Each kind has two charts: throughput and latency over the load, and latency over
+/// throughput. A cell is drawn only if it has at least two loads of the kind.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let closed: Load = |pass| pass.concurrency.map(f64::from);
     let open: Load = |pass| pass.rate;

@@ -1,10 +1,9 @@
-//! Which charts a run has and what they contain. Each module creates [`crate::chart::Chart`]s from
-//! results and traces. Nothing here draws. The notes of a chart state which data it reduces or leaves
-//! out.
+//! Selects the charts of a run, and creates them. Each module creates [`crate::chart::Chart`]s from results
+//! and traces, and does not draw them. The notes of a chart state which data the chart reduces or leaves out.
 //!
-//! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass
-//! needs a line in `OF_PASS` instead. Files, reports and pages then show it, because they use the results
-//! of [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines and names the
+//! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass needs
+//! a line in `OF_PASS` instead. Files, reports and pages then show the chart, because they use the results of
+//! [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines and names the
 //! others, as `latency` does.
 
 mod ab;
@@ -46,8 +45,8 @@ pub(crate) fn is_of_answer(chart: &Chart) -> bool {
 /// A function that creates charts of a run. Without traces, only the data of the summary is available.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 
-/// A function that creates a chart of a pass. Its arguments are the id of the pass in the page, the
-/// results, the trace, and the most points of a line.
+/// A function that creates a chart of a pass. Its arguments are the id of the pass in the page, the results,
+/// the trace, and the maximum number of points of a line.
 type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
 /// The charts of a run, in the order in which they are shown.
@@ -71,7 +70,7 @@ pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     of(charts, std::slice::from_ref(summary))
 }
 
-/// The charts of several runs together: those of sweeps and of grids. A single run has all its charts
+/// The charts of several runs together: the charts of sweeps and of grids. For a single run, all its charts
 /// that need no records.
 pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     match summaries {
@@ -100,8 +99,8 @@ fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of a pass; only a page has them. `id` is the result of [`pass_id`], and `points` the most
-/// points of a line.
+/// The charts of a pass; only a page has them. `id` is the result of [`pass_id`]. `points` is the maximum
+/// number of points of a line.
 pub(crate) fn of_pass(
     id: &str,
     pass: &PassSummary,
@@ -122,7 +121,8 @@ pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> Strin
     format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
-/// The most points of a line of a pass: fewer for more passes, so that the page stays small.
+/// The maximum number of points of a line in the charts of one pass, from 48 to 300. The more passes the page
+/// has, the lower the number, so that the page stays small.
 pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
     (4_800 / traces.all().count().max(1)).clamp(48, 300)
 }

@@ -10,7 +10,7 @@ use crate::chart::{Series, Shape, Tint};
 /// look equal on the longer axis.
 const FURTHEST: f64 = 3.0;
 
-/// The objectives of a run on the statistics of a metric, each once.
+/// The objectives of a run that limit a statistic of this metric, each once.
 fn of(summary: &Summary, metric: &Definition) -> Vec<slo::Objective> {
     let mut found: Vec<slo::Objective> = Vec::new();
     for result in &summary.verdict.slo {

@@ -11,8 +11,8 @@ const HEIGHTS: (f64, f64) = (340.0, 250.0);
 /// The points of a line are labelled with their values if it is the only line of its panel and has at
 /// most this many points.
 const MOST_VALUE_LABELS: usize = 8;
-/// The smallest width of a panel, measured in columns: of a single panel, and of each of several panels.
-/// Fewer columns are centred.
+/// The minimum width of a panel, in column widths: for a single panel, and for each of several panels. If a
+/// panel has fewer columns, they are centred.
 const COLUMNS: (f64, f64) = (7.0, 2.2);
 /// Half the width of a column. The unit is the distance between the centres of two columns.
 const HALF_COLUMN: f64 = 0.36;

@@ -1,5 +1,5 @@
-//! The chart of a search. Over the load it shows the share of requests that meet each objective, TTFT and
-//! TPOT, with the interval of the answer.
+//! The chart of a search. The horizontal axis is the load. Three panels show the share of requests that meet
+//! each objective, the TTFT, and the TPOT. Each panel marks the interval of the answer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -17,10 +17,10 @@ use crate::trace::Traces;
 
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 170.0;
-/// The most cells that are drawn. Tables show the others.
+/// The maximum number of cells that are drawn. Tables show the others.
 const MOST_CELLS: usize = 6;
 
-/// The chart of a run with a search: three panels for each cell. Empty if no answer has two loads.
+/// The chart of a run with a search: three panels for each cell. Empty if no answer has at least two loads.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let all = summary.searches.iter().filter(|answer| answer.loads.len() > 1);
     let all: Vec<&SearchAnswer> = all.collect();
@@ -49,7 +49,8 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// How many trials of a cell were cut off, at which loads, and which panels lack them; `None` if none was.
+/// The note on the trials of a cell that were cut off: their number, their loads, and the panels that leave
+/// them out. `None` if no trial was cut off.
 fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     let cut: Vec<&PassSummary> = cell.passes.iter().filter(|pass| pass.is_cut_off()).collect();
     let mut loads: Vec<f64> = cut.iter().filter_map(|pass| load_of(over, pass)).collect();
@@ -102,7 +103,8 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
     ]
 }
 
-/// A panel with the answer: a band if both of its ends are known, and a line at each end.
+/// A panel that marks the interval of the answer: with a line at each known end, and with a band if both ends
+/// are known.
 fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     let ends: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
     if !ends.is_empty() {
@@ -175,8 +177,9 @@ fn marked(name: &str, style_index: usize) -> Series {
     Series { name: name.to_owned(), style_index, shape: Shape::Marked, ..Series::default() }
 }
 
-/// The trial with the most requests among the trials at a load. Trials that were cut off are ignored:
-/// they have latencies only of the few requests that completed early, which do not represent the load.
+/// The trial with the most requests among the trials at a load. Trials that were cut off are ignored: they
+/// have only the latencies of the few requests that completed early, and these latencies do not represent the
+/// load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
     let is_of = |pass: &&PassSummary| load_of(over, pass) == Some(load);
     let whole = cell.passes.iter().filter(|pass| !pass.is_cut_off());

@@ -15,7 +15,7 @@ pub(crate) const SWEEP: &str = "sweep";
 
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 260.0;
-/// The most cells that are drawn. Tables show the others.
+/// The maximum number of cells that are drawn. Tables show the others.
 const MOST_CELLS: usize = 6;
 
 /// A line of a chart: the name of a server, and its answer for a cell.
@@ -130,8 +130,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// Output tokens/s per card over output tokens/s per user. If the number of cards is unknown, output
-/// tokens/s of the whole server.
+/// Output tokens/s per card over output tokens/s per user. If the number of cards is unknown, the chart shows
+/// the output tokens/s of the whole server instead.
 fn front(cells: &Cells<'_>) -> Chart {
     let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
     let per_gpu = answers().all(|answer| answer.gpus.is_some());
@@ -182,8 +182,8 @@ fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     front
 }
 
-/// A panel for each cell with a line for each server. `of` returns the horizontal and the vertical figure
-/// of a level.
+/// A panel for each cell with a line for each server. `of` returns the horizontal and the vertical value of a
+/// level.
 fn panels(
     cells: &Cells<'_>,
     y: impl Fn(&[Series]) -> Axis,

@@ -8,10 +8,11 @@ use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
-/// The most points of a line over all passes. The limit for one pass is at least [`FEWEST`].
+/// The maximum number of points of a line over all passes together. The limit for a single pass is at least
+/// [`FEWEST`].
 const MOST: usize = 1_600;
 const FEWEST: usize = 12;
-/// The most single requests that are drawn.
+/// The maximum number of single requests that are drawn.
 const ROWS: usize = 100;
 
 /// A pass: its name, when it begins on the time axis of the run in seconds, and its trace.
@@ -54,9 +55,10 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// The passes on the time axis of the run, in the order of time. The second value is true if the passes
-/// have no common clock and were therefore placed one after another. This is so in predictions, and if
-/// the times of two passes overlap, because no run carries out two passes at the same time.
+/// The passes on the time axis of the run, in time order. The second value is true if the passes have no
+/// common clock and were therefore placed one after another. The passes of a prediction have no common clock.
+/// The same is assumed if the times of two passes overlap, because no run carries out two passes at the same
+/// time.
 fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, bool) {
     let beside = traces.beside(summary);
     let mut all: Vec<Placed<'a>> = beside

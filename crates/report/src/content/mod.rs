@@ -27,7 +27,7 @@ pub struct ReportInput<'a> {
     /// The charts of the run, from [`crate::charts::of_run`]. Markdown refers to each chart as
     /// `./ID.png`; HTML contains the charts.
     pub charts: &'a [Chart],
-    /// The courses over time and the distributions of the passes; empty if the run has no records.
+    /// The distributions of each pass, and its values over time; empty if the run has no records.
     pub traces: &'a Traces,
     /// The user's plan with the seed and the salt, as TOML.
     pub plan_toml: &'a str,
@@ -160,8 +160,8 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
         items.push(fact("Profile of the embedded engine", profile));
     }
     items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
-    // For imported results, the time and the program are those of the import. When and with which program
-    // the results were measured is known only to their source.
+    // For imported results, the time and the program are those of the import. Only the source knows the time
+    // and the program of the measurement.
     let (when, with) = match (summary.imported.is_some(), summary.predicted) {
         (true, _) => ("Imported", "Imported with"),
         (false, true) => ("Predicted", "Predicted with"),
@@ -176,7 +176,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
     if answers::has_answers(summary) {
-        // The report shows the answer above. A single trial is not a result.
+        // The report shows the answer further up. A single trial is not a result.
         return trials(out, summary, &links);
     }
     out.push(Block::Heading(2, "Results".to_owned()));

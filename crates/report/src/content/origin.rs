@@ -1,5 +1,5 @@
-//! The parts of a report on the origin of its figures: environment, definitions, identity. They contain
-//! no measured figures, except those that the source of imported results states.
+//! The parts of a report on the origin of its figures: environment, definitions, identity. They contain no
+//! measured figures, with one exception: the figures that the source of imported results states.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
@@ -108,7 +108,7 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
 }
 
-/// Hashes, files and commands that identify a run and repeat it.
+/// The hashes that identify a run, the names of its files, and the commands that repeat it.
 pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     if let Some(imported) = &summary.imported {
@@ -136,7 +136,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Code("toml", input.plan_toml.to_owned()));
 }
 
-/// The source of imported results, and the figures that it states, under the names that it uses.
+/// The source of imported results, and the figures that the source states, under the names of the source.
 fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: &Imported) {
     out.push(Block::Heading(2, "Origin".to_owned()));
     let mut items = vec![

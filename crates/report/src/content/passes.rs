@@ -165,7 +165,8 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
     table
 }
 
-/// The interval of the 99th percentile. If it is unknown, about how many requests are needed for it.
+/// The interval of the 99th percentile. If the interval is unknown: the approximate number of requests that
+/// it needs.
 fn p99_interval(values: &Distribution) -> String {
     match (values.p99_ci, values.p99_needs) {
         (None, Some(needs)) => format!("needs {} requests", count(needs)),

@@ -1,5 +1,5 @@
-//! The parts of a report on the metrics of the server and of its cards in each pass. If they contradict
-//! the client's figures, that is a finding, which is not computed here.
+//! The parts of a report on the metrics of the server and of its cards in each pass. A contradiction between
+//! these metrics and the client's figures is a finding; this module computes no findings.
 
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerMetrics};
 use inferometer_analysis::pass::PassSummary;

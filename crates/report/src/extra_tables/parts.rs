@@ -29,7 +29,8 @@ pub(super) fn servers(summary: &Summary) -> Table {
     table("Server", summary, of)
 }
 
-/// A row per pass and rank whose figures differ from those of the whole pass by more than chance.
+/// A row per pass and rank. A rank has a row only if its figures differ significantly from those of the whole
+/// pass.
 pub(super) fn ranks(summary: &Summary) -> Table {
     let of = |pass: &PassSummary| {
         pass.ranks.iter().map(|one| (format!("rank {}", one.rank), one.figures.clone())).collect()

@@ -37,8 +37,8 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     draw_band_names(svg, chart, layout);
 }
 
-/// Draws the labels of the horizontal ticks. The ends matter most, so they are labelled first. A tick
-/// whose label would touch another label gets none.
+/// Draws the labels of the horizontal ticks. The ends matter most, so they are labelled first. A label that
+/// would touch another label is left out.
 fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &PanelLayout) {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let last = layout.ticks.len().saturating_sub(1);

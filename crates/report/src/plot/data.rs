@@ -1,5 +1,5 @@
-//! The data of a chart as JSON, with which the script of a page zooms and shows values. It contains the
-//! positions of panels, the ends of axes, and each series as columns. Values have five significant
+//! The data of a chart as JSON. The script of a page uses it to zoom and to show values. The JSON contains
+//! the positions of panels, the ends of axes, and each series as columns. Values have five significant
 //! digits, which is more than a screen can show.
 
 use inferometer_model::visible;
@@ -46,7 +46,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
         "gx": layout.has_x_grid,
         "p": panels.collect::<Vec<_>>(),
     });
-    // Text that could end the element, or begin a comment, is escaped.
+    // Characters that could end the script element, or begin a comment, are escaped.
     let text = all.to_string();
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

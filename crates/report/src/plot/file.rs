@@ -10,11 +10,11 @@ use crate::chart::{Chart, Legend, Series};
 
 /// The vertical positions, in pixels, of the baselines of the title and of the line below it.
 const FIRST_LINES: (f64, f64) = (36.0, 58.0);
-/// The space below the footnotes.
+/// The space below the footnotes, in pixels.
 const BELOW: f64 = 12.0;
-/// The distance between lines of text.
+/// The distance between lines of text, in pixels.
 const LINE: f64 = 19.0;
-/// The space between a sample of the legend and its name, and between two entries.
+/// The space between the sample and the name of a legend entry, and between two entries, in pixels.
 const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
 /// The chart as an SVG document, which refers to no other file. Hidden series are left out.

@@ -1,7 +1,6 @@
-//! Draws the series of a chart, for files and for pages. When a reader of a page zooms, the script moves
-//! and stretches this drawing, and does not draw series again. So lines are paths whose strokes keep
-//! their width, and elements that must keep their size, such as markers, are drawn with
-//! [`Svg::anchored`].
+//! Draws the series of a chart, for files and for pages. When a reader of a page zooms, the script moves and
+//! stretches this drawing, and does not draw series again. So the strokes of paths keep their width. Elements
+//! that must keep their size, such as markers, are drawn with [`Svg::anchored`].
 
 use std::fmt::Write as _;
 
@@ -54,7 +53,8 @@ impl Pen<'_> {
         self.placed.at_y(value)
     }
 
-    /// A point in pixels as text for a path: `12.5,80`. Absent if it is not finite.
+    /// The position of a point in pixels, as text for an SVG path: `12.5,80`. Absent if a coordinate is not
+    /// finite.
     fn corner(&self, x: f64, y: f64) -> Option<String> {
         let (x, y) = (self.at_x(x), self.at_y(y));
         let finite = x.is_finite() && y.is_finite();
@@ -269,8 +269,9 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws vertical lines with texts at their lower ends. The text of the first of several lines is to
-    /// its left. Other texts are to the right of their lines if there is room, otherwise to the left.
+    /// Draws vertical lines with texts at their lower ends. If there are several lines, the text of the first
+    /// line is to the left of the line. Other texts are to the right of their lines if there is room,
+    /// otherwise to the left.
     fn draw_marks(&self, svg: &mut Svg) {
         let of = self.series;
         let (top, bottom) = (self.placed.top, self.placed.bottom());

@@ -1,5 +1,5 @@
-//! Computes the positions of the panels of a chart, in pixels, and the ranges of their axes. Nothing here
-//! draws.
+//! Computes the positions of the panels of a chart, and the ranges of their axes. All lengths and positions
+//! are in pixels. This module does not draw.
 
 use super::font::{LEGEND, NOTE, TICK};
 use crate::chart::{Arrangement, Chart, Legend, Panel, Range, Series, Shape, Tick};
@@ -16,13 +16,13 @@ const GAP: f64 = 34.0;
 const BELOW: f64 = 46.0;
 /// Height of the names of bands.
 const NAMES: f64 = 16.0;
-/// The most panels side by side, the smallest width of a panel, and the space between two panels.
+/// The maximum number of panels side by side, the minimum width of a panel, and the space between two panels.
 const MOST_COLUMNS: usize = 4;
 const LEAST_WIDTH: f64 = 250.0;
 const COLUMN_GAP: f64 = 22.0;
 /// The space below a row of panels, for their ticks and the titles of the next row.
 const ROW_GAP: f64 = 54.0;
-/// The most room for the names at the ends of lines.
+/// The maximum width of the names at the ends of lines.
 const MOST_FOR_NAMES: f64 = 300.0;
 /// The space to the left of these names, for a marker and the line to it.
 const BESIDE_NAMES: f64 = 40.0;

@@ -11,8 +11,8 @@ const MARKERS: usize = 5;
 /// Half the size of a marker.
 const RADIUS: f64 = 4.6;
 
-/// Dashes of lines without markers. Their number and the number of colours have no common divisor, so a
-/// combination repeats only after 35 series.
+/// Dashes of lines without markers. The 5 dashes and the 7 colours have no common divisor, so a combination
+/// repeats only after 35 series.
 const DASHES: [Option<&str>; 5] = [None, Some("8 4"), Some("2 3"), Some("10 3 2 3"), Some("5 2")];
 
 /// Dashes of lines with markers: for the first, the second, and every further round through the colours.
@@ -56,7 +56,7 @@ impl Look {
         )
     }
 
-    /// Draws the marker around the origin; hollow for a point of which some requests failed.
+    /// Draws the marker around the origin; hollow if some requests of the point failed.
     pub fn marker(&self, svg: &mut Svg, is_hollow: bool) {
         let (fill, edge, width) = match is_hollow {
             false => (self.paint, Paint::Paper, 1),
@@ -81,7 +81,7 @@ impl Look {
     }
 }
 
-/// Draws the sample of a series in a legend. `(x, y)` is the left end of its vertical middle.
+/// Draws the sample of a series in a legend. `(x, y)` is the middle of the left edge of the sample.
 pub(super) fn sample(svg: &mut Svg, (x, y): (f64, f64), series: &Series) {
     let look = Look::of(series);
     match series.shape {

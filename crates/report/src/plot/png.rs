@@ -22,7 +22,7 @@ const FONTS: [&[u8]; 3] = [
 
 /// The first byte of a row in a PNG. Equal rows of pixels compress well without a filter.
 const NO_FILTER: u8 = 0;
-/// The number of colours that are remembered as seen lately.
+/// The number of entries of the cache of recently seen colours.
 const RECENT: usize = 64;
 /// The largest number of compressed bytes in one chunk of a PNG; the format allows 2^31 - 1.
 const LARGEST_CHUNK: usize = 1 << 30;
@@ -58,8 +58,9 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
 
 /// The pixels as a PNG without transparency, because no chart is transparent.
 ///
-/// A chart has about two hundred colours, so each pixel is an index into a palette. Compared with pixels
-/// of red, green and blue, the file is a third as large, and encoding takes a third of the time.
+/// A chart has about two hundred colours, so each pixel is an index into a palette. Compared with RGB pixels,
+/// the file is a third as large, and encoding takes a third of the time. Images with more than 256 colours
+/// have RGB pixels.
 fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());
@@ -75,8 +76,8 @@ fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
             coloured(pixmap)
         }
     };
-    // The encoder compresses one row at a time, and clears a buffer of 32 KiB for each, which takes longer than the
-    // compression. So all rows are compressed at once here.
+    // The encoder compresses one row at a time, and clears a buffer of 32 KiB for each row. Clearing takes
+    // longer than the compression, so all rows are compressed at once here.
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
     zlib.write_all(&rows)?;
     let compressed = zlib.finish()?;
@@ -98,13 +99,14 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut known = HashMap::new();
     let mut palette = Vec::new();
     let mut rows = Vec::with_capacity(pixmap.pixels().len() + pixmap.height() as usize);
-    // Text and lines alternate between a few colours. A colour that was seen lately needs no search.
+    // Text and lines alternate between a few colours. For a recently seen colour, this cache saves the search
+    // in the map.
     let mut recent = [None; RECENT];
     let width = pixmap.width() as usize;
     let mut row_before = None;
     let all = pixmap.pixels().chunks_exact(width).zip(pixmap.data().chunks_exact(4 * width));
     for (row, bytes) in all {
-        // Many rows of a chart are equal to the row above, which is a comparison of bytes.
+        // Many rows of a chart are equal to the row above. One comparison of bytes detects such a row.
         if row_before.replace(bytes) == Some(bytes) {
             rows.extend_from_within(rows.len() - width - 1..);
             continue;

@@ -50,9 +50,9 @@ struct Colours {
     ramp: [[f64; 3]; 5],
 }
 
-/// The number of colours for series without an order. Further series have the same colours with dashes.
+/// The number of colours for series without an order. Further series repeat the colours with other dashes.
 pub(crate) const NAMED: usize = 7;
-/// The number of colours of the ramp that are variables in the style sheet of a page.
+/// The number of steps of the colour ramp in the style sheet of a page. Each step is a variable.
 const STEPS: usize = 8;
 
 /// The light theme. The colours of series are blue, vermilion, green, mauve, brown, violet, and the

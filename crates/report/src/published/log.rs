@@ -1,6 +1,6 @@
-//! The log of a run over text blocks, in the format of the published log of SUS-Chat-34B. The fields,
-//! their order, and the line numbers of the script that wrote the published log are the same. So a
-//! program that reads the published log can also read this log. Times are in UTC.
+//! The log of a run over text blocks, in the format of the published log of SUS-Chat-34B. It has the same
+//! fields in the same order. Each line states the same line number of the script that wrote the published
+//! log. So a program that reads the published log can also read this log. Times are in UTC.
 
 use std::fmt::{Display, Write as _};
 

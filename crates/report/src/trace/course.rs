@@ -1,5 +1,5 @@
-//! The course of a pass over time: requests in flight, tokens, and the metrics of the server and its
-//! cards. The data is reduced to the resolution of a chart. Times are in seconds since the first send of
+//! The course of a pass (its values over time): requests in flight, tokens, and the metrics of the server and
+//! its cards. The data is reduced to the resolution of a chart. Times are in seconds since the first send of
 //! the pass.
 
 use inferometer_metrics::{InFlight, TokenCurve};
@@ -8,10 +8,10 @@ use inferometer_model::time::Nanos;
 
 use crate::chart::thin::largest_triangles;
 
-/// The most points of a line.
+/// The maximum number of points of a line.
 const MOST: usize = 400;
-/// The most parts into which a pass is divided to count tokens, and the shortest length of a part in
-/// nanoseconds.
+/// The maximum number of parts into which a pass is divided to count tokens, and the minimum length of a part
+/// in nanoseconds.
 const PARTS: u64 = 240;
 const SHORTEST_NS: u64 = 50_000_000;
 
@@ -41,12 +41,13 @@ pub struct Course {
 pub enum Level {
     /// Every change: its time, and the value from then on.
     Changes(Line),
-    /// For too many changes: the mean over time, the smallest and the largest value in each of equal
-    /// parts of the pass. A selection of the changes could show levels that hardly ever occurred.
+    /// Used if there are too many changes. The pass is divided into equal parts, and each part has its
+    /// time-weighted mean, its smallest and its largest value. A selection of changes could show levels that
+    /// hardly ever occurred.
     Parts {
         /// The length of a part, in seconds.
         part_s: f64,
-        /// Mean, smallest and largest value of each part.
+        /// Time-weighted mean, smallest and largest value of each part.
         values: Vec<[f64; 3]>,
     },
 }
@@ -88,14 +89,14 @@ impl Level {
     }
 }
 
-/// The mean over time, the smallest and the largest value in each part of `part_s` seconds.
+/// The time-weighted mean, the smallest and the largest value in each part of `part_s` seconds.
 fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> {
     let mut out = Vec::with_capacity(parts);
     let (mut at, mut value) = (0, 0.0);
     for part in 0..parts {
         let (from, to) = (part as f64 * part_s, (part + 1) as f64 * part_s);
-        // Changes at the beginning of a part count for this part, so an earlier value is not in its
-        // range.
+        // A change exactly at the beginning of a part belongs to this part. So the value before the change
+        // does not enter the range of the part.
         while changes.get(at).is_some_and(|change| change.0 <= from) {
             value = changes[at].1;
             at += 1;

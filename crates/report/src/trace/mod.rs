@@ -2,7 +2,7 @@
 //! reduced to the resolution of a chart, so the memory in use and the size of the result are limited. The
 //! result states how much was left out.
 //!
-//! The figures of the results are not computed here, but by [`inferometer_analysis::fold`].
+//! This module does not compute the figures of the results; [`inferometer_analysis::fold`] computes them.
 
 mod course;
 mod sample;
@@ -27,7 +27,7 @@ pub use sample::RequestSpan;
 use sample::{FailureSample, RequestSample};
 use tail::Tail;
 
-/// The most points of a stored cumulative distribution, and the most columns of a histogram.
+/// The maximum number of points of a stored cumulative distribution, and of columns of a histogram.
 const POINTS: usize = 160;
 const COLUMNS: usize = 40;
 
@@ -53,8 +53,8 @@ pub struct PassTrace {
     pub requests: Vec<RequestSpan>,
     /// The distance between two indices of the sample: `requests` contains every `step`th request.
     pub step: u32,
-    /// Failed requests: the end in seconds since the first send, the outcome, and the index in the pass.
-    /// All failed requests, or a sample of them from the whole pass if there are many.
+    /// Failed requests: the end in seconds since the first send, the outcome, and the index in the pass. The
+    /// list has all failed requests, or a sample from the whole pass if there are too many.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
     /// The number of failed requests.
     pub failed: u64,

@@ -1,14 +1,15 @@
-//! Down-samples requests for charts: every request up to 32,768 requests, then every 2nd, 4th, ... by
-//! index. Down-samples failed requests too: all of them up to 4,096, then about a half, a quarter, ... by
-//! a hash of the index. The result does not depend on the order of the records.
+//! Selects a sample of requests for charts. Up to 32,768 requests, the sample has all of them; for more
+//! requests, it has every 2nd, 4th, ... by index. Failed requests have their own sample. Up to 4,096 failed
+//! requests, it has all of them; for more, it has about a half, a quarter, ..., selected by a hash of the
+//! index. The result does not depend on the order of the records.
 
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The most requests in the sample, which take about 2 MiB of memory.
+/// The maximum number of requests in the sample. They take about 2 MiB of memory.
 const MOST: usize = 1 << 15;
-/// The most failed requests in the sample. All failed requests are counted.
+/// The maximum number of failed requests in the sample. All failed requests are counted.
 const MOST_FAILURES: usize = 1 << 12;
 
 /// A request on the time axis of its pass, in seconds since the first send.
@@ -108,9 +109,9 @@ impl FailureSample {
     }
 }
 
-/// A hash of an index (the finaliser of MurmurHash3 by A. Appleby). A selection by its lowest bits is
-/// like a random selection. By the lowest bits of the index itself, it could contain all or none of the
-/// failed requests, for example if every second request fails.
+/// A hash of an index (the finaliser of MurmurHash3 by A. Appleby). The lowest bits of the hash select
+/// requests as if at random. The lowest bits of the index itself would not: if every second request fails,
+/// they could select all failed requests, or none.
 fn mixed(index: u32) -> u32 {
     let mut bits = index ^ (index >> 16);
     bits = bits.wrapping_mul(0x85eb_ca6b);

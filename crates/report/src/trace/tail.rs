@@ -1,6 +1,6 @@
 //! The requests with the largest values of a metric, by index.
 
-/// The most requests in the result.
+/// The maximum number of requests in the result.
 const NAMED: usize = 8;
 
 /// The requests with the largest values so far, as pairs of index and value. The largest value comes

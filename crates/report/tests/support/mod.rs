@@ -187,7 +187,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
     }
 }
 
-/// Metrics of a server from 7 reads, one of which failed.
+/// Metrics of a server from 7 reads. One of the reads failed.
 pub fn server() -> ServerMetrics {
     let level = |mean| Some(Level { mean, max: 2.0 * mean, n: 4 });
     let latency = |mean, p50_above, p50_below| ServerLatency { mean, p50_above, p50_below, n: 9.0 };
@@ -223,7 +223,7 @@ pub fn server() -> ServerMetrics {
     }
 }
 
-/// The use of two cards, the second of which reports nothing.
+/// The use of two cards. The second card reports nothing.
 pub fn hardware() -> HardwareUse {
     let level = |mean| Some(Level { mean, max: 1.25 * mean, n: 12 });
     let card = CardUse {

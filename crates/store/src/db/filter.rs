@@ -24,7 +24,7 @@ pub struct RunFilter {
     /// The run's id, model, engine, card or tags contain each of these words; upper and lower case do not
     /// matter.
     pub words: Vec<String>,
-    /// The most runs in the list. If more runs match, the list has the latest of them.
+    /// The maximum number of runs in the list. If more runs match, the list has the latest of them.
     pub limit: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ impl RunFilter {
     /// Returns `since` and `until` if `since` is after `until`, so that no run can match.
     pub fn contradiction(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
-        // Only the part of the time that both texts have can be compared.
+        // One text may be shorter than the other, such as a date. Only the common length is compared.
         let common = since.len().min(until.len());
         (since.get(..common) > until.get(..common)).then_some((since, until))
     }

@@ -109,7 +109,7 @@ impl Store {
     /// Adds a row for each request: all rows, or none. The times have the resolution of the log.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`], also if the request already has a row.
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`], also if one of the requests already has a row.
     pub fn index_requests(
         &mut self,
         run: &RunId,

@@ -1,5 +1,5 @@
-//! The list of runs, and the search for a run by its name. The list is read from indexes; of the documents,
-//! only those of imported runs, and of passes of runs with failed requests, are read. This module changes nothing.
+//! Lists runs, and finds a run by its name. The list is read from indexes. A stored document is read only if
+//! it belongs to an imported run, or to a pass of a run with failed requests. This module changes nothing.
 
 use std::path::Path;
 
@@ -136,9 +136,9 @@ impl Store {
         }))
     }
 
-    /// Finds the run with a name. The name is an id, a tag that no other run has, or a part of an id that
-    /// no other id contains. `latest` is the measured run that began last, with any state;
-    /// `latest-predicted` and `latest-imported` are the same for the other kinds.
+    /// Finds the run with a name. The name is an id, a tag that no other run has, the beginning of exactly
+    /// one id, or any part of exactly one id. `latest` is the measured run that began last, in any state.
+    /// `latest-predicted` and `latest-imported` are the last runs of the other two kinds.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoneOfItsKind`], [`StoreError::AmbiguousRun`],

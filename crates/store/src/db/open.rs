@@ -25,7 +25,7 @@ const APPLICATION_ID: i64 = 0x494e_4652;
 /// How long a writer waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What to do if there is no database.
+/// The behaviour if there is no database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum IfMissing {
     Create,
@@ -37,9 +37,9 @@ pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, Sto
     if if_missing == IfMissing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
     }
-    // A lock on the folder lets only one process at a time open the database, because switching a new file
-    // to WAL fails instead of waiting for another process. If the folder cannot be locked, this failure is
-    // possible.
+    // A lock on the folder lets only one process at a time open the database. Without the lock, two processes
+    // could switch a new file to WAL at the same time. SQLite then returns an error instead of waiting. If
+    // the folder cannot be locked, this error is possible.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
     let _locked = turn.as_ref().map(File::lock);
@@ -80,10 +80,10 @@ pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + 
     }
 }
 
-/// The version of the schema, as the file states it. Refuses a newer database and one of another program.
+/// Returns the schema version in the file. Refuses a newer database, and a database of another program.
 /// Writes nothing.
 fn check_identity(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
-    // A single statement, so that all three values belong to the same instant: another process may write.
+    // A single statement reads all three values at the same instant, because another process may write.
     let query = "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
                  FROM pragma_user_version, pragma_application_id";
     let (found, owner, objects): (i64, i64, i64) = connection
@@ -111,8 +111,8 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Runs the missing migration steps in one transaction: another process that opens the file at the same
-/// time waits, and then finds the steps completed.
+/// Runs the missing migration steps in one transaction. Another process that opens the file at the same time
+/// waits, and then finds the steps completed.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if check_identity(connection, path)? == MIGRATIONS.len() {
         return Ok(());

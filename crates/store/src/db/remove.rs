@@ -10,7 +10,7 @@ use super::run::{RunRow, RunState};
 use super::store::Store;
 use crate::error::StoreError;
 
-/// A run that began less than this time ago, in nanoseconds, may not have created its log yet.
+/// The time, in nanoseconds, within which a new run creates its log.
 const BEGINNING_NS: i64 = 60_000_000_000;
 
 impl Store {
@@ -43,7 +43,8 @@ impl Store {
             Some(Err(TryLockError::WouldBlock)) => return Err(being_written()),
             Some(Ok(()) | Err(TryLockError::Error(_))) | None => {}
         }
-        // Rows first: a log without rows only takes space, but rows without a log would be wrong.
+        // The rows are removed first. A log without rows only takes space, but rows without a log would be
+        // wrong.
         let removed = self.transact(|transaction| {
             transaction.execute("DELETE FROM runs WHERE id = ?", [row.id.as_str()])
         })?;

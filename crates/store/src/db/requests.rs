@@ -19,8 +19,8 @@ const INSERT: &str = "INSERT INTO requests (
     ended_ns, ttft_ms, e2e_ms, class, server, rank
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The most rows per pass for requests that never began. An interruption may leave millions of such
-/// requests, which differ only in their index. The log has all of them.
+/// The maximum number of rows per pass for requests that never began. An interruption may leave millions of
+/// such requests, which differ only in their index. The log has all of them.
 pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 
 /// Adds a row for each record; returns false if there is no such run.

@@ -1,5 +1,5 @@
-//! Copies a run from another store without changes: the same id, documents and records. All of it is
-//! copied, or nothing.
+//! Copies a run from another store without changes: its id, its documents and its records. The copy is
+//! atomic: everything is copied, or nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

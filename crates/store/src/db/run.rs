@@ -51,14 +51,15 @@ pub struct ImportHeader {
 pub enum RunState {
     /// The run is in progress.
     Running,
-    /// Its process ended without recording the end; its records are kept. This state is never stored: the
-    /// database contains `running`, and the missing lock on the log shows that the process has ended.
+    /// The process of the run ended without recording the end; the recorded requests remain stored. This
+    /// state itself is never stored: the database contains `running`, and the missing lock on the log shows
+    /// that the process has ended.
     Killed,
     /// Everything in the plan was measured.
     Complete,
-    /// The run was stopped before its end; its records are kept.
+    /// The run was stopped before its end; the recorded requests remain stored.
     Interrupted,
-    /// The run could not be completed; its records are kept.
+    /// The run could not be completed; the recorded requests remain stored.
     Failed,
 }
 
@@ -109,7 +110,7 @@ pub struct RunRow {
     pub predicted: bool,
     /// The file from which the run was imported; absent for results of this program.
     pub imported_from: Option<String>,
-    /// The section of that file: the headings above it, or its name in the file.
+    /// The section of the imported file: the headings above the section, or its name in the file.
     pub imported_section: Vec<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
@@ -121,8 +122,8 @@ pub struct RunRow {
     pub loads: Option<LoadsRow>,
     /// The part of the plan that was not measured, as a sentence; absent if everything was measured.
     pub missing: Option<String>,
-    /// The number of failed requests and of planned ones; absent if none failed. Requests that the user or the plan
-    /// ended have not failed.
+    /// The numbers of failed requests and of planned requests; absent if none failed. Requests that the user
+    /// or the plan cancelled or skipped have not failed.
     pub failed: Option<[u64; 2]>,
     /// The tags of the run, sorted.
     pub tags: Vec<String>,
@@ -146,8 +147,8 @@ pub struct GridRow {
     pub output_lengths: [u32; 2],
     /// The highest requests per second of any cell.
     pub requests_per_s: Option<f64>,
-    /// The highest output tokens per second of any cell, which may be another cell than for
-    /// `requests_per_s`.
+    /// The highest output tokens per second of any cell. The highest `requests_per_s` may come from another
+    /// cell.
     pub output_tokens_per_s: Option<f64>,
 }
 
@@ -169,9 +170,9 @@ impl std::fmt::Display for GridRow {
 pub struct LoadsRow {
     /// Whether a pass sent all its requests at once.
     pub all_at_once: bool,
-    /// Requests in flight, of passes that keep this number constant; 1 for the pass "one by one".
+    /// The number of requests in flight in closed-loop passes; 1 for one-by-one passes.
     pub in_flight: Option<[u32; 2]>,
-    /// Arrivals per second, of passes with a rate.
+    /// The arrival rate of passes that have one, in requests per second.
     pub rate: Option<[f64; 2]>,
     /// Medians of the time to first token of the passes, in milliseconds.
     pub ttft_p50_ms: Option<[f64; 2]>,
@@ -251,13 +252,13 @@ impl StoredRun {
     }
 
     /// Whether answers were streamed, according to the stored plan, which another version of this program
-    /// may have written. True if the plan does not say.
+    /// may have written. True if the plan does not state it.
     pub fn streamed(&self) -> bool {
         streamed(&self.plan_json)
     }
 }
 
-/// Whether answers are streamed, according to a plan as JSON. True if the plan does not say.
+/// Whether answers are streamed, according to a plan as JSON. True if the plan does not state it.
 pub(super) fn streamed(plan_json: &str) -> bool {
     let plan: serde_json::Value = serde_json::from_str(plan_json).unwrap_or_default();
     plan["sampling"]["stream"].as_bool().unwrap_or(true)

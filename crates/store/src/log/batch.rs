@@ -1,8 +1,8 @@
 //! A batch of records as the payload of one frame: three tables (records, reads, events), and the strings
 //! that the records use. This module accesses no file.
 //!
-//! An instant is stored as its difference to the previous instant of the same record. The first instant
-//! of a record is a difference to the due time of the previous record in the batch.
+//! An instant is stored as its difference to the previous instant of the same record. The first instant of a
+//! record is stored as its difference to the due time of the previous record in the batch.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
@@ -12,12 +12,13 @@ use super::column::{Malformed, PayloadReader, PayloadWriter};
 use super::resolution::{empty_before, read_width_code, ticks};
 use super::row::{self, Before, Row};
 
-/// The largest sizes of a batch; a reader allocates no more.
+/// The maximum numbers of records, of reads or events, and of bytes of text in a batch. A reader allocates
+/// memory for no more.
 pub(super) const MAX_RECORDS: usize = 1 << 16;
 pub(super) const MAX_ROWS: usize = 1 << 22;
 pub(super) const MAX_STRING_BYTES: usize = 16 << 20;
 
-/// The sizes at which a batch is full, so that its frame is written.
+/// The numbers at which a batch is full. Its frame is then written.
 const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
@@ -25,7 +26,7 @@ const FULL_STRING_BYTES: usize = 1 << 20;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
-/// Records that wait for their frame.
+/// Records that are not written yet. They become one frame.
 #[derive(Default)]
 pub(super) struct Batch {
     before: Before,
@@ -40,7 +41,7 @@ impl Batch {
         self.records.is_empty()
     }
 
-    /// Whether its frame should be written now.
+    /// Whether the batch is full, so that its frame should be written now.
     pub fn is_full(&self) -> bool {
         self.records.len() >= FULL_RECORDS
             || self.reads.len().max(self.events.len()) >= FULL_ROWS
@@ -55,8 +56,8 @@ impl Batch {
         check(record)?;
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
-        // The limits leave space for a full batch, so that a record is only refused because of its own
-        // size.
+        // The batch may be almost full before this record. The limits leave room for that, so a record is
+        // only refused because of its own size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
             return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }

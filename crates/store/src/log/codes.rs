@@ -1,5 +1,5 @@
-//! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. For each code
-//! there is a decoder, which refuses codes that no encoder makes.
+//! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. Each code has a
+//! decoder. A decoder refuses codes that no encoder makes.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::time::Nanos;
@@ -7,7 +7,7 @@ use inferometer_model::time::Nanos;
 use super::column::{Malformed, unzigzag, zigzag};
 use super::resolution::{TICK_NS, ticks};
 
-/// The position of a phase is its code and never changes.
+/// The code of a phase is its position in this list. Positions never change.
 const PHASES: [Phase; 7] = [
     Phase::Connect,
     Phase::Tls,
@@ -44,7 +44,8 @@ impl Strings {
     }
 }
 
-/// A chain of instants, in ticks. Each instant is stored as the difference to the previous one.
+/// A chain of instants. The value is the last instant in ticks, and the next instant is stored as its
+/// difference to this value.
 pub(super) struct Chain(pub u64);
 
 impl Chain {

@@ -10,8 +10,8 @@ use std::io;
 
 use zstd::bulk::Compressor;
 
-/// The compression level of zstd. The bytes of planes are unevenly distributed but hardly repeat in
-/// sequences: the longer search of higher levels would gain nothing.
+/// The compression level of zstd. The bytes of a plane are unevenly distributed, but sequences of bytes are
+/// hardly ever repeated. So the longer search of higher levels would gain nothing.
 const LEVEL: i32 = 3;
 
 /// Why a payload cannot be decoded, as text.
@@ -24,7 +24,7 @@ impl Malformed {
     }
 }
 
-/// The values of the byte before a plane, which says how the plane is stored.
+/// The byte before a plane states how the plane is stored. These are its values.
 mod coding {
     pub const RAW: u8 = 0;
     pub const ZSTD: u8 = 1;
@@ -160,8 +160,8 @@ impl<'a> PayloadReader<'a> {
         Err(Malformed::new("a number has more than 64 bits"))
     }
 
-    /// Reads a single number, which must not exceed `limit`. `what` names the counted things in the
-    /// error.
+    /// Reads a single number, which must not exceed `limit`. `what` names the counted items in the error
+    /// message.
     ///
     /// # Errors
     /// As [`PayloadReader::varint`], and if the number exceeds `limit`.

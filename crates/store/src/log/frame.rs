@@ -9,8 +9,8 @@
 //! ...      the payload
 //! ```
 //!
-//! The head has its own checksum, so that a flipped bit in the length is detected as damage, and not
-//! mistaken for the end of the file.
+//! The head has its own checksum, so that a flipped bit in the length is detected as damage. Otherwise it
+//! could look like the end of the file.
 
 /// The bytes of a file before its first frame. They identify a run log, and the layout of its frames.
 pub(super) const MAGIC: [u8; 8] = *b"INFRLOG1";
@@ -21,7 +21,7 @@ pub(super) const HEAD_BYTES: usize = 13;
 /// The longest payload. The largest batch, with the largest possible numbers, takes 185 MiB.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 256 << 20;
 
-/// The kind of the content of a frame. The number of a kind is its code and never changes.
+/// The kind of the content of a frame. The number of a kind is its code in the file. Codes never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Header = 1,

@@ -1,8 +1,8 @@
 //! The run log: one append-only, checksummed file for each run, with all its records.
 //!
-//! A log is written from beginning to end and never changed. A killed writer leaves a file that is
-//! readable up to its last complete frame, and the reader reports where that is. [`as_stored`] defines
-//! the resolution of stored instants; `docs/store.md` describes the bytes.
+//! A log is written from beginning to end and never changed. If the writer is killed, the file is readable up
+//! to its last complete frame. The reader reports the position of the end of this frame. [`as_stored`]
+//! defines the resolution of stored instants; `docs/store.md` describes the bytes.
 
 mod resolution;
 

@@ -1,5 +1,5 @@
-//! Reads the passes of a run log, one after another. Each pass is a stream of records, with only one batch
-//! in memory, or is read as a whole. Damage is an error of the reader: nothing is repaired or skipped.
+//! Reads the passes of a run log, one after another. Each pass is read as a stream of records, with only one
+//! batch in memory, or as a whole. Damage is an error of the reader: nothing is repaired or skipped.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::error::StoreError;
 
 /// The passes of one log, in the order in which they were measured.
 ///
-/// As an iterator it yields whole passes. [`Passes::next_pass`] streams the records of a pass that may
-/// not fit into memory. A cut log is not an error: the passes end, and [`Passes::cut`] says where. If the
-/// cut lies within the last pass, that pass has no [`PassEnd`]. For a log that is still being written,
-/// use [`LogReader`], which can read on after a cut.
+/// As an iterator, it yields whole passes. For passes that may not fit into memory, [`Passes::next_pass`]
+/// streams the records. A cut log is not an error: the passes end, and [`Passes::cut`] contains the position.
+/// If the cut is within the last pass, this pass has no [`PassEnd`]. For a log that is still being written,
+/// use [`LogReader`], because it can read on after a cut.
 pub struct Passes {
     log: LogReader,
     /// The position at which the log is cut, as [`StoreError::LogCut`]; `None` as long as the reader has

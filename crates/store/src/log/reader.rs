@@ -27,8 +27,8 @@ pub struct LogReader {
     offset: u64,
     next_offset: u64,
     records: std::vec::IntoIter<Record>,
-    /// The record of the next of several requests that never began, and the number of requests that remain,
-    /// including this one.
+    /// For a range of requests that never began: the record of the next request, and the number of remaining
+    /// requests, including this one.
     never_begun: Option<(Record, u32)>,
     /// The current pass, with the number of its records so far.
     pass: Option<(u32, u64)>,
@@ -272,7 +272,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// The record of the next of several requests that never began.
+    /// The record of the next request of a range of requests that never began.
     fn next_never_begun(&mut self) -> Option<Record> {
         let (record, left) = self.never_begun.take()?;
         if left > 1 {
@@ -306,8 +306,8 @@ impl Iterator for LogReader {
     }
 }
 
-/// Reads `count` bytes, or fewer at the end of the file. Memory grows with the bytes that exist, not with
-/// the stated length.
+/// Reads `count` bytes, or fewer at the end of the file. Memory grows with the bytes that the file has, not
+/// with `count`.
 fn read_up_to(file: &mut BufReader<File>, count: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
     file.take(count as u64).read_to_end(into).map(drop)
 }

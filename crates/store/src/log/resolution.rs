@@ -1,7 +1,7 @@
 //! The resolution of the log: instants in whole ticks, and widths of arrival intervals in steps.
 //!
-//! Every figure has the resolution of the log. Even during a run, figures are computed from records as the
-//! log stores them, so that a report that is made again later is equal.
+//! Every figure has the resolution of the log. Even during a run, figures are computed from the records as
+//! the log stores them. So a report that is made again later has the same figures.
 
 use inferometer_model::record::{Read, Record};
 use inferometer_model::time::Nanos;
@@ -11,11 +11,11 @@ use inferometer_model::time::Nanos;
 /// 6.5 ms.
 pub const TICK_NS: u64 = 100;
 
-/// Widths below this many ticks are stored exactly. Larger widths are rounded up to one of half as many
-/// steps per octave.
+/// Widths below this number of ticks are stored exactly. Larger widths are rounded up to the next step. The
+/// number of steps per octave is half of this number.
 const EXACT_WIDTHS: u64 = 64;
 const STEPS: u64 = EXACT_WIDTHS / 2;
-/// The last octave that an instant can reach.
+/// The number of the last octave that an instant can reach.
 const LAST_SHIFT: u64 = ((u64::MAX / TICK_NS).ilog2() - STEPS.ilog2()) as u64;
 
 /// The number of whole ticks in an instant.
@@ -57,9 +57,9 @@ pub(super) fn read_width_code(read: &Read) -> u64 {
 }
 
 /// Returns the record as the log stores it. Instants are rounded down to whole ticks of [`TICK_NS`].
-/// [`Read::empty_before`] is moved back, never forward, until the log can store the width of the interval
-/// (by at most 1/32 of the width; an interval that would end before it begins gets width zero). Everything
-/// else is unchanged.
+/// [`Read::empty_before`] is moved back, never forward, until the log can store the width of the interval: by
+/// at most 1/32 of the width. An interval that would end before it begins gets width zero. Everything else is
+/// unchanged.
 ///
 /// Storing is idempotent: `as_stored(as_stored(r)) == as_stored(r)`.
 pub fn as_stored(record: &Record) -> Record {

@@ -1,5 +1,5 @@
-//! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has only
-//! their numbers.
+//! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
+//! only the number of reads and the number of events.
 
 use inferometer_model::record::{Record, ServerTimes, Usage};
 
@@ -21,7 +21,7 @@ const COLUMNS_6: usize = 27;
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
 
-/// Values of the previous record. Those of the next record are stored as differences to these values.
+/// Values of the previous record. The same values of the next record are stored as differences to them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Before {
     pub pass: u32,

@@ -17,18 +17,18 @@ use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
 use crate::error::StoreError;
 
-/// The most samples in one frame. A sample has some hundred bytes, or some thousand with histograms, so
-/// this is far less than the longest payload.
+/// The maximum number of samples in one frame. A sample has some hundred bytes, or some thousand with
+/// histograms, so a frame stays far below the longest payload.
 const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
 ///
-/// A record becomes durable in three steps. [`LogWriter::append`] stores it in memory until a batch is
-/// full. The batch is then given to the kernel as one frame: such a frame survives the end of this process.
-/// [`LogWriter::flush`] writes the batch, however small it is, and returns when the storage device has it
-/// (`fdatasync`): an acknowledged record survives a crash of the machine. The ends of passes and of the run
-/// are acknowledged in the same way. So the number of records that a crash can lose depends on how often
-/// the caller flushes.
+/// A record becomes durable in three steps. [`LogWriter::append`] stores it in memory until a batch is full.
+/// The batch is then written to the kernel as one frame, and this frame survives the end of this process.
+/// [`LogWriter::flush`] writes the current batch, even if it is small, and returns when the storage device
+/// has it (`fdatasync`). Its records are then acknowledged: they survive a crash of the machine. The ends of
+/// passes and of the run are acknowledged in the same way. So the number of records that a crash can lose
+/// depends on how often the caller flushes.
 pub struct LogWriter {
     file: File,
     path: PathBuf,
@@ -52,8 +52,8 @@ impl LogWriter {
             ErrorKind::AlreadyExists => StoreError::LogExists { path: path.clone() },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
-        // The lock shows other processes that the log is being written, as long as this process lives. A
-        // process that checks the lock holds it for an instant, so this call waits. On a file system
+        // As long as this process lives, the lock shows other processes that the log is being written. A
+        // process that checks the lock holds it for a short time, so this call may wait. On a file system
         // without locks, no process can check the lock.
         let _ = file.lock();
         let payload =
@@ -110,8 +110,8 @@ impl LogWriter {
         if self.batch.is_full() { self.write_batch() } else { Ok(()) }
     }
 
-    /// Adds the records of `count` requests of the pass that never began. They differ only in their
-    /// index, which counts up from that of `record`. They take no more space than one record.
+    /// Adds the records of `count` requests of the pass that never began. They differ only in their indices,
+    /// which count up from the index of `record`. Together they take no more space than one record.
     ///
     /// # Errors
     /// As [`LogWriter::append`].
@@ -256,9 +256,9 @@ impl LogWriter {
     }
 }
 
-/// Whether a process, including this one, is writing a log. The lock on the log ends with the process of
-/// its writer, even if this process is killed. `None` if the file cannot be opened, or if the file system
-/// has no locks.
+/// Whether a process, including this one, is writing a log. The lock on the log ends with the process of its
+/// writer, even if this process is killed. False if there is no log. `None` if the file exists but cannot be
+/// opened, or if the file system has no locks.
 pub fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {

@@ -193,7 +193,7 @@ fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_remov
     let row = store.runs().unwrap().remove(0);
     let refused = store.remove(&row, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
-    // It is not removed either if a process began to write it after its row was read.
+    // The run is also not removed if a process began to write it after its row was read.
     let stale = inferometer_store::RunRow { state: RunState::Killed, ..row.clone() };
     let refused = store.remove(&stale, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");

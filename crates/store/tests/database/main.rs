@@ -324,7 +324,8 @@ fn a_writer_holds_its_place_before_it_reads() {
     let (mut store, run) = finished(&folder);
     let other = Connection::open(store_path(&folder)).unwrap();
     other.busy_timeout(std::time::Duration::ZERO).unwrap();
-    // If another process could write after this one has read, SQLite would refuse the write of this one.
+    // If another process could write after this process has read, SQLite would refuse the write of this
+    // process.
     let records = std::iter::once_with(|| {
         other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
         streamed(0, 99, 1)

@@ -65,7 +65,8 @@ fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
     recording.append(streamed(0, 1, 8)).unwrap();
     drop(recording);
 
-    // The run is now as after a kill of its process. The flushed records are found through the database.
+    // The run is now in the state that a killed process leaves. The flushed records are found through the
+    // database.
     let stored = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap();
     assert_eq!(stored.row.state, RunState::Killed);
     let mut passes = stored.passes().unwrap();

@@ -94,8 +94,9 @@ struct Acknowledged {
     index: u32,
 }
 
-/// Starts a writer, and kills it after `kill_after` acknowledgements; `None`: it ends by itself. Returns
-/// everything that it acknowledged, including acknowledgements until the kill takes effect.
+/// Starts a writer, and kills it after `kill_after` acknowledgements. If `kill_after` is `None`, the writer
+/// ends by itself. Returns everything that the writer acknowledged, including acknowledgements until the kill
+/// takes effect.
 fn write_and_kill(store: &Path, number: u16, kill_after: Option<u64>) -> Acknowledged {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "writer", "--nocapture", "--test-threads", "1"]);
@@ -107,7 +108,7 @@ fn write_and_kill(store: &Path, number: u16, kill_after: Option<u64>) -> Acknowl
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = Acknowledged::default();
     let mut said = 0;
-    // The second turn reads what the writer printed before the kill took effect.
+    // The second turn reads the lines that the writer printed before the kill took effect.
     for limit in [kill_after.unwrap_or(u64::MAX), u64::MAX] {
         while said < limit {
             let Some(Ok(line)) = lines.next() else { break };

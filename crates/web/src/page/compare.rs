@@ -1,5 +1,5 @@
-//! The page that compares several runs with a baseline, the first of them: a table of metrics for each
-//! run, and charts with all runs. The analysis crate does the comparison.
+//! The page that compares several runs with a baseline, which is the first run. It shows a table of metrics
+//! for each other run, and charts with all runs. The analysis crate does the comparison.
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
@@ -12,16 +12,18 @@ use crate::page::lines::lines;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
-/// The most runs in one comparison, because charts name each run.
+/// The maximum number of runs in one comparison. More runs would make the charts unreadable, because charts
+/// name each run.
 const MAX_RUNS: usize = 8;
 /// The number of recent runs that the form offers.
 const RECENT_RUNS: usize = 200;
 
-/// The page `/compare?run=A&run=B`, in which the oldest run is the baseline, or `/compare?a=A&b=B`, in
-/// which A is.
+/// The page `/compare`. With the query `run=A&run=B`, the oldest run is the baseline. With the query
+/// `a=A&b=B`, the run A is the baseline.
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    // A browser sends the checkboxes in the order of the list, which may begin with the latest run.
+    // A browser sends the checkboxes in the order of the list, which may begin with the latest run. After
+    // sorting, the oldest run comes first.
     if target.value("a").is_none() {
         names.sort_unstable();
     }

@@ -1,4 +1,4 @@
-//! Responds with a file of a run. The report crate makes its content.
+//! Responds with a file of a run. The report crate makes the content of the file.
 
 use inferometer_report::{page, plot};
 

@@ -1,4 +1,4 @@
-//! The rows of lists of runs, and the filter for them. The tables themselves are made elsewhere.
+//! The rows of lists of runs, and the filter for them. Other modules make the tables.
 
 use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
@@ -19,7 +19,7 @@ pub(crate) struct RunLine {
     /// Whether this is a measured run of the embedded engine.
     pub(crate) simulated: bool,
     pub(crate) state: &'static str,
-    /// A text on the part of the plan that was not measured; absent if everything was measured.
+    /// A text that states which part of the plan was not measured; absent if everything was measured.
     pub(crate) missing: Option<String>,
     /// How many requests failed, as text; absent if none did.
     pub(crate) failures: Option<String>,
@@ -81,7 +81,8 @@ pub(crate) fn lines(store: &Store) -> Result<Vec<RunLine>, StoreError> {
     Ok(store.runs()?.into_iter().map(RunLine::of).collect())
 }
 
-/// The filter of a list of runs, which converts between the store's filter and the query or the form.
+/// The filter of a list of runs. It converts the query of a request to a filter of the store, and this filter
+/// to a form.
 pub(crate) struct Filter {
     of_store: RunFilter,
     /// Whether only measured runs of the embedded engine are shown.
@@ -92,7 +93,7 @@ pub(crate) struct Filter {
 /// kind.
 const SIMULATED: &str = "simulated";
 
-/// A text field of the form: its name, its label, and the values of a run, which the field suggests.
+/// A text field of the form: its name, its label, and the values of a run that the field suggests.
 type Field = (&'static str, &'static str, fn(&RunLine) -> Vec<&str>);
 
 const FIELDS: [Field; 4] = [
@@ -211,8 +212,8 @@ fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Opti
     out.raw("</select></label>\n");
 }
 
-/// Parses the day (and possibly the time) of a query parameter. Returns text whose alphabetical order is
-/// the order of time; `None` if the parameter is absent.
+/// Parses the day (and possibly the time) of a query parameter; `None` if the parameter is absent. The
+/// alphabetical order of the returned texts is their order in time.
 fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> {
     let Some(text) = target.value(name) else { return Ok(None) };
     match beginning(text) {
@@ -223,8 +224,9 @@ fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> 
     }
 }
 
-/// The value of `all` whose name is in the query parameter `name`; `None` if the parameter is absent. The
-/// error for another name lists all valid names, including those of `beside`, which the caller handles.
+/// Returns the value of `all` that the query parameter `name` names; `None` if the parameter is absent. For
+/// an unknown name, the error lists all valid names. They include the names in `beside`, which the caller
+/// handles before.
 fn one_of<T: Copy>(
     target: &RequestTarget,
     name: &str,

@@ -20,10 +20,9 @@ use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
 use inferometer_http::pages::{Event, RequestTarget, Response, link};
 
-/// The time, in nanoseconds, for which a note about requests in flight is valid. A run writes a note
-/// every second.
+/// The time, in nanoseconds, for which a live note is valid. A run writes a note every second.
 const NOTE_VALID_NS: u64 = 10_000_000_000;
-/// The most logs that stay open.
+/// The maximum number of logs that stay open.
 const MAX_FOLLOWED: usize = 128;
 
 /// The page `/live`: the list of runs in progress. If there is exactly one, a redirect to its live view.
@@ -84,7 +83,7 @@ pub(crate) fn event(site: &mut Site, run: &str) -> Event {
     Event { data, is_last }
 }
 
-/// The HTML of the live view, and whether it is final because the run has ended.
+/// The HTML of the live view, and whether this HTML is final because the run has ended.
 fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> {
     let id = stored.row.id.as_str();
     let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
@@ -193,7 +192,7 @@ fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
     failures(out, so_far);
 }
 
-/// Appends current values from the note, which are not in the log yet.
+/// Appends current values from the note. The log does not contain them yet.
 fn in_flight(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),

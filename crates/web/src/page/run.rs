@@ -1,5 +1,5 @@
 //! The page of one run: its report and the list of its files, or its plan as long as it has no results.
-//! The report itself is made elsewhere.
+//! Another module makes the report.
 
 use inferometer_store::{Note, RunState, StoredRun};
 
