@@ -4,7 +4,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
-pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Met, Options, Subject};
+pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Options, Subject};
+pub use inferometer_analysis::verdict::Met;
 use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
