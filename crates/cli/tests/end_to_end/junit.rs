@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Engine, Nobody, Scraped, folder, inferometer, run_of_one_token, small_run, told};
+use crate::support::{
+    Engine, Nobody, Scraped, folder, inferometer, run_of_one_token, small_run, told,
+};
 
 const SLO: [&str; 4] = ["--slo", "ttft_p50<1000000ms", "--junit", "slo.xml"];
 

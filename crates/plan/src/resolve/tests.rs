@@ -198,7 +198,10 @@ fn objectives_that_need_a_stream_are_refused_without_one() {
         ..SearchSpec::default()
     };
     for (spec, expected) in [
-        (Spec { goodput: text("ttft<1s,e2e<2s"), ..whole.clone() }, "goodput (--goodput): `ttft<1s`"),
+        (
+            Spec { goodput: text("ttft<1s,e2e<2s"), ..whole.clone() },
+            "goodput (--goodput): `ttft<1s`",
+        ),
         (Spec { slo: text("itl_p99<1s,e2e_p50<2s"), ..whole.clone() }, "slo (--slo): `itl_p99<1s`"),
         (Spec { search: Some(search), ..whole.clone() }, "tier (--tier): `gold`: `tpot_p95<30ms`"),
     ] {
