@@ -60,13 +60,14 @@ impl Cell {
         }
     }
 
-    /// The pass from which the throughput of the cell comes. With several repeats, its first repeat.
+    /// The pass from which the throughput of the cell comes. With several repeats, this is the pass of the first
+    /// repeat.
     pub fn throughput_pass(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
     /// The pass from which the latencies of the cell come: the one_by_one pass, or else the pass of the throughput.
-    /// With several repeats, its first repeat.
+    /// With several repeats, this is the pass of the first repeat.
     pub fn latency_pass(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
@@ -84,10 +85,10 @@ impl Cell {
 
 /// Builds a cell of the grid from its passes.
 ///
-/// Throughput comes from the load with the most requests per second, among those that load the server. A cell that was
-/// only measured one by one has no throughput. Latencies come from the one_by_one pass, or else from the same load as
-/// the throughput. Over repeats, each figure is the mean of the repeats. A pass gives the cell no figure if it was
-/// interrupted or ended early, or if too many of its outputs are longer than requested.
+/// Throughput comes from the load with the most requests per second. The load one_by_one is excluded, so a cell that
+/// was only measured one by one has no throughput. Latencies come from the one_by_one pass, or else from the same load
+/// as the throughput. With several repeats, each figure is the mean of the repeats. A pass gives the cell no figure if
+/// it was interrupted or ended early, or if too many of its outputs are longer than requested.
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -130,8 +131,8 @@ pub(crate) fn is_longer(pass: &PassSummary) -> bool {
     pass.longer_than_asked as f64 > LONGER_SHARE * pass.outcomes.complete as f64
 }
 
-/// The passes from which the throughput of a cell comes, one for each repeat. Among the loads other than one_by_one,
-/// they belong to the one with the most requests per second, averaged over its repeats.
+/// The passes from which the throughput of a cell comes, one for each repeat. They belong to the load with the most
+/// requests per second (mean over the repeats of the load). The load one_by_one is excluded.
 pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     loads(passes, |pass| pass.kind != PassKind::OneByOne)
         .into_iter()

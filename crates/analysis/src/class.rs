@@ -1,5 +1,5 @@
 //! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
-//! are reported besides those of the whole pass.
+//! are reported in addition to the figures of the whole pass.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
@@ -24,7 +24,7 @@ pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
 
 impl ClassFold {
     /// Adds a record to its class, if it has one. If a content filter ended the answer, the record is also added to the
-    /// class of filtered answers. `at` is the place of the request in the course of the pass.
+    /// class of filtered answers. `at` is the index of the request in the course of the pass.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {

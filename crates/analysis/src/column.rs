@@ -8,7 +8,7 @@ use crate::interval::{Contribution, Layout, Series, Shares};
 /// The values of one metric over the requests of a pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
-    /// One value per request, and the index of each request that `Course::add` returned.
+    /// One value per request, and for each request the index that `Course::add` returned.
     Requests(Sample, Vec<u32>),
     /// Several values per request. For each request: its contribution to the mean, and the number of its values.
     Pooled(Pool, Vec<(Contribution, u32)>),
@@ -25,7 +25,7 @@ impl Column {
     }
 
     /// Adds the values of a request. `at` is the index that `Course::add` returned for the request; `None` if the
-    /// course did not keep the request.
+    /// course did not store the request.
     pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
         match (metric.value, self) {
             (Value::Request(value), Self::Requests(sample, places)) => {
@@ -52,7 +52,7 @@ impl Column {
         }
     }
 
-    /// Adds the values of one request, without the place of the request.
+    /// Adds the values of one request, without the index of the request.
     pub(crate) fn extend(&mut self, values: impl Iterator<Item = Weighted>) {
         match self {
             Self::Requests(sample, _) => sample.extend(values.map(|of| of.value)),
@@ -113,8 +113,8 @@ impl Column {
     }
 }
 
-/// The contribution of each request, for a metric with one value per request. `None` if a request has no place, or if
-/// there were too many values to keep.
+/// The contribution of each request, for a metric with one value per request. `None` if a request has no index in the
+/// course, or if there were too many values to store.
 fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Contribution>> {
     let values = sample.values().filter(|values| values.len() == places.len())?;
     let part = |(&total, &at): (&f64, &u32)| Contribution { at, total, weight: 1.0 };
@@ -133,9 +133,9 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
 }
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
-/// values that are not above a given value. `between` returns the values at two quantiles. It returns `None` if the
-/// lower quantile is not above 0, if the upper one is not below the given largest quantile, or if no values were
-/// kept.
+/// values that are not above a given value. `between` returns the values at two quantiles; its second parameter is the
+/// largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
+/// below the largest quantile, or the values were not stored.
 fn add_intervals(
     found: &mut Distribution,
     layout: &Layout,
@@ -153,7 +153,7 @@ fn add_intervals(
     found.p50_ci = shares(0.50, found.p50).and_then(|of| interval(of, found.p50));
     found.p90_ci = of_p90.and_then(|of| interval(of, found.p90));
     found.p99_ci = of_p99.and_then(|of| interval(of, found.p99));
-    // `p99_needs` is set only if all values were kept. Otherwise, more requests would not give an interval.
+    // `p99_needs` is set only if all values were stored. Otherwise, more requests would not give an interval.
     let effective = [of_p90, of_p99].into_iter().flatten().map(|of| of.effective);
     let needs = series.needs_for_p99(effective.fold(mean.effective, f64::min));
     if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {

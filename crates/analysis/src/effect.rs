@@ -131,7 +131,8 @@ pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
     found
 }
 
-/// Whether another run of the same round differs in this argument only, and one of the two has the baseline.
+/// Whether another run of the same round differs in this argument only, and exactly one of the two has the baseline
+/// value.
 fn has_partner(runs: &[SweptRun<'_>], run: &SweptRun<'_>, argument: &str, baseline: &str) -> bool {
     let value = |run: &SweptRun<'_>| run.settings.get(argument).cloned();
     let rest = |run: &SweptRun<'_>| {
@@ -149,7 +150,8 @@ fn has_partner(runs: &[SweptRun<'_>], run: &SweptRun<'_>, argument: &str, baseli
         })
 }
 
-/// The logarithms of the ratios of pairs of the same round that differ in this argument only.
+/// The logarithms of the ratios `value` / `baseline` of a figure, for pairs of the same round that differ in this
+/// argument only.
 fn log_ratios(
     runs: &[SweptRun<'_>],
     argument: &str,

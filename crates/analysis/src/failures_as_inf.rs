@@ -1,7 +1,6 @@
 //! Percentiles of latency over all planned requests, where a failed request counts as infinitely slow.
 //!
-//! Without this, a server that refuses requests looks fast, because only the requests that it
-//! completed are counted.
+//! Without this rule, a server that refuses requests looks fast, because only the completed requests count.
 
 use std::collections::BTreeMap;
 
@@ -119,7 +118,7 @@ impl FailuresAsInfFold {
         let nothing_completed = counts.iter().all(|count| *count == 0);
         let values = METRICS.into_iter().zip(completed).zip(counts);
         let tails = values.filter_map(|((metric, mut sample), count)| {
-            // Without streaming, completed requests have no first token either, and the metric is left out.
+            // Without streaming, completed requests also have no first token, so the metric is left out.
             if count == 0 && !nothing_completed {
                 return None;
             }

@@ -27,8 +27,9 @@ use inferometer_plan::template::BlockPass;
 /// Collects the records of one pass, in any order, into its summary.
 ///
 /// Memory is limited. Up to [`inferometer_stats::SAMPLES_KEPT`] gaps between tokens and
-/// [`inferometer_stats::VALUES_KEPT`] values of requests are kept; beyond that, a sketch replaces them. Up to
-/// [`inferometer_metrics::SPANS_KEPT`] requests in flight are kept; beyond that, a grid of time intervals counts them.
+/// [`inferometer_stats::VALUES_KEPT`] values of requests are stored; beyond that, a sketch replaces them. Up to
+/// [`inferometer_metrics::SPANS_KEPT`] requests in flight are stored; beyond that, a grid of time intervals counts
+/// them.
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,
@@ -133,7 +134,7 @@ impl PassFold {
         self
     }
 
-    /// Whether to also compute the latencies in which failed requests count as infinite.
+    /// Sets whether the latencies in which failed requests count as infinite are computed too.
     #[must_use]
     pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
         self.failures_as_inf = is_wanted.then(Box::default);
@@ -251,7 +252,7 @@ impl PassFold {
             PublishedFold::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
             PublishedFold::ServingRun(fold) => (None, Some(fold.finish())),
         };
-        // If times between tokens are unknown, it is also unknown which requests met an objective on them.
+        // If times between tokens are unknown, it is also unknown which requests met an objective on these times.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.data.met.filter(|_| is_judged);

@@ -59,9 +59,11 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Whether requests arrive faster than the server completes them. This is so if all of these hold: the interval
-    /// lies above zero, the growth is at least a twentieth of the arrival rate, and more requests arrived than chance
-    /// alone explains.
+    /// Whether requests arrive faster than the server completes them. All of these must hold:
+    ///
+    /// - The interval lies above zero.
+    /// - The growth is at least a twentieth of the arrival rate.
+    /// - More requests arrived than chance alone explains.
     pub fn is_shown(&self) -> bool {
         let (arrived, ended) = (self.arrived_per_s * self.span_s, self.ended_per_s * self.span_s);
         self.low > 0.0
@@ -70,10 +72,10 @@ impl Growth {
     }
 }
 
-/// Estimates the growth of the number in flight from what is known at `until`: later ends do not count. `stays` must be
-/// in the order of their due times. `None` if fewer than 64 requests were due, or if less than six latencies have
-/// passed (unless a queue formed from the start). Also `None` if no request has completed, because requests that are
-/// refused at once do not show how long an answer takes.
+/// Estimates the growth of the number in flight. Only arrivals and ends up to `until` count. `stays` must be in the
+/// order of their due times. `None` if fewer than 64 requests were due, or if less than six latencies have passed
+/// (unless a queue formed from the start). Also `None` if no request has completed, because requests that are refused
+/// at once do not show how long an answer takes.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let first = stays.first()?.due;
@@ -92,7 +94,8 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     let early: Vec<Stay> = early.filter(|stay| !has_failed(stay)).map(known).collect();
     let sixteenth = first + Duration::from_secs_f64(half_s / 8.0);
     let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
-    // If a queue forms from the start, latencies grow with it. Only the first ones show the latency without a queue.
+    // If a queue forms from the start, latencies grow with it. Only the first latencies show the latency without a
+    // queue.
     let has_filled = half_s >= SETTLED_LATENCIES * median_latency_s(&early);
     let is_far_beyond = || half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest);
     let part_s = half_s / PARTS as f64;
@@ -101,7 +104,7 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     let along = dot(&in_flight, &trend);
     let squares = (2..2 + COSINES).map(|k| dot(&in_flight, &beside(k, &trend)).powi(2));
     let error = (squares.sum::<f64>() / COSINES as f64).sqrt();
-    // The trend is a vector of length 1; this converts a multiple of it to requests per second.
+    // The trend is a vector of length 1. This factor converts a multiple of it to requests per second.
     let per_s = (trend[1] - trend[0]) / part_s;
     let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
     let within = |at: Nanos| at >= half && at <= until;

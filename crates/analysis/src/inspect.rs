@@ -39,8 +39,8 @@ use saturated::over_saturated;
 
 use crate::stop::GrowthFold;
 
-/// Defines [`Checks`] from a list of modules and types. Each type has a default value, `add`, which gets the
-/// record of each completed request, and `findings`.
+/// Defines [`Checks`] from a list of modules and types. Each type implements `Default` and has two methods: `add` gets
+/// the record of each completed request, and `findings` returns the findings.
 macro_rules! checks {
     ($($module:ident::$check:ident,)*) => {
         /// Checks of completed requests that need nothing but their records.

@@ -1,5 +1,5 @@
-//! Measures the client's own error from the reads of records: how late data was read, and how wide the intervals are in
-//! which events may have arrived. It gives no verdict: see [`crate::validity`].
+//! Measures the client's own error from the reads of records: how late data was read, and how wide the intervals of
+//! possible arrival times are. It gives no verdict: see [`crate::validity`].
 
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ impl Default for InstrumentFold {
         Self {
             reads: 0,
             stamped: 0,
-            // Zeros are merged, and nearly all widths are zero. But nearly every read is a little late, so the number
-            // of stored latenesses has a lower limit.
+            // Nearly all widths are zero, and zeros are merged. But nearly every read is a little late, so the pool of
+            // latenesses stores fewer values: at most `VALUES_KEPT`.
             lateness_us: Pool::keeping(VALUES_KEPT),
             widths_us: Pool::default(),
             bounds_us: registry::bounded()

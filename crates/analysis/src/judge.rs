@@ -45,8 +45,8 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// The reason, as a sentence, why the result of an objective is uncertain: the pass was ended early, or the figure is
-/// not trusted and the limit lies within the range of the true value.
+/// The reason, as a sentence, why the result of an objective is uncertain. Either the pass was ended early. Or the
+/// figure is not trusted, and the limit lies within the range of the true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if pass.stopped.is_some() {
         let why = "the pass was ended early: this covers the requests that had completed by then";
@@ -58,7 +58,8 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
         true => {
             let range = trust::latency(pass, definition, objective.statistic?);
             let why = match range {
-                // A cache can only make TTFT smaller, so an upper limit that is missed is missed without it, too.
+                // A cache can only make TTFT smaller. So if an upper limit is missed with the cache, it is missed
+                // without the cache, too.
                 Some(Range { low, high, .. })
                     if low == high
                         && is_upper
@@ -78,7 +79,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     };
     let range = range.filter(|range| range.trust != Trust::Trusted)?;
     let holds = |end| objective.comparison.holds(end, objective.limit);
-    // Without two different ends, the distance of the true value is unknown.
+    // If both ends are equal, the distance of the true value is unknown.
     let is_open = range.low == range.high || holds(range.low) != holds(range.high);
     let ends = match range.low == range.high {
         true => String::new(),

@@ -58,7 +58,8 @@ impl Default for PartFold {
 }
 
 impl PartFold {
-    /// Adds a record. `place` is the place of the request in the course of its pass, if it has one.
+    /// Adds a record. `place` is the index of the request in the course of its pass; `None` if the course did not store
+    /// it.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
         let record = timeline.record;
         self.outcomes.add(record.outcome);

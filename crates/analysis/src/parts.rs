@@ -95,7 +95,7 @@ pub struct Difference {
     pub of_whole: f64,
 }
 
-/// The means of a part that differ from those of the whole by more than chance. If all `parts` parts are equal, the
+/// The means of a part that differ from the means of the whole by more than chance. If all `parts` parts are equal, the
 /// probability of any difference in a pass is 0.01. A mean without a confidence interval never differs.
 pub fn differences(
     part: &Distributions,

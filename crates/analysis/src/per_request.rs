@@ -23,8 +23,8 @@ impl PerRequest {
         Self { columns, gaps: Gaps::default(), ranges: RangeFold::default() }
     }
 
-    /// Adds a request to each metric that counts it. `at` is the place of the request in the course of its pass, if it
-    /// has one.
+    /// Adds a request to each metric that counts it. `at` is the index of the request in the course of its pass; `None`
+    /// if the course did not store it.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let is_complete = timeline.record.outcome.is_complete();
         if is_complete {
@@ -43,7 +43,7 @@ impl PerRequest {
         self.gaps.are_known()
     }
 
-    /// Removes and returns the ranges in which the true figures lie.
+    /// Removes and returns the fold that computes the ranges of the true figures.
     pub(crate) fn take_ranges(&mut self) -> RangeFold {
         std::mem::take(&mut self.ranges)
     }

@@ -50,8 +50,8 @@ impl Columns {
         ]
     }
 
-    /// The signed errors of these figures in percent of the measured ones. An error is absent if one of the two is
-    /// absent, or if the measured figure is not positive.
+    /// The signed errors of these figures in percent of the measured ones. An error is absent if one of the two figures
+    /// is absent, or if the measured figure is not positive.
     pub fn error_pct(&self, measured: &Self) -> Self {
         let (own, theirs) = (self.values(), measured.values());
         Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {

@@ -1,6 +1,6 @@
-//! The range in which the true value of a figure lies, given the uncertainty of the client's arrival times. Also
-//! whether the figure is trusted, bounded or unreliable. The speed of the server does not matter: figures of a slow
-//! server are just as valid.
+//! Describes the range in which the true value of a figure lies, given the uncertainty of the client's arrival times.
+//! It also states whether the figure is trusted, bounded or unreliable. The speed of the server does not matter:
+//! figures of a slow server are just as valid.
 
 use std::collections::BTreeMap;
 

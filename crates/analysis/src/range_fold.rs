@@ -1,5 +1,5 @@
 //! Computes the ranges of figures from the widths of arrival intervals. Each value of a request lies between two ends.
-//! So each statistic lies between that of the lower ends and that of the upper ends.
+//! So each statistic lies between the statistic of the lower ends and the statistic of the upper ends.
 
 use inferometer_metrics::{CoveredRequests, Timeline};
 use inferometer_metrics::{Definition, ErrorMargin, Statistic, Widths};
@@ -10,7 +10,7 @@ use crate::distributions::Distributions;
 use crate::range::{Range, Ranges, trusted_share};
 
 /// Collects the lower and the upper ends of the values. It is empty until an arrival time is inexact. From then on,
-/// each metric that depends on an inexact arrival has two columns besides that of its values.
+/// each metric that depends on an inexact arrival has two columns, in addition to the column of its values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeFold {
     ends: Vec<Ends>,

@@ -78,7 +78,7 @@ impl SoFar {
         }
     }
 
-    /// The metrics whose distributions are drawn: those of which several statistics are watched.
+    /// The metrics whose distributions are plotted: those with several watched statistics.
     pub fn drawn(&self) -> impl Iterator<Item = (&'static Definition, &Histogram)> {
         let drawn = self.watched.iter().filter(|(_, live, _)| live.watched.len() > 1);
         drawn.map(|(metric, _, histogram)| (*metric, histogram))

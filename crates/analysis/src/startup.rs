@@ -47,11 +47,11 @@ const STARTUP_LATENCIES: f64 = 3.0;
 /// After the last arrival, the number in flight falls. A request that is due less than this many latencies before the
 /// last arrival runs with fewer others than in the steady state.
 const DRAIN_LATENCIES: f64 = 1.0;
-/// At most one part in this many of the requests of a trial is start-up: the first half.
+/// The start-up has at most 1 / `MOST_STARTUP` of the requests of a trial: the first half.
 const MOST_STARTUP: usize = 2;
-/// Latencies still grow if their sum is this many times that of the quarter before.
+/// Latencies still grow if the sum over the last quarter exceeds this many times the sum over the quarter before it.
 const GROWS: f64 = 1.1;
-/// In a settled trial, at least one part in this many of the requests counts: a quarter.
+/// In a settled trial, at least 1 / `SETTLED_PART` of the requests count: a quarter.
 const SETTLED_PART: usize = 4;
 
 /// Determines the part of a trial that counts. `rows` must be in the order of their due times.
@@ -75,7 +75,8 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     }
 }
 
-/// Whether latencies still grow at the end: compares those of the last quarter with those of the quarter before.
+/// Whether latencies still grow at the end: compares the sum over the last quarter with the sum over the quarter before
+/// it.
 fn grows<R: HasStay>(rows: &[R]) -> bool {
     let quarter = rows.len() / 4;
     let sum = |rows: &[R]| rows.iter().map(|row| row.stay().seconds()).sum::<f64>();

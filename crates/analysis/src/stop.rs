@@ -1,6 +1,6 @@
 //! Ends a pass early if requests arrive faster than they end, or if too many fail. Trials of searches have other rules.
 //! Requests may be added in any order. The instants of the decisions depend only on the requests, so a simulated pass
-//! ends at the same point as one on a server.
+//! ends at the same point as a pass on a server.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ struct Begun {
 }
 
 /// Computes the growth of the number in flight over a whole pass at a constant rate. A pass with too many requests to
-/// keep has no result.
+/// store has no result.
 #[derive(Clone, Debug)]
 pub struct GrowthFold {
     begun: Vec<Stay>,
@@ -108,7 +108,7 @@ impl StopWatch {
         }
         self.ended += 1;
         self.failed += u64::from(!figures.complete);
-        // After so many requests, saturation would have shown, so further requests are not kept.
+        // After so many requests, saturation would have shown, so further requests are not stored.
         if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
             self.begun.extend(figures.sent.map(|sent| Begun {
                 index: figures.index,

@@ -28,7 +28,7 @@ const SHORTEST_PASS_US: u64 = 500_000;
 /// The number of figures of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigureCounts {
-    /// Figures whose error is small compared with them.
+    /// Figures whose error is small compared with the figure.
     pub trusted: u64,
     /// Figures whose error is not small, but has a known bound.
     pub bounded: u64,
@@ -190,7 +190,7 @@ fn doubt_ttft_of(figures: &Distributions, ranges: &mut Ranges) {
     }
 }
 
-/// Why a latency with [`doubt_ttft`] is unreliable, as a part of a sentence.
+/// Why a latency that [`doubt_ttft`] marked is unreliable, as a part of a sentence.
 pub const SENT_BEFORE: &str = "the server may have had the prompts in its prefix cache";
 
 /// Why a latency of a pass is not exact, as a part of a sentence.
@@ -243,7 +243,7 @@ pub fn why_of_column(cell: &Cell, name: &str) -> String {
 /// The first two columns are rates; the others are means of latencies.
 const RATES: usize = 2;
 
-/// The passes whose mean a column is.
+/// The passes whose figures are averaged in a column.
 fn passes_of(cell: &Cell, column: usize) -> Vec<&PassSummary> {
     if column < RATES { loading_passes(&cell.passes) } else { latency_passes(&cell.passes) }
 }

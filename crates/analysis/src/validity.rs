@@ -21,10 +21,16 @@ const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 /// Judges all passes of a run and its objectives. Each broken rule gives one reason, even if it is broken in several
 /// places: a sentence about the worst place, with the number of other places.
 ///
-/// A run is valid if all of these hold. A request of each pass completed. The four figures of each cell are trusted or
-/// bounded. No objective is undecided because of the client's error or a missing figure. In open loops, the 99th percentile of send_delay is at
-/// most 5 % of the mean gap between arrivals, and at most 10 ms. No request was dropped. A rule is not broken if its
-/// figure is absent. Other unreliable figures are only marked.
+/// A run is valid if all of these hold:
+///
+/// - At least one request of each pass completed. Passes that were cut off or interrupted are not judged by this rule.
+/// - The four figures of each cell are trusted or bounded.
+/// - No objective is undecided because of the client's error or a missing figure.
+/// - In open loops, the 99th percentile of send_delay is at most 5 % of the mean gap between arrivals, and at most 10
+///   ms.
+/// - No request was dropped.
+///
+/// A rule is not broken if its figure is absent. Other unreliable figures are only marked.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
     let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
     let columns = Columns::NAMES.into_iter();

@@ -36,8 +36,8 @@ pub struct SloResult {
     pub place: String,
     /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
-    /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also
-    /// respects doubts.
+    /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes
+    /// doubts into account.
     pub met: bool,
     /// Why the objective is undecided because of the client's own error, or because its figure was not measured; absent
     /// if it is decided.
@@ -49,8 +49,8 @@ pub struct SloResult {
 }
 
 impl SloResult {
-    /// Whether the objective is met. It is undecided if there is a doubt about the measured value, on whichever side
-    /// of the limit the value is, or if requests completed without being measured.
+    /// Whether the objective is met. It is undecided if there is a doubt about the measured value, on either side of
+    /// the limit, or if requests completed but the figure was not measured.
     pub fn outcome(&self) -> Met {
         match self.notes().next() {
             Some(_) => Met::Undecided,

@@ -177,8 +177,8 @@ fn the_interval_holds_the_truth_at_every_pair_at_once() {
 
 #[test]
 fn the_interval_is_that_of_the_bayes_factor_of_students_t() {
-    // Eight values with mean 1; the squares of their distances from it sum to 4. At the end of the interval, the factor
-    // is `1 / rate` by definition.
+    // Eight values with mean 1. The squares of their distances from the mean sum to 4. At the end of the interval, the
+    // factor is `1 / rate` by definition.
     let values = [0.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 0.0];
     let known = estimate(&values, 0.05).expect("values");
     let half = known.half.expect("ends");

@@ -1,4 +1,5 @@
-//! What ends a comparison in blocks besides its answer: an open gate, a time limit, a server that no longer answers.
+//! Tests what decides about the end of a comparison in blocks, in addition to its answer: an open gate, a time limit, a
+//! server that no longer answers.
 
 use std::time::Duration;
 

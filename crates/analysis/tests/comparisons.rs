@@ -1,4 +1,4 @@
-//! How often comparisons are right, by simulation. This test runs fewer trials than the example `comparisons`.
+//! Tests by simulation how often comparisons are right. It runs fewer trials than the example `comparisons`.
 
 #[path = "../examples/comparisons/simulation.rs"]
 mod simulation;

@@ -1,4 +1,4 @@
-//! How often the limits of a sweep are wrong: sweeps of simulated servers with a known curve and noisy figures.
+//! Tests how often the limits of a sweep are wrong: sweeps of simulated servers with a known curve and noisy figures.
 
 use inferometer_analysis::sweep::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer};
 use inferometer_model::cell::CellPlan;

@@ -1,5 +1,5 @@
-//! The client of a check. It generates load and records it as a run does. It has its own process, so that
-//! CPU time and memory are those of the client only.
+//! The client of a check. It generates load and records it as a run does. It runs in its own process, so that CPU time
+//! and memory are only those of the client.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -28,26 +28,26 @@ pub struct Level {
     pub gap_ms: f64,
     /// Tokens per second of all streams at that pace.
     pub paced_tokens_per_s: f64,
-    /// Difference between the arrival of the first token and the instant at which the server sent it,
-    /// without its sign, in microseconds.
+    /// Absolute difference between the arrival of the first token and the instant at which the server sent it, in
+    /// microseconds.
     pub ttft_error_us: Stamped,
     /// The client's TTFT minus the bare reader's TTFT at the same pace, in milliseconds. It is the part of the TTFT
     /// that the client adds; the rest comes from the machine and the server.
     pub ttft_beyond_reader_ms: Ttft,
-    /// Difference between each gap between two tokens, as measured, and the gap with which the server sent
-    /// them, without its sign, in microseconds.
+    /// Absolute difference between the measured gap of two successive tokens and the gap with which the server sent
+    /// them, in microseconds.
     pub gap_error_us: Stamped,
-    /// Difference between the arrival of every token and the instant at which the server sent it, without
-    /// its sign, in microseconds.
+    /// Absolute difference between the arrival of every token and the instant at which the server sent it, in
+    /// microseconds.
     pub arrival_error_us: Stamped,
-    /// Width of the interval in which a token may have arrived, in microseconds.
+    /// Width of the time interval in which a token may have arrived, in microseconds.
     pub arrival_width_us: ErrorSpread,
     /// Number of token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
     /// Delay from the due time of a request to its send, in microseconds. A request is due when the
     /// previous one ends.
     pub send_delay_us: ErrorSpread,
-    /// Client CPU seconds per million tokens at the pace of `gap_ms`, time stamps and records included.
+    /// Client CPU seconds per million tokens at the pace of `gap_ms`, including time stamps and records.
     pub paced_client_cpu_s_per_mtok: f64,
     /// Bare reader CPU seconds per million tokens at the pace of `gap_ms`.
     pub paced_reader_cpu_s_per_mtok: f64,
@@ -56,7 +56,7 @@ pub struct Level {
     pub tokens_per_s: f64,
     /// Tokens per second of the bare reader when the server sends as fast as it can.
     pub reader_tokens_per_s: f64,
-    /// Client CPU seconds per million tokens at full speed, time stamps and records included.
+    /// Client CPU seconds per million tokens at full speed, including time stamps and records.
     pub client_cpu_s_per_mtok: f64,
     /// Bare reader CPU seconds per million tokens at full speed.
     pub reader_cpu_s_per_mtok: f64,
@@ -121,7 +121,7 @@ pub struct ClientMeasure {
     pub peak_concurrency: u64,
     /// Mean number of requests in flight.
     pub mean_concurrency: f64,
-    /// The server's own statistics; `None` if the server was not asked for them.
+    /// The server's own statistics; `None` if the client did not request them.
     pub server: Option<ServerStats>,
 }
 

@@ -44,7 +44,8 @@ impl Extent {
                 load(64, 10_000, 128, 400_000),
                 load(256, 10_000, 128, 400_000),
                 load(1_000, 10_000, 128, 400_000),
-                // The gap is 50 ms, so 80,000 tokens/s. With 10 ms the server itself would be the bottleneck.
+                // With a gap of 50 ms, the server sends 80,000 tokens/s. With 10 ms, the server itself would be the
+                // bottleneck.
                 load(4_000, 50_000, 64, 400_000),
             ],
             Self::Quick => vec![load(1, 5_000, 16, 2_000), load(64, 5_000, 16, 20_000)],

@@ -46,9 +46,9 @@ impl From<PlanError> for CalibrateError {
 
 /// The input of a fit.
 pub struct Request<'a> {
-    /// The measurements: the path of a published table (Markdown), optionally with a `#SECTION`, or the name of a
-    /// stored run. For engines since vLLM 0.8, the path of a CSV file of runs or of a result file of another tool is
-    /// also possible.
+    /// The name of a stored run, or the path of a file with measurements. For engines since vLLM 0.8, the file is a CSV
+    /// file of runs or a result file of another tool. For older engines, it is a published table (Markdown), optionally
+    /// with a `#SECTION`.
     pub measured: &'a str,
     /// The engine, with the profile from which the fit starts.
     pub config: &'a EngineConfig,
@@ -56,7 +56,8 @@ pub struct Request<'a> {
     pub rows: &'a [String],
     /// The number of requests in the measured saturated pass, if the rows do not state it.
     pub requests: Option<u32>,
-    /// The name of the new profile; absent: `calibrated-MODEL`.
+    /// The name of the new profile. If absent, it is `calibrated-MODEL`, or for engines since vLLM 0.8 `calibrated-`
+    /// and the name of the profile from which the fit starts.
     pub name: Option<&'a str>,
     /// The path of the store that contains the run; absent: `inferometer.db`.
     pub store: Option<&'a str>,
@@ -147,7 +148,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     Ok(Calibrated { profile: fitted, text })
 }
 
-/// Rejects flags that only select rows of a table.
+/// Rejects the flags that apply only to published tables: `--rows` and `--requests`.
 fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
@@ -159,8 +160,8 @@ fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     }
 }
 
-/// For each column, the errors on left-out rows that the profile states for these weights. If there are several tables,
-/// the errors with the largest p90.
+/// For each column, the errors on left-out rows that the profile states for `weights`. If the profile states errors for
+/// several tables, the errors with the largest p90 are returned.
 fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     let tables = profile.provenance.iter().filter(|table| table.weights == weights);
     let mut widest = ColumnErrors::new();
@@ -243,8 +244,8 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
     Ok((table, against.measured_on, text))
 }
 
-/// Fits multipliers of a profile's constants. Also returns the prediction errors on each row, each from a fit to the
-/// other rows; empty if there are only two rows.
+/// Fits multipliers for the constants of a profile, and describes them in `text`. Also returns the prediction errors on
+/// each row, from a fit to all other rows. The list of errors is empty if there are only two rows.
 fn by_multipliers(
     start: &Profile,
     table: &MeasuredTable,

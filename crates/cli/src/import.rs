@@ -40,7 +40,7 @@ pub struct Imported {
     pub run: RunId,
     /// The results of the run.
     pub summary: Summary,
-    /// Whether the run was already in the store, so that nothing was stored.
+    /// Whether the run was already in the store. If true, nothing was stored.
     pub was_there: bool,
     /// Whether the run was restored from a bundle.
     pub is_restored: bool,
@@ -49,7 +49,8 @@ pub struct Imported {
 /// Imports files. All files are read before anything is stored.
 ///
 /// # Errors
-/// If a file cannot be read or has an unknown format, or if the store cannot be written.
+/// If a file cannot be read or has an unknown format, if a bundle cannot be restored, or if the store cannot be
+/// written.
 pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportError> {
     let mut imports = Vec::new();
     let mut problems = Vec::new();

@@ -1,5 +1,4 @@
-//! A plan file and the flags, combined into one spec. Both have the same keys; flags override the
-//! file.
+//! Combines a plan file and the flags into one spec. Both have the same keys; flags override the file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -99,8 +98,9 @@ pub fn merge_multi_target(
 /// Reads the plan file of a single run, if there is one, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
-/// If the file cannot be read or is not TOML. Mistakes in single keys are in [`Spec::unread`], and errors of
-/// [`inferometer_run::resolve()`].
+/// If the plan file or the file of a `replay` workload cannot be read, if the plan file is not TOML, or if the scenario
+/// is unknown or has another workload. Mistakes in single keys are not errors of this function: [`Spec::unread`] lists
+/// them, and [`inferometer_run::resolve()`] returns them as errors.
 pub fn merge(
     file: Option<&Path>,
     given: Map<String, Value>,
@@ -127,8 +127,8 @@ pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value
     keys.extend(flags);
 }
 
-/// Converts the keys into a spec. An unknown key is left out, and so is one with a value of the wrong type. The spec
-/// lists these mistakes in [`Spec::unread`]. They are reported together with wrong values of the other keys.
+/// Converts the keys into a spec. Unknown keys and keys with values of the wrong type are left out. The spec lists them
+/// in [`Spec::unread`], so that they are reported together with wrong values of the other keys.
 fn checked(mut keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
     let known = known_keys();
     let mut unread = Vec::new();
@@ -259,8 +259,8 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
     }
 }
 
-/// All keys of a plan, from the fields of [`Spec`]. Fields that are not serialized while they are absent need a value
-/// here; otherwise the list would not contain them.
+/// All keys of a plan, from the fields of [`Spec`]. Some fields are not serialized if they are absent. They need a
+/// value here, because otherwise the list would not contain them.
 pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),

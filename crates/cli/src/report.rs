@@ -1,5 +1,5 @@
-//! Makes the report of a stored run again from its records, and the tables that other tools would have printed for the
-//! same records. Nothing is measured.
+//! Creates the report of a stored run again from its records. Also creates the tables that other tools would have
+//! printed for the same records. Nothing is measured.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::stored::{OtherVersion, plan_of};
 use crate::stored_passes::{PassesError, dialect_pass, expect_streams};
 
-/// Why a report cannot be made again.
+/// Why a report cannot be created again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The run does not have the requested data.

@@ -18,8 +18,8 @@ pub struct Scenario {
     pub asks: String,
     /// The source of the numbers.
     pub source: String,
-    /// The default model of the embedded engine for this scenario, if the context of the usual
-    /// default is too short for it.
+    /// The default model of the embedded engine for this scenario. None if the context length of the usual default
+    /// model is enough.
     pub embedded_model: Option<String>,
     /// The keys of a plan that the scenario sets.
     pub plan: Map<String, Value>,

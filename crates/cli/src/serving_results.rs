@@ -23,7 +23,7 @@ pub struct ServingSettings<'a> {
     pub rate: Option<f64>,
     /// The requested maximum number of requests in flight.
     pub max_concurrency: Option<u32>,
-    /// The requested gamma shape of the gaps between arrivals.
+    /// The requested shape parameter of the gamma distribution of the gaps between arrivals; 1 is Poisson.
     pub burstiness: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct ServingResult {
     pub file: Value,
 }
 
-/// The instant at which a pass began: the first due time, minus the first offset of its load.
+/// The instant at which a pass began: the earliest due time minus the offset of the first arrival in the load.
 fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     let first = records.iter().map(|record| record.due).min()?;
     match begin.plan.load().start(begin.seed(seed)).next_due() {

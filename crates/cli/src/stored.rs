@@ -102,7 +102,8 @@ pub fn group_and_server(name: &str) -> Option<(&str, &str)> {
     name.split_once('/').filter(|(group, _)| group.starts_with(GROUP))
 }
 
-/// The runs of one server of a group, in the order of rounds. For each round, the latest run with results.
+/// The runs of one server of a group, in the order of rounds. If a round has several runs with results, the latest one
+/// is returned.
 ///
 /// # Errors
 /// If the store has no such run with results, or cannot be read.

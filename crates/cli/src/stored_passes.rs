@@ -84,7 +84,8 @@ fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
     summary.cells.iter().flat_map(|cell| &cell.passes).nth(number)
 }
 
-/// The shape of the arrivals, which vLLM calls burstiness.
+/// The shape parameter of the gaps between arrivals, which vLLM calls burstiness. Infinity for constant gaps; 1 for
+/// loads without an arrival rate.
 pub fn burstiness(plan: &PassPlan) -> f64 {
     match plan {
         PassPlan::Open(OpenPlan { arrivals: Arrivals::Constant, .. }) => f64::INFINITY,

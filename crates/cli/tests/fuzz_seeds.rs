@@ -1,5 +1,5 @@
-//! Runs the fuzz targets on their stored small inputs, with the functions that the fuzzer calls. So everything that the
-//! fuzzer has found is tested in every run of the tests.
+//! Runs each fuzz target on its stored inputs, which are small. The functions are those that the fuzzer calls. So every
+//! problem that the fuzzer has found is tested in every run of the tests.
 
 use std::collections::BTreeSet;
 use std::fs;

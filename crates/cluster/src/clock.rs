@@ -2,9 +2,9 @@
 //! here.
 //!
 //! An exchange is a message from this process and its answer. This clock stamps when the message is sent and when the
-//! answer is received. The other clock, the reference, makes its stamp in between. So for any network delay, the
-//! offset (reference minus this clock) lies between `reference - received` and `reference - sent`. This interval is
-//! narrow if the round trip was short.
+//! answer is received. The other clock, the reference, makes its stamp between these two instants. So for any network
+//! delay, the offset (reference minus this clock) lies between `reference - received` and `reference - sent`. This
+//! interval is narrow if the round trip was short.
 //!
 //! Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the offset at other instants,
 //! with a wider interval. The offset at an instant lies in the intersection of all these intervals. The middle of the
@@ -18,8 +18,8 @@ pub const MAX_DRIFT_PPM: u64 = 100;
 
 /// Exchanges within this time of an instant, in nanoseconds, are used for the offset at that instant.
 const WINDOW_NS: u64 = 30_000_000_000;
-/// Exchanges in the same interval of this length, in nanoseconds, are merged. This limits the memory of an idle rank
-/// to about 20 MB per day.
+/// Exchanges in the same period of this length, in nanoseconds, are merged. This limits the memory of an idle rank to
+/// about 20 MB per day.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// One message to the reference, and its answer.
@@ -74,8 +74,8 @@ impl Known {
         (self.low - drifted, self.high + drifted)
     }
 
-    /// Merges this interval with an earlier one, at the instant of this one. None if the two intervals contradict
-    /// each other, or are not in the same interval of `TOGETHER_NS`.
+    /// Merges these bounds of the offset with earlier bounds, at the instant of these bounds. None if the bounds
+    /// contradict each other, or if their instants are not in the same period of `TOGETHER_NS`.
     fn with(&self, earlier: &Self) -> Option<Self> {
         let (low, high) = earlier.at(self.at);
         let (low, high) = (self.low.max(low), self.high.min(high));

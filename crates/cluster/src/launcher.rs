@@ -1,4 +1,5 @@
-//! Finds the rank of this process from the environment variables of launchers. A pure function.
+//! Finds the rank of this process from the environment variables of launchers. The result depends only on these
+//! variables.
 
 use crate::host_list;
 
@@ -158,7 +159,7 @@ fn among(
     if ranks == 1 {
         return Ok(LauncherState::Alone);
     }
-    // The agent of torchrun itself listens at MASTER_PORT, unless it is configured not to do so.
+    // If this variable is True, the agent of torchrun itself listens at MASTER_PORT.
     let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
     let port = match set("MASTER_PORT").filter(|_| !is_taken) {
         None => None,

@@ -54,8 +54,10 @@ impl Lead {
     /// waiting. `salt` is sent to all ranks.
     ///
     /// # Errors
-    /// If ranks are missing after the meeting's time limit, if their introductions do not match, if this process
-    /// cannot listen, or if the waiting was interrupted.
+    /// - Ranks are missing after the meeting's time limit.
+    /// - The introductions of the ranks do not match.
+    /// - This process cannot listen.
+    /// - The waiting was interrupted.
     pub fn gather(
         meeting: &Meeting,
         me: Introduction,
@@ -180,7 +182,8 @@ impl Lead {
         self.shared.lock().lost()
     }
 
-    /// Tells the other ranks that the run is over; `failed` is the reason if it failed. Waits for at most 5 seconds.
+    /// Reports to the other ranks that the run is over; `failed` is the reason if it failed. Waits for at most 5
+    /// seconds.
     pub fn end(&self, failed: Option<String>) {
         self.order(Order::End { failed }, Vec::new());
         let until = monotonic_now() + GOODBYE;

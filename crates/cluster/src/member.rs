@@ -50,8 +50,9 @@ impl Member {
     /// Joins rank 0, and waits if rank 0 has not started yet. Setting `interrupted` cancels the waiting.
     ///
     /// # Errors
-    /// If rank 0 is not found within the meeting's time limit, if rank 0 refuses this process, or if the waiting was
-    /// interrupted.
+    /// - Rank 0 is not found within the meeting's time limit.
+    /// - Rank 0 refuses this process.
+    /// - The waiting was interrupted.
     pub fn join(
         meeting: &Meeting,
         me: &Introduction,
@@ -121,7 +122,7 @@ impl Member {
         self.shared.end_pass(report)
     }
 
-    /// Tells rank 0 that this rank cannot continue.
+    /// Reports to rank 0 that this rank cannot continue.
     pub fn fail(&self, why: String) {
         self.shared.fail(why);
     }

@@ -80,8 +80,8 @@ pub enum Order {
         /// The time limit of the pass, at which all ranks end it; None without a limit.
         most_time: Option<Duration>,
     },
-    /// A pass is copied from an earlier run. No request is sent; the prompts of the pass are skipped and counted in
-    /// the hash.
+    /// A pass is copied from an earlier run. No request is sent; the prompts of the pass are skipped and included in
+    /// the workload hash.
     TakenOver {
         /// The pass.
         begin: PassBegin,
@@ -106,6 +106,7 @@ pub struct SentRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockReport {
     /// The time by which the clock of rank 0 was ahead of the member's clock at the end of the pass, in nanoseconds.
+    /// Negative if it was behind.
     pub offset_ns: i64,
     /// The largest possible error of the instants of this pass, after conversion to the clock of rank 0, in
     /// nanoseconds.
@@ -122,7 +123,7 @@ pub struct ClockReport {
 pub struct PassReport {
     /// The number of requests with each outcome.
     pub outcomes: OutcomeCounts,
-    /// The use of processor time and delays in the rank's process.
+    /// The processor time and the delays of the rank's process.
     pub process: Process,
     /// The hash over the bodies of all requests of the pass; None if not all bodies were created.
     pub body_hash: Option<String>,

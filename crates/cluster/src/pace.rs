@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-/// The most messages per second from all ranks together, without messages of records. Rank 0 needs about 30 us of
-/// processor time for one message.
+/// The maximum number of messages per second from all ranks together, without messages that contain records. Rank 0
+/// needs about 30 us of processor time for one message.
 const MOST_QUESTIONS_PER_S: u32 = 5_000;
 /// The time between two messages of a rank during a pass.
 const DURING_A_PASS: Duration = Duration::from_millis(250);

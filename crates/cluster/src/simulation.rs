@@ -1,5 +1,5 @@
-//! Simulates a run of many ranks in virtual time. The code of all ranks and the replies of rank 0 are those of real
-//! runs; only the connections and the clocks are simulated. Each rank is a thread, and only one thread runs at a
+//! Simulates a run of many ranks in virtual time. The simulation uses the real code of the ranks and the real replies
+//! of rank 0; only the connections and the clocks are simulated. Each rank is a thread, and only one thread runs at a
 //! time.
 
 mod line;
@@ -53,9 +53,9 @@ struct SimulatedRun {
     /// How long before the start of the pass the last rank knew the start. None if a rank knew it only after the
     /// start.
     ahead: Option<Duration>,
-    /// The most bytes of messages that waited for rank 0 at one time.
+    /// The maximum number of bytes of messages that waited for rank 0 at one time.
     waiting: u64,
-    /// The number of records that arrived, and the number of those that arrived twice or belong to another rank.
+    /// The number of records that arrived. `astray` counts the records that arrived twice or belong to another rank.
     records: u64,
     astray: u64,
     /// The time from the end of the pass until the last report arrived.

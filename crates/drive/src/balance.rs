@@ -22,8 +22,8 @@ impl From<Address> for Servers {
 }
 
 impl Servers {
-    /// Creates the list of servers. The first in turn is the server `first`, modulo the number of servers, so
-    /// that ranks can begin with different servers.
+    /// Creates the list of servers. The server with the index `first` (modulo the number of servers) has the first
+    /// turn. So ranks can begin with different servers.
     ///
     /// # Panics
     /// If `all` is empty.
@@ -43,7 +43,7 @@ impl Servers {
         &self.all[server]
     }
 
-    /// The number of the server that a record contains; `None` if there is only one server.
+    /// The number of a server for the records of its requests; `None` if there is only one server.
     pub(crate) fn recorded(&self, server: usize) -> Option<u32> {
         (self.all.len() > 1).then_some(server as u32)
     }
@@ -55,7 +55,8 @@ impl Servers {
         let server = match (self.balance, session) {
             (Balance::Session, Some(session)) => (session % count as u64) as usize,
             (Balance::LeastInFlight, _) => {
-                // If several servers have the fewest requests, the first in turn.
+                // If several servers have the fewest requests in flight, the first of them in turn order gets the
+                // request.
                 in_turn.min_by_key(|server| self.in_flight[*server]).unwrap_or(self.next)
             }
             (Balance::RoundRobin | Balance::Session, _) => self.next,

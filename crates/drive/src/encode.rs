@@ -14,7 +14,7 @@ use inferometer_wire::http::request_head;
 use crate::session::{Session, SessionHeaders};
 use crate::window::Lookahead;
 
-/// Where requests are sent, and the values that all of them contain.
+/// Where requests are sent, and the values that all requests contain.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The server's dialect.
@@ -107,7 +107,7 @@ pub struct Encoder {
     secrets: Secrets,
     sampling: Sampling,
     keep_text: bool,
-    /// Requests that are encoded ahead, by their numbers. Each will be the next request of an event loop.
+    /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
     ahead_bytes: usize,
     /// For each conversation: the next turn, after the previous turn has ended.
@@ -128,7 +128,7 @@ enum Stop {
     Unsupported(String),
 }
 
-/// The limits on the requests and on the bytes that are encoded ahead.
+/// The limits on the number and on the bytes of requests that are encoded before they are due.
 const MAX_REQUESTS_AHEAD: usize = 4_096;
 const MAX_BYTES_AHEAD: usize = 64 << 20;
 
@@ -277,7 +277,7 @@ impl Encoder {
         Vec::new()
     }
 
-    /// The next request that will never be sent; `None` if the source has no more.
+    /// The properties of the next request that will never be sent; `None` if there are no more such requests.
     pub(crate) fn unsent(&mut self) -> Option<RequestInfo> {
         if let Some(info) = self.unsupported.pop() {
             return Some(info);

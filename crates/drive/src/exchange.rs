@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
     pub counted_bytes: usize,
 }
 
-/// The maximum number of reads, and of events, of one response. The run log allows no more.
+/// The maximum number of reads, and of events, of one response. The run log cannot store more.
 const MAX_EVENTS: usize = 2_000_000;
 
 /// The result of an exchange that has ended.
@@ -35,9 +35,9 @@ pub(crate) struct Finished {
     pub record: Record,
     /// The number of the conversation that the request belongs to.
     pub conversation: u32,
-    /// The answer's text, if texts are kept.
+    /// The answer's text, if texts are stored.
     pub answer: Option<String>,
-    /// The reasoning's text, if texts are kept and the server separates it.
+    /// The reasoning's text, if texts are stored and the server separates reasoning from the answer.
     pub reasoning: Option<String>,
     /// Whether the connection may be used for another request.
     pub reusable: bool,

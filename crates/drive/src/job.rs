@@ -42,8 +42,8 @@ pub struct Job {
     /// Ends the pass early when it returns a reason: requests in flight are cancelled, requests that were not
     /// begun are skipped, and all are recorded.
     pub watcher: Option<Watcher>,
-    /// The time limit of the pass, from its start: the pass then ends as if the watcher had returned a
-    /// reason.
+    /// The time limit of the pass, measured from its start. At this limit, the pass ends as if the watcher had returned
+    /// a reason.
     pub most_time: Option<Duration>,
 }
 
@@ -52,9 +52,9 @@ pub struct Job {
 pub enum Order {
     /// Each loop takes the next request of the whole pass.
     NextOfAll,
-    /// Each loop has requests of its own, by their numbers in the pass.
+    /// Each loop has separate requests. Their numbers in the pass decide which loop has them.
     Own,
-    /// Each loop has conversations of its own; requests are numbered as they begin.
+    /// Each loop has separate conversations. Requests are numbered in the order in which they begin.
     OwnConversations,
 }
 
@@ -71,7 +71,7 @@ impl Order {
 
 /// The part of a pass that one event loop performs.
 pub struct LoopPart {
-    /// The part of the process's share that this loop has.
+    /// The part of this loop within the share of the process.
     pub part: Share,
     /// Decides when the requests of this loop are due.
     pub load: Box<dyn LoadModel>,
@@ -92,7 +92,7 @@ pub trait StartGate: Send {
 
 /// Receives the record of each planned request once, when the request has ended or will never begin.
 pub trait Recorder {
-    /// Records a request that ended, with its output text if the encoder keeps it.
+    /// Records a request that ended, with its output text if the encoder stores it.
     fn record(&mut self, record: Record, text: Option<String>);
 
     /// Records requests that never begin and differ only in their index: `record` is the record of the first
@@ -104,7 +104,7 @@ pub trait Recorder {
         }
     }
 
-    /// Whether so many records are waiting to be written that no request should begin now.
+    /// Whether too many records are waiting to be written. If so, no request should begin now.
     fn is_behind(&self) -> bool {
         false
     }

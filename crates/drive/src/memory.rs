@@ -3,18 +3,17 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The memory that one answer may take, in bytes; more if the plan needs more for it.
+/// The memory that one answer may take, in bytes. If the plan needs more for an answer, it may take more.
 pub const ANSWER_BYTES: usize = 64 << 20;
 /// The memory that all answers in flight may take together beyond the plan's need, in bytes.
 pub const ANSWERS_BYTES: usize = 128 << 20;
-/// The number of first reads, and of first events, in the record of an answer that is ended because of its
-/// size.
+/// If an answer is ended because of its size, its record contains only this number of first reads, and of first events.
 pub const KEPT: usize = 4_096;
 
 /// The maximum memory of an output token, in bytes: two reads and two events, in lists that grow by doubling.
 const BYTES_PER_TOKEN: usize = 240;
 
-/// The text of an answer that may be stored, in bytes; more if the answer has many output tokens.
+/// The maximum stored text of an answer, in bytes. The limit is higher if the answer has many output tokens.
 const TEXT_BYTES: usize = 1 << 20;
 /// The highest accepted average length of an output token, in bytes of text.
 const TEXT_BYTES_PER_TOKEN: usize = 64;
@@ -26,7 +25,7 @@ pub(crate) fn text_of_answer(output_tokens: u32) -> usize {
 
 /// The memory that the plan needs for an answer with this many output tokens, in bytes.
 pub fn of_answer(output_tokens: u32) -> usize {
-    // Four more, for the head, the finish reason, the usage and the end mark.
+    // Four more than the tokens: the head, the finish reason, the usage and the end mark.
     (output_tokens as usize).saturating_add(4).saturating_mul(BYTES_PER_TOKEN)
 }
 

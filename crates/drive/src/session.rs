@@ -1,5 +1,5 @@
-//! Tells a router to which session a request belongs: a header or a cookie with an identifier. The identifier
-//! contains nothing of the prompt.
+//! Tells a router to which session a request belongs: a header or a cookie with an identifier. The identifier contains
+//! no part of the prompt.
 
 use std::borrow::Cow;
 

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use inferometer_net::{ConnId, Nanos};
 
-/// The timers of all connections. A timer that is armed again with a later time still expires at the earlier
-/// time, so that arming it for each token costs nothing. When it expires, the caller arms it again.
+/// The timers of all connections. If a timer is armed again with a later time, it still expires at the earlier time,
+/// and the caller then arms it again. So arming a timer for each token costs nothing.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,

@@ -142,7 +142,7 @@ impl ServerTokenizer {
     /// needs a request. If there are few such words, returns all tokens of the text, without words.
     fn find_plain(&self) -> Result<Plain, TokenizerError> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
-        // Some tokenizers add a space before the first word themselves.
+        // Some tokenizers add a space before the first word themselves, so the words are also tried without this space.
         for lead in [" ", ""] {
             let mut found = Vec::new();
             self.single_tokens(lead, &words, &mut found)?;

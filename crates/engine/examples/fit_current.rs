@@ -19,8 +19,8 @@ use inferometer_engine::profile::{Profile, StepConstants, profile};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The profiles, each with round numbers for its constants before the fit. The H100 PCIe has a lower factor of matrix
-/// products, because its power limit is half of that of the H100 SXM.
+/// Each profile with the round numbers at which the search for its constants starts. The H100 PCIe has a lower factor
+/// of matrix products, because its power limit is half of that of the H100 SXM.
 const STARTS: [(&str, Start); 6] = [
     ("vllm-0.23-h100-sxm", Start { step: 100.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
     ("vllm-0.11-h100-sxm", Start { step: 800.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
@@ -33,7 +33,7 @@ const STARTS: [(&str, Start); 6] = [
     ),
 ];
 
-/// The number of requests of the run at 2 requests/s. The durations of its single steps were measured.
+/// The number of requests of the run at 2 requests/s. Only for this run, the durations of single steps were measured.
 const REQUESTS_OF_STEPS: u32 = 1212;
 
 /// The constants of all fits without some of the runs.
@@ -119,7 +119,7 @@ fn main() -> Outcome<()> {
         other => return Err(format!("{other}: give `quick`, `stored`, or nothing").into()),
     };
     let outs = left_out_runs(&rows.runs);
-    // The errors are those of the stored, rounded constants.
+    // The errors are computed with the constants as the file stores them: rounded.
     let stored = match mode.as_str() {
         "quick" => String::new(),
         "stored" => fs::read_to_string(REFITS)?,
@@ -189,7 +189,8 @@ struct Out {
     runs: Vec<usize>,
 }
 
-/// The runs of each set, of each half, and of each card. Each half consists of every second group of replicates.
+/// The groups of runs to leave out: the runs of each set, of each half, and of each card. Each half consists of every
+/// second group of replicates.
 fn left_out_runs(runs: &[MeasuredRun]) -> Vec<Out> {
     let of_set =
         |set: &&str| Out { name: format!("set {set}"), runs: places(runs, |run| run.set == **set) };
@@ -208,7 +209,7 @@ fn left_out_runs(runs: &[MeasuredRun]) -> Vec<Out> {
     outs
 }
 
-/// For each element of `outs`, fits without these runs. Two fits run in parallel.
+/// For each group in `outs`, fits to all other runs. Two fits run in parallel.
 fn without_each(rows: &Rows, starts: &[Profile], outs: &[Out]) -> Outcome<Vec<Refit>> {
     let without = |out: &Out| -> Result<Refit, String> {
         let fitted = rows.fit(starts, &|at| !out.runs.contains(&at));
@@ -245,7 +246,8 @@ fn distinct<'a>(
     all
 }
 
-/// Rounds constants to four significant digits. The rows do not determine more, and the files are easier to read.
+/// Rounds constants to four significant digits. The rows do not determine further digits, and the files are easier to
+/// read.
 fn rounded(profile: &mut Profile) {
     for constant in &inferometer_engine::fit::runs::FITTED_CONSTANTS {
         let value = constant.get(profile);

@@ -1,6 +1,6 @@
-//! Measures searches on four engines with noise in virtual time: how often the interval contains the true value,
-//! how wide it is, and the error of the estimate. Prints a line for each objective. `conformance/search`
-//! has the last results.
+//! Runs searches on four simulated engines with noise, in virtual time. Measures how often the interval of a search
+//! contains the true value, how wide the interval is, and the error of the estimate. Prints a line for each objective.
+//! `conformance/search` has the last results.
 //!
 //! Usage: `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`. Runs only the
 //! cases whose names contain WORDS.
@@ -101,8 +101,8 @@ const MACHINES: [Machine; 4] = [
     },
 ];
 
-/// The number of requests from which the true ratio at each rate is computed. For numbers of requests in flight, a
-/// third of these requests is enough.
+/// The number of requests at each rate from which the true ratio of the measured value to the limit is computed. For a
+/// fixed number of requests in flight, a third of these requests is enough.
 const REQUESTS: u64 = 300_000;
 /// The factor from one rate to the next.
 const STEP: f64 = 1.02;

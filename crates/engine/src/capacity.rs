@@ -99,8 +99,8 @@ fn share_of_layers(config: &ResolvedConfig) -> f64 {
     f64::from(layers.div_ceil(config.pipeline_parallel_size)) / f64::from(layers)
 }
 
-/// The bytes of weights on the card with the most. With several pipeline stages, the first stage has the input
-/// embedding, and the last stage has the output projection.
+/// The bytes of the weights on the card with the most weights. With several pipeline stages, the first stage has the
+/// input embedding, and the last stage has the output projection.
 fn weight_bytes(config: &ResolvedConfig) -> f64 {
     let (model, weights) = (&config.model, config.weights);
     let bytes = if config.pipeline_parallel_size == 1 {

@@ -8,12 +8,12 @@ use crate::policy::scheduler;
 use crate::profile::{Profile, profiles};
 use crate::weights::Weights;
 
-/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. An engine or card
-/// that is not named is that of `start`. If `start` is the user's own profile, its constants are kept.
+/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. If no engine or no
+/// card is named, the engine or card of `start` is used. If `start` is the user's own profile, its constants are kept.
 ///
-/// If there is a profile of that version on that card, it is returned. Otherwise the host's constants are interpolated
-/// between versions. The factors of the card come from any profile of the card, or are the means over other cards.
-/// Such a combined profile has no provenance, so its predictions are uncalibrated.
+/// If a profile of exactly this version on this card exists, it is returned. Otherwise the host's constants are
+/// interpolated between versions. The factors of the card come from any profile of the card, or are the means over
+/// other cards. Such a combined profile has no provenance, so its predictions are uncalibrated.
 ///
 /// # Errors
 /// If the engine or the card is unknown, if no profile has such an engine, or if `start` is the user's own profile of
@@ -85,9 +85,9 @@ pub fn choose_from(
         scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
     };
     let mut alike: Vec<&Profile> = known.iter().filter(is_start_alike).collect();
-    // Criteria, in order: the profile supports the weights, has measured rows, has a near version, has the same card.
-    // In the older cost model, constants depend on the card as much as on the version. So for profiles of this model,
-    // the card is compared before the version.
+    // Sort by these criteria, in this order: the profile supports the weights, has measured rows, has a version near
+    // the wanted one, has the wanted card. In the older cost model, constants depend on the card as much as on the
+    // version. So for profiles of the older model, the card is compared before the version.
     alike.sort_by_key(|profile| {
         let off = distance(&profile.engine_version, &version);
         let is_other = profile.card != wanted;
@@ -104,7 +104,8 @@ pub fn choose_from(
     if is_of_version(nearest) {
         return Ok((*nearest).clone());
     }
-    // In the older cost model, the properties of a version also come from profiles with constants for other weights.
+    // In the older cost model, a profile with constants for other weights can also supply the properties of the
+    // version.
     let of_version = alike.iter().find(|profile| profile.steps.is_none() && is_of_version(profile));
     let base = of_version.map_or_else(|| (*nearest).clone(), |it| nearest.with_version_of(it));
     found = Profile {
@@ -136,8 +137,8 @@ pub fn choose_from(
     Ok(found)
 }
 
-/// The error about an engine without a scheduler, by the flag that names the engine. Without the flag, the engine is that
-/// of the profile, and the error stays as it is.
+/// Rewrites the error about an engine without a scheduler, so that it names the flag `--engine`. If the flag was not
+/// given, the engine comes from the profile, and the error is returned unchanged.
 fn of_engine(named: Option<&str>, error: EngineError) -> EngineError {
     match (named, error) {
         (Some(named), EngineError::UnknownEngine { known, .. }) => {
@@ -148,13 +149,14 @@ fn of_engine(named: Option<&str>, error: EngineError) -> EngineError {
     }
 }
 
-/// The version and the card whose constants a profile has, as text.
+/// Describes the engine version and the card to which the constants of a profile belong.
 fn origin(profile: &Profile) -> String {
     let Profile { name, engine, engine_version, card, .. } = profile;
     format!("constants of {engine} {engine_version} on {card} (profile {name})")
 }
 
-/// The profile of a card if no version is named: preferably one with rows of the model, otherwise the latest version.
+/// Returns the profile of a card if no version is named: preferably one with measured rows of the model, otherwise that
+/// of the latest version.
 fn of_card<'a>(
     known: &'a [Profile],
     engine: &str,
@@ -185,8 +187,9 @@ fn parse(text: &str) -> Result<(String, String), EngineError> {
     }
 }
 
-/// The distance between two versions, from their first two numbers. A version with another major number is farther than
-/// any version with the same major number. If a version is below 0.8 and both have a third number, this number counts.
+/// The distance between two versions, computed from their first two numbers. A version with another major number is
+/// farther than any version with the same major number. The third number counts only if one of the versions is below
+/// 0.8 and both have a third number.
 fn distance(one: &str, other: &str) -> u32 {
     let numbers = |version: &str| {
         let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());

@@ -126,8 +126,8 @@ impl Engine {
     }
 
     /// Executes several decode steps at once: all consecutive steps that begin within `limit` from now, until a
-    /// sequence is admitted, ends or is preempted. Returns `None` if the next step is not such a step. With noise, it
-    /// always returns `None`, because the noise of each step is drawn separately.
+    /// sequence is admitted, ends or is preempted. Returns `None` if the next step is not a decode step of this kind.
+    /// With noise, it always returns `None`, because the noise of each step is sampled separately.
     ///
     /// The result equals that of repeated [`Engine::step`]: the same tokens, blocks and nanoseconds.
     pub fn steady_steps(&mut self, limit: Duration) -> Option<SteadySteps> {

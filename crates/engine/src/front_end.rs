@@ -8,8 +8,8 @@ use inferometer_model::time::Nanos;
 use crate::engine::Engine;
 use crate::request::{EngineRequest, RequestId};
 
-/// Handles requests one after the other and passes each request to the scheduler after a delay. Without constants in
-/// the profile, the delay is zero.
+/// Handles requests one after the other and passes each request to the scheduler after a delay. If the profile has no
+/// constants for this, the delay is zero.
 pub(crate) struct FrontEnd {
     service: Duration,
     delay: Duration,

@@ -50,12 +50,12 @@ impl BlockManager {
         self
     }
 
-    /// How many blocks from the start of a prompt are cached, `most` at most.
+    /// Returns how many blocks from the start of a prompt are cached; at most `most` blocks count.
     pub fn cached(&self, prefix: &Prefix, most: u32) -> CacheHit {
         self.cache.as_ref().map_or_else(CacheHit::default, |cache| cache.lookup(prefix, most))
     }
 
-    /// Lets a sequence hold the first `blocks` blocks of its prompt, which must be cached.
+    /// Makes a sequence hold the first `blocks` blocks of its prompt, which must be cached.
     pub fn acquire_cached(&mut self, prefix: &mut Prefix, blocks: u32) {
         let CacheHit { idle, .. } = self.cached(prefix, blocks);
         if let Some(cache) = &mut self.cache {
@@ -134,9 +134,10 @@ impl BlockManager {
         }
     }
 
-    /// For how many consecutive decode steps there are enough blocks, `most` at most. `tokens` are the numbers of
-    /// stored tokens of the sequences after the first step; each sequence already has blocks for all of its tokens
-    /// except the last. Each sequence requires `spare` free blocks in addition to the block that it may need.
+    /// Returns the number of consecutive decode steps for which there are enough blocks, at most `most`. `tokens` are
+    /// the numbers of stored tokens of the sequences after the first step. Each sequence already has blocks for all of
+    /// its tokens except the last. Each sequence requires `spare` free blocks in addition to the block that it may
+    /// need.
     pub fn steps_with_room(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
         // A sequence needs a new block if its next token is the first of a block. Count the sequences by the number of
         // steps until then.
@@ -148,7 +149,7 @@ impl BlockManager {
             takes_after[(1_u32.wrapping_sub(tokens) & mask) as usize] += 1;
             per_round += 1;
         }
-        // In each round of `size` steps every sequence takes one block.
+        // In each round of `size` steps, every sequence needs one new block.
         let rounds = match self.free.saturating_sub(spare).checked_div(per_round) {
             None => return most,
             Some(rounds) => rounds.min(most / size),

@@ -4,14 +4,16 @@
 use crate::card::card;
 use crate::profile::{Profile, StepConstants};
 
-/// The `products_factor` if no profile is of a card whose operations were measured.
+/// The `products_factor` if there is no profile with measured rows of a card whose operations were measured.
 const PRODUCTS_FACTOR: f64 = 0.93;
 
-/// Sets the times of the host and of the front end to those of a version. Between two versions with measured rows, they
-/// are interpolated: newer versions need less time for a step, and the other times are not known well. Beyond these
-/// versions, they are those of the nearest one. The front end's time comes only from versions with a measured TTFT.
+/// Sets the times of the host and of the front end to those of a version. Between two versions with measured rows, each
+/// time is interpolated linearly, because newer versions need less time for a step. How the other times change between
+/// versions is not known well. For a version before or after all versions with measured rows, the times of the nearest
+/// one are used. The front end's times come only from versions with a measured TTFT.
 ///
-/// Returns the versions of the host's times, as text; `None` if there is none, and nothing is set.
+/// Returns a text that names the versions of the host's times. If no version has measured rows, it returns `None` and
+/// sets nothing.
 pub(crate) fn set_host(
     steps: &mut StepConstants,
     known: &[&Profile],
@@ -33,10 +35,11 @@ pub(crate) fn set_host(
     Some(host.words())
 }
 
-/// The profiles of the nearest versions before and after a version; the same profile twice if there is only one.
+/// The profiles of the nearest versions at or before a version, and at or after it. Both are the same profile if it has
+/// exactly this version, or if all known versions are on one side.
 struct Between<'a> {
     profiles: [(&'a Profile, &'a StepConstants); 2],
-    /// How far the version is on the way from the first to the second, from 0 to 1.
+    /// The position of the version between the two profiles, from 0 (the first) to 1 (the second).
     share: f64,
 }
 
@@ -70,8 +73,8 @@ impl<'a> Between<'a> {
     }
 }
 
-/// Sets the factors of a card: those of a profile of the card, or else the means over the cards whose operations were
-/// measured. Returns the profile of the card.
+/// Sets the factors of a card to those of a profile of the card, and returns this profile. If there is none, the
+/// factors become the means over the cards whose operations were measured, and the result is `None`.
 pub(crate) fn set_factors<'a>(
     steps: &mut StepConstants,
     known: &[&'a Profile],
@@ -105,7 +108,7 @@ pub(crate) fn set_factors<'a>(
     None
 }
 
-/// The first two numbers of a version as one: 23 for `0.23.1`, 1002 for `1.2`.
+/// Combines the first two numbers of a version into one number: 23 for `0.23.1`, 1002 for `1.2`.
 fn number(version: &str) -> f64 {
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || f64::from(numbers.next().unwrap_or(0));
@@ -130,7 +133,7 @@ mod tests {
             set_host(&mut found, &known, version).unwrap();
             assert_eq!(found.front_us, steps(of).front_us, "{version}");
         }
-        // The rows of 0.19 were measured in process, so they show nothing of its front end.
+        // The rows of 0.19 were measured inside the engine's process, without its front end.
         set_host(&mut found, &known, "0.19").unwrap();
         assert!(found.front_us > 3.0 * steps("vllm-0.19-rtx-pro-6000").front_us);
     }

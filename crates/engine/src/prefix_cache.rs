@@ -12,7 +12,7 @@ pub struct Prefix {
     pub hashes: Vec<u64>,
     /// Hashes of the cached blocks that the sequence holds.
     held: Vec<u64>,
-    /// The number of blocks from the start of the prompt that were found or inserted in the cache since the admission.
+    /// The number of blocks from the start of the prompt that were found in the cache or inserted since the admission.
     inserted: usize,
 }
 
@@ -76,7 +76,7 @@ impl PrefixCache {
         })
     }
 
-    /// Lets a sequence hold the first `blocks` blocks of its prompt, which must be cached.
+    /// Makes a sequence hold the first `blocks` blocks of its prompt, which must be cached.
     pub fn acquire(&mut self, prefix: &mut Prefix, blocks: u32) {
         for hash in &prefix.hashes[..blocks as usize] {
             let block = self.blocks.get_mut(hash).expect("invariant: the lookup found it");

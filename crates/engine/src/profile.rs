@@ -22,8 +22,8 @@ pub use provenance::{
     ColumnErrors, Coverage, ErrorPercent, Provenance, Role, SignedError, SignedErrors,
 };
 
-/// The version of the format. Version 1 is read, too, if it has no `[steps]`: their `layer_us` contained the latency of
-/// decode attention, which is a property of the card since.
+/// The version of the format. Files of version 1 are also read if they have no `[steps]`. In version 1, `layer_us` in
+/// `[steps]` included the latency of decode attention. Since version 2, this latency is a property of the card.
 pub const PROFILE_SCHEMA: u32 = 2;
 
 /// A calibrated engine version on a card.
@@ -204,8 +204,8 @@ impl Profile {
         })
     }
 
-    /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8). These are
-    /// captured graphs, the sampler's host time, and the attention constants outside of graphs.
+    /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8). The properties
+    /// are captured graphs, the sampler's host time, and the attention constants outside of graphs.
     #[must_use]
     pub fn with_version_of(&self, other: &Self) -> Self {
         let mut changed = self.clone();

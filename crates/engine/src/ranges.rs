@@ -1,5 +1,4 @@
-//! The ranges of the predicted figures of a pass, which follow from the errors of measured rows. It predicts nothing
-//! itself.
+//! The ranges of the predicted figures of a pass. They follow from the errors of measured rows.
 
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{OpenPlan, PassPlan, ReplayPlan};
@@ -38,7 +37,8 @@ pub enum LoadKind {
     Open {
         /// The constant or mean recorded rate in requests per second; `None` if the rate changes.
         rate: Option<f64>,
-        /// The relative standard deviation of the rate of one run, because gaps between arrivals are random.
+        /// The relative standard deviation of a run's mean rate that random gaps between arrivals cause; 0 without
+        /// random gaps.
         scatter: f64,
     },
 }
@@ -79,8 +79,9 @@ impl LoadKind {
     }
 }
 
-/// The relative standard deviation of the mean rate of a run: that of a gap, divided by the root of the number of gaps.
-/// The squared relative deviation of a gap is 1 / shape.
+/// The relative standard deviation of the mean rate of a run. It is the relative standard deviation of a single gap
+/// between arrivals, divided by the square root of the number of gaps. The squared relative standard deviation of a gap
+/// is 1 / shape.
 fn scatter_of_rate(open: &OpenPlan) -> f64 {
     let shape = match open.arrivals {
         Arrivals::Constant => return 0.0,
@@ -101,7 +102,7 @@ fn is_behind(served: Option<f64>, rate: Option<f64>) -> bool {
     served.zip(rate).is_some_and(|(served, rate)| served < SERVED * rate)
 }
 
-/// The least share of the requested rate at which an engine counts as serving all requests.
+/// An engine that serves at least this share of the requested rate counts as serving all requests.
 const SERVED: f64 = 0.95;
 
 /// The range of a predicted figure.
@@ -204,7 +205,8 @@ fn changes_by_speed(
     })
 }
 
-/// Widens the range of the rate of served requests by the scatter of two runs, the predicted and the measured one.
+/// Widens the range of the rate of served requests. Both the predicted and the measured rate have the scatter of one
+/// run.
 fn by_arrivals(interval: [f64; 2], predicted: f64, scatter: f64) -> [f64; 2] {
     let of_two = NINE_OF_TEN * 2.0_f64.sqrt() * scatter;
     interval.map(|end| {
@@ -213,7 +215,7 @@ fn by_arrivals(interval: [f64; 2], predicted: f64, scatter: f64) -> [f64; 2] {
     })
 }
 
-/// The smallest range that contains a range and the figure multiplied by each of the factors.
+/// The smallest range that contains the given range, and the predicted value multiplied by each of the factors.
 fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> [f64; 2] {
     let values = factors.unwrap_or([1.0; 2]).map(|factor| predicted * factor);
     [values.into_iter().fold(low, f64::min), values.into_iter().fold(high, f64::max)]

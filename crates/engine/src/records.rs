@@ -39,9 +39,9 @@ pub struct SimulatedPass {
 /// Tokens that arrived together: the instant and their number.
 type Tokens = (Nanos, u32);
 
-/// The tokens of all requests, in the order of their arrival. They are grouped by request when records are created.
-/// Nothing is stored once there are more than [`DETAILED_REQUESTS`] requests, because a record then needs only the
-/// instants of its first and last token.
+/// The tokens of all requests, in the order of their arrival. They are grouped by request when records are created. If
+/// there are more than [`DETAILED_REQUESTS`] requests, nothing is stored. A record then needs only the instants of its
+/// first and last token.
 #[derive(Default)]
 struct TokenLog {
     in_order: Vec<(u32, Tokens)>,

@@ -216,7 +216,7 @@ mod tests {
         for (flag, change) in cases {
             let message = config(change).unwrap_err().to_string();
             assert!(message.contains(flag), "{flag}: {message}");
-            // The profile is a default, so the user has not named it.
+            // The user did not name the default profile, so messages must not name it either.
             assert!(!message.contains("a100-40g-vllm-0.2.7"), "{message}");
         }
     }

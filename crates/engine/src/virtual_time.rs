@@ -139,7 +139,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 ended: due,
                 prompt,
                 output: 0,
-                // Replaced when the request ends. Every request ends.
+                // A placeholder until the request ends. Every request ends.
                 finish: Finish::Ignored,
             });
         }

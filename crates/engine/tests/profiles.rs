@@ -1,5 +1,5 @@
-//! Tests that the embedded profiles have the errors that they state for their rows. Predictions are made
-//! in the same way as for users.
+//! Tests that the embedded profiles have the errors that they state for their rows. Predictions are computed in the
+//! same way as for users.
 
 use inferometer_engine::confidence::{MeasuredOn, confidence};
 use inferometer_engine::fit::{

@@ -48,7 +48,7 @@ fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine 
 fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
-    // Search for the share of memory that leaves a little more than 60 blocks, with which the engine can start.
+    // Search for the smallest share of memory with which the engine starts and has more than 60 blocks.
     for _ in 0..40 {
         config.gpu_memory_utilization = Some((low + high) / 2.0);
         match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {

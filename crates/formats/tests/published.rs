@@ -86,7 +86,7 @@ fn an_imported_table_is_printed_again_byte_for_byte_in_its_rows() {
     for text in [CHATGLM, QWEN, BAICHUAN, MISTRAL, SUS_CHAT] {
         let tables = published_tables(text).unwrap();
         for (summary, of) in runs(text).iter().zip(&tables) {
-            // The store keeps the summary as JSON.
+            // The store writes the summary as JSON.
             let kept: Summary =
                 serde_json::from_str(&serde_json::to_string(summary).unwrap()).unwrap();
             let printed = table::markdown(&[kept]);

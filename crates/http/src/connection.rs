@@ -108,7 +108,7 @@ impl<R> Connection<R> {
         }
     }
 
-    /// Whether a request, or a part of one, was received that was not given to the handler yet.
+    /// Whether there is a request, complete or incomplete, that was not given to the handler yet.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.parser.is_inside_request()
     }
@@ -165,8 +165,8 @@ impl<R> Connection<R> {
         if self.received_request { self.active_at } else { Nanos::ZERO }
     }
 
-    /// When the connection is closed if no whole request arrives before; `None` for never. The bytes of an
-    /// incomplete request do not extend the time.
+    /// When the connection is closed, unless a whole request arrives before; `None` for never. The bytes of
+    /// an incomplete request do not extend the time.
     pub(crate) fn closes_at(&self, limits: &Limits) -> Option<Nanos> {
         let timeouts = limits.timeouts.filter(|_| self.is_idle())?;
         let in_request = !self.received_request || self.parser.is_inside_request();

@@ -14,13 +14,13 @@ pub struct Limits {
     /// The longest request body, in bytes.
     pub body_bytes: usize,
     /// Maximum number of open connections. At this limit, a new connection makes the server close the longest
-    /// idle connection, or else the longest stalled one. If there is none, the new connection gets status 503
-    /// and is closed.
+    /// idle connection, or else the longest stalled one. If no connection is idle or stalled, the new
+    /// connection gets status 503 and is closed.
     pub connections: usize,
     /// Requests that may wait on a connection while a response is in progress. A client that sends more is
     /// disconnected.
     pub queued_requests: usize,
-    /// While at least this many bytes wait for the client to read, none of its requests is answered.
+    /// While the client has not read at least this many bytes, none of its requests is answered.
     pub unsent_bytes: usize,
     /// Requests that are answered in one turn. The connection whose last answer is the oldest is served
     /// first, so that no client delays the others.

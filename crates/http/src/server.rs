@@ -16,8 +16,8 @@ const READ_BUFFER_BYTES: usize = 64 << 10;
 
 /// Responds to requests.
 pub trait Handler {
-    /// The state that the handler keeps for a response that it does not complete within [`Handler::request`],
-    /// such as a stream.
+    /// The state of a response that the handler does not complete within [`Handler::request`], such as a
+    /// stream.
     type Response;
 
     /// Limits for every client.
@@ -34,8 +34,8 @@ pub trait Handler {
         request: &Request,
     );
 
-    /// Queues a response for a client whose request cannot be parsed (status 400, 413 or 431), or when too
-    /// many connections are open (503). The connection is closed afterwards.
+    /// Queues a response for a client that is refused. The status is 400, 413 or 431 if the request cannot be
+    /// parsed, and 503 if too many connections are open. The connection is closed afterwards.
     fn refuse(&mut self, connection: &mut Connection<Self::Response>, status: u16, why: &str);
 
     /// Called when the client has disconnected while this response was in progress.
@@ -60,7 +60,7 @@ pub fn answer_waiting<N: Net, H: Handler>(
 }
 
 /// Gives the next waiting request of a connection to the handler, if the connection may answer now. Returns
-/// whether there was such a request.
+/// whether a request was answered or refused.
 fn answer_next<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,
@@ -173,7 +173,7 @@ impl<H: Handler> Server<H> {
         self.answer(net, id);
     }
 
-    /// Writes unsent bytes, and answers requests that waited until the client had read them.
+    /// Writes unsent bytes, and answers the requests that waited for the client to read these bytes.
     fn write<N: Net>(&mut self, net: &mut N, id: ConnId) {
         self.flush(net, id);
         if self.connections.get_mut(id).is_some_and(|connection| connection.has_waiting()) {

@@ -17,7 +17,7 @@ pub(crate) struct GuardConfig {
     pub environment: BTreeMap<String, String>,
     /// The server's working directory; `None` for that of this program.
     pub directory: Option<String>,
-    /// A text in a line of the log that means that the server is ready; `None` if the log does not show this.
+    /// The server is ready when a line of its log contains this text. `None` if the log does not show readiness.
     pub ready_line: Option<String>,
     /// The file for the server's log.
     pub log: PathBuf,

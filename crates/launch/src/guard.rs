@@ -95,7 +95,8 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
-/// A name that does not look like the name of a key, so that only a complete value counts as a secret.
+/// The name that stands for the names of environment variables. It does not look like the name of a key header, so only
+/// a complete value counts as a secret.
 const WHOLE: &str = "environment";
 
 /// The secrets to remove from the log: those in the header fields of requests, and those in the environment,
@@ -335,7 +336,7 @@ fn signal_all(signal: EndSignal) {
     }
 }
 
-/// The handler of signals has a thread of its own, which the system may refuse.
+/// Converts an error of the signal handler. The handler needs a separate thread, which the system may refuse.
 fn no_handler(error: ctrlc::Error) -> io::Error {
     let cause = match error {
         ctrlc::Error::System(cause) => cause.to_string(),

@@ -12,7 +12,8 @@ const LAST_LINES: usize = 12;
 const FIRST_ERRORS: usize = 2;
 /// The number of characters of each reported line.
 const LINE_CHARS: usize = 300;
-/// The most bytes that are stored from the end of a long log. They are in memory until the server has ended.
+/// The maximum number of bytes that are stored from the end of a long log. They are in memory until the server has
+/// ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
 /// A log of limited size. The file has the beginning of the output (versions, arguments, memory) and its end

@@ -130,7 +130,7 @@ impl LaunchedServer {
                     .take_while(|event| sender.send(event.clone()).is_ok())
                     .for_each(drop);
             };
-            // Without this thread the server is dropped, which ends it.
+            // If this thread cannot be started, `server` is dropped, which ends the server.
             thread::spawn(pass_on).map_err(|source| LaunchError::System {
                 what: "its output cannot be read".to_owned(),
                 source,
@@ -139,8 +139,8 @@ impl LaunchedServer {
         Ok(server)
     }
 
-    /// Waits until the server is ready. A server is ready when its ready URL answers with a status of success
-    /// and its log contains the ready line, as far as the plan states these.
+    /// Waits until the server is ready. A server is ready when its ready URL answers with a status of success and its
+    /// log contains the ready line. A condition that the plan does not state is not checked.
     ///
     /// # Errors
     /// When the server cannot be started, ends, or exceeds the timeout, or when the user interrupts the wait.

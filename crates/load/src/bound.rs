@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// are `None`, the load model alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The most requests; `None`: no such limit.
+    /// The maximum number of requests; `None`: no such limit.
     pub requests: Option<u32>,
     /// The time from the start of the pass after which no request starts; `None`: no such limit.
     #[serde(with = "optional_nanoseconds")]

@@ -1,6 +1,6 @@
-//! Plans of conversations: the number of turns, the think time before each turn, the lengths of turns. The
-//! same options and the same seed always give the same plans. This module makes no text: other modules make
-//! the prompts, and the server makes the answers.
+//! Plans of conversations: the number of turns, the think time before each turn, and the lengths of the
+//! turns. The same options and the same seed always give the same plans. This module makes no text:
+//! other modules make the prompts, and the server makes the answers.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub enum TurnsFrom {
         dataset: String,
         /// The maximum number of turns of a conversation; `None`: all turns in the file.
         turns: Option<Distribution>,
-        /// Output tokens of each answer; `None`: as many as the answer in the file has.
+        /// Output tokens of each answer; `None`: the number of tokens of the answer in the file.
         output: Option<Distribution>,
     },
 }

@@ -1,5 +1,6 @@
-//! Numbers drawn from a distribution: lengths, turns, think times. A draw depends only on the seeded random
-//! numbers. This module also defines the text form of distributions, but not the meaning of the numbers.
+//! Random numbers from a distribution: lengths, numbers of turns, think times. Each number depends only
+//! on the seeded random generator. This module also defines the text form of distributions, but not the
+//! meaning of the numbers.
 //!
 //! The text form is `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or `lognormal:8,2`.
 //! The parameters of `lognormal` are the mean and the standard deviation of the number itself, not of its
@@ -30,8 +31,8 @@ pub enum Distribution {
         /// The largest number.
         most: f64,
     },
-    /// The exponential distribution, as of the times between independent events: many small numbers, few
-    /// large ones.
+    /// The exponential distribution, as for the times between independent events: many small numbers,
+    /// few large ones.
     Exponential {
         /// The mean.
         mean: f64,
@@ -42,7 +43,7 @@ pub enum Distribution {
         /// The mean, at least 1.
         mean: f64,
     },
-    /// The normal distribution. Numbers below the minimum are raised to the minimum: if the deviation is
+    /// The normal distribution. Numbers below the minimum are raised to the minimum. If the deviation is
     /// large relative to the mean, this raises the mean.
     Normal {
         /// The mean.
@@ -135,8 +136,8 @@ impl Distribution {
                 (portable::ln(1.0 - unit(rng)) / portable::ln(1.0 - 1.0 / mean)).floor() + 1.0
             }
             Self::Normal { mean, deviation } => (mean + deviation * normal(rng)).max(0.0),
-            // With s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, exp(m + s z) has the mean
-            // `mean` and the deviation `deviation`.
+            // Let s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, and let z be standard
+            // normal. Then exp(m + s z) has the mean `mean` and the standard deviation `deviation`.
             Self::Lognormal { mean, deviation } => {
                 let spread = deviation / mean;
                 let variance = portable::ln_1p(spread * spread);

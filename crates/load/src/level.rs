@@ -16,7 +16,7 @@ use crate::bound::Bound;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Level {
-    /// The same level at all times. An infinite rate makes all requests due at the start.
+    /// The same level at all times. If it is an infinite rate, all requests are due at the start.
     Constant(#[serde(with = "number")] f64),
     /// One stage after the other. After the last stage, no request is due.
     Stages(Vec<Stage>),
@@ -25,13 +25,13 @@ pub enum Level {
 /// A part of a level: constant if `from` equals `to`, otherwise a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// How long it lasts.
+    /// The duration of the stage.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     pub duration: Duration,
-    /// The level at its start.
+    /// The level at the start of the stage.
     #[serde(with = "number")]
     pub from: f64,
-    /// The level at its end.
+    /// The level at the end of the stage.
     #[serde(with = "number")]
     pub to: f64,
     /// How the level changes from `from` to `to`.
@@ -306,8 +306,9 @@ mod number {
     }
 }
 
-/// The seconds after which the last request is due. `each` is the area under the level that one request
-/// takes: in a closed loop the seconds for which it is in flight, in an open loop 1.
+/// The time of the last due request, in seconds from the start of the pass. `each` is the part of the
+/// integral of the level that one request needs. In a closed loop, this is the duration of the request
+/// in seconds. In an open loop, it is 1.
 pub(crate) fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
     let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
     let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];

@@ -39,7 +39,8 @@ pub enum KeptConstant {
         /// Whether random arrivals are scaled to a fixed time span, so that their mean rate does not vary.
         is_span_fixed: bool,
     },
-    /// Nothing, so the requests of one pass do not show how much other passes vary. Contains the reason as text.
+    /// Nothing is constant. So the requests of one pass do not show how much the results of passes vary.
+    /// Contains the reason as text.
     Nothing(&'static str),
 }
 
@@ -55,9 +56,9 @@ pub trait LoadModel: Send {
     /// When the next request is due. The call changes nothing.
     fn next_due(&self) -> Due;
 
-    /// The conversation that the request of [`LoadModel::next_due`] continues. Conversations are numbered
-    /// in the order in which they began. `None` if the request continues no conversation: it is the next
-    /// one of the workload's source.
+    /// The conversation that the request of [`LoadModel::next_due`] continues. Conversations are
+    /// numbered in the order in which they began. `None` if the request continues no conversation. It is
+    /// then the next request of the workload's source.
     fn continues(&self) -> Option<u32> {
         None
     }
@@ -70,7 +71,7 @@ pub trait LoadModel: Send {
     fn ended(&mut self, at: Nanos, ended: EndedRequest);
 }
 
-/// The description of a load model before a pass. Its `Display` text is the name that users see.
+/// The description of a load model before a pass. Its `Display` text is the name of the load for users.
 pub trait LoadPlan: Display {
     /// The kind of its pass, as results name it.
     fn kind(&self) -> PassKind;
@@ -87,8 +88,8 @@ pub trait LoadPlan: Display {
         (None, OverLimit::Queue)
     }
 
-    /// The most requests that the load can have in flight. For conversations and arrivals, it is the number
-    /// of [`LoadPlan::limit`]; `None` if there is none.
+    /// The maximum number of requests that the load can have in flight; `None` if there is no maximum.
+    /// For conversations and arrivals, it is the number of [`LoadPlan::limit`].
     fn most_in_flight(&self) -> Option<u32> {
         self.limit().0
     }
@@ -139,13 +140,14 @@ pub trait LoadPlan: Display {
         0.0
     }
 
-    /// Whether due times do not depend on the ends of requests. If so, they are part of the workload.
+    /// Whether due times are independent of the ends of requests. If so, due times are part of the
+    /// workload.
     fn is_scheduled(&self) -> bool {
         false
     }
 
-    /// The most requests that can be in flight at the start, before later arrivals: 0 for arrivals at a
-    /// rate; `None` if there is no limit.
+    /// The maximum number of requests that can be in flight at the start, before later arrivals. 0 for
+    /// arrivals at a rate; `None` if there is no limit.
     fn at_start(&self) -> Option<u32>;
 
     /// The seconds after which the last request is due, if each request takes `each_s` seconds.

@@ -49,7 +49,7 @@ impl Recording {
     /// and lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// If a line is not an instant, with the first such line; or if there is no instant.
+    /// If a line is not an instant (the error states the first such line), or if there is no instant.
     pub fn read(&mut self, text: &str) -> Result<(), RecordingError> {
         let mut seconds = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -86,7 +86,7 @@ impl Recording {
         self.requests > 0
     }
 
-    /// The number of arrivals that are due before this offset, at this multiple of the recorded speed.
+    /// The number of arrivals that are due before the offset `end`, at `speed` times the recorded speed.
     pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
         self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
     }
@@ -97,7 +97,7 @@ impl Recording {
     }
 }
 
-/// The due time of an arrival that was recorded at this offset, at this multiple of the recorded speed.
+/// The due time of an arrival with the recorded offset `offset`, at `speed` times the recorded speed.
 pub(crate) fn at_speed(offset: Nanos, speed: f64) -> Nanos {
     Nanos((offset.0 as f64 / speed) as u64)
 }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use inferometer_model::request::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// The turns of the conversations of a pass. A plan stores only their number and their hash: the turns are
-/// drawn again for each run.
+/// The turns of the conversations of a pass. A plan stores only the number and the hash of the turns.
+/// The turns are computed again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// The number of conversations.
     pub conversations: u32,
-    /// The number of turns of all conversations; 0 until the turns have been drawn.
+    /// The number of turns of all conversations; 0 until the turns have been computed.
     pub turns: u32,
     /// SHA-256 over the numbers of turns and the think times, in hexadecimal; empty until the turns have
-    /// been drawn.
+    /// been computed.
     pub sha256: String,
     /// For each conversation: the think time before each of its turns.
     #[serde(skip)]
@@ -24,7 +24,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A script of this many conversations that have not been drawn.
+    /// A script of this many conversations. Their turns have not been computed.
     pub fn of(conversations: u32) -> Self {
         Self { conversations, ..Self::default() }
     }
@@ -62,7 +62,7 @@ fn bytes_of(talk: &[Duration]) -> Vec<u8> {
     std::iter::once(talk.len() as u64).chain(spans).flat_map(u64::to_le_bytes).collect()
 }
 
-/// What the load model that begins conversations counts.
+/// Whether the load that begins conversations counts conversations or requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountOf {

@@ -1,5 +1,5 @@
 //! The share of a pass that one of several processes (ranks) sends. Each request of the pass belongs to
-//! exactly one rank, which is known before anything is sent.
+//! exactly one rank. This rank is known before requests are sent.
 //!
 //! A pass has places. A closed loop has one place for each request in flight. If due times do not depend on
 //! the ends of requests, there is one place for each rank. Any other load has one place. Request `i` belongs
@@ -47,15 +47,17 @@ impl Share {
         Self { rank, ranks, places }
     }
 
-    /// The part of this share for the event loop `which`, from 0, if its rank has `loops` event loops. The
-    /// event loops split the requests and places of the share as ranks split those of a pass.
+    /// The part of this share for the event loop number `which`, from 0. The rank of the share has
+    /// `loops` event loops. The event loops split the requests and places of the share as ranks split
+    /// those of a pass.
     #[must_use]
     pub fn of_loop(&self, pass: &PassPlan, which: u32, loops: u32) -> Self {
         Self::of(pass, self.rank + self.ranks * which, self.ranks * loops)
     }
 
-    /// The number of event loops among which the share can be split: at least 1, at most `wished`, and not
-    /// more than its places, its requests, or its limit of requests in flight.
+    /// The number of event loops among which the share can be split. It is at least 1 and at most
+    /// `wished`. It is also at most the number of places or requests of the share, and at most its limit
+    /// of requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
@@ -69,8 +71,9 @@ impl Share {
         wished.min(places).min(in_flight).max(1)
     }
 
-    /// Creates the load model of the part of one event loop. It is that of [`Share::load_model`], except
-    /// that the requests of a closed loop are not limited: the caller counts them over all event loops.
+    /// Creates the load model of the part of one event loop. It is the model of [`Share::load_model`],
+    /// but without a limit on the number of requests of a closed loop. The caller counts these requests
+    /// over all event loops.
     pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         match pass {
             PassPlan::Closed(ClosedPlan { concurrency, bound }) if !self.is_whole() => {
@@ -110,7 +113,8 @@ impl Share {
         round.saturating_mul(self.places).saturating_add(place)
     }
 
-    /// The number of places or requests in flight of this share, if the whole pass has `of`.
+    /// The number of places, or of requests in flight, that belong to this share. `of` is the number in
+    /// the whole pass.
     pub fn share_of(&self, of: u32) -> u32 {
         of / self.ranks + u32::from(self.rank < of % self.ranks)
     }
@@ -121,8 +125,8 @@ impl Share {
         rounds * self.share_of(self.places) + self.share_of(rest)
     }
 
-    /// The number of requests of this share; `None` if the number of the pass is not known before it
-    /// starts.
+    /// The number of requests of this share; `None` if the number of requests of the pass is not known
+    /// before it starts.
     pub fn requests(&self, pass: &PassPlan) -> Option<u32> {
         let all = pass.requests()?;
         match pass {

@@ -95,8 +95,8 @@ fn an_open_loop_does_not_wait_for_ends() {
     assert_eq!(load.next_due(), Due::Never);
 }
 
-/// Runs a model in which every request takes the time `takes`. Returns the due times and the highest number
-/// in flight.
+/// Runs a model with requests that each take the time `takes`. Returns the due times and the highest
+/// number of requests in flight.
 fn played(load: &mut dyn LoadModel, takes: Duration) -> (Vec<Nanos>, usize) {
     let (mut due, mut ends) = (Vec::new(), std::collections::VecDeque::new());
     let mut most = 0;
@@ -216,7 +216,7 @@ fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance(
     assert_eq!(due(&pass(true, 20.0, bound)).len(), 100);
     let at_once = due(&pass(true, f64::INFINITY, Bound::requests(3)));
     assert_eq!(at_once, [Nanos::ZERO; 3]);
-    // In plans that were stored before this key existed, arrivals are as drawn.
+    // In plans that were stored before this key existed, arrivals are not scaled.
     let stored = serde_json::to_string(&pass(false, 60.0, bound)).unwrap();
     assert!(!stored.contains("scaled"), "{stored}");
     assert_eq!(serde_json::from_str::<PassPlan>(&stored).unwrap(), pass(false, 60.0, bound));

@@ -7,10 +7,10 @@ use inferometer_model::record::Record;
 
 /// How long before its stamp each token event may have arrived, in the order of the events.
 ///
-/// If several segments wait in the socket's buffer, the kernel gives only the stamp of the last one. So the
-/// stamp is exact for the last event of a read, of whatever kind. The earlier events of the read arrived
-/// after the last instant at which the socket was known to be empty, and before the stamp. Without a kernel
-/// stamp, this is true for every event of the read, because the last event may have waited in the buffer too.
+/// If several segments wait in the socket's buffer, the kernel gives only the stamp of the last one. So the stamp is
+/// exact for the last event of a read, whatever the kind of this event. The earlier events of the read arrived after
+/// the last instant at which the socket was known to be empty, and before the stamp. Without a kernel stamp, this is
+/// true for every event of the read, because the last event may have waited in the buffer too.
 pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
     let events = record.events.iter().enumerate().filter(|(_, event)| event.kind.is_token());
     events.map(|(at, event)| {
@@ -31,7 +31,7 @@ pub struct Widths {
 }
 
 impl Widths {
-    /// Replaces the widths by those of a record.
+    /// Replaces the widths with those of a record.
     pub fn read(&mut self, record: &Record) {
         self.events.clear();
         if record.streamed {

@@ -2,8 +2,8 @@
 
 use inferometer_model::record::Record;
 
-/// The most token events per read, on average, of a stream whose tokens have separate arrival times. A step
-/// of speculative decoding may send this many tokens at once, each in its own event.
+/// The largest mean number of token events per read at which the tokens of a stream count as arriving separately. A
+/// step of speculative decoding may send this many tokens at once, each in its own event.
 const MOST_PER_READ: usize = 4;
 
 /// How the token events of a stream are distributed over reads of the socket.
@@ -13,7 +13,7 @@ pub struct Bundles {
     pub events: usize,
     /// The number of reads with at least one token event.
     pub reads: usize,
-    /// Whether all events from the first visible one on are in one read, and are at least two.
+    /// Whether the first visible event and all later token events are in one read, and there are at least two of them.
     pub ends_with_first: bool,
 }
 
@@ -52,8 +52,8 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// The largest share of hidden streams with which a pass still has figures of gaps. Hidden streams are
-    /// not left out one by one, because only the slow streams would remain.
+    /// A pass has figures of gaps if at most this share of its streams is hidden. Hidden streams are not left out one
+    /// by one, because then mainly slow streams would remain.
     pub const MOST_HIDDEN: f64 = 0.1;
 
     /// Counts a completed request. A request with fewer than two token events, or without a stream, is
@@ -72,7 +72,7 @@ impl Gaps {
         self.hidden += others.hidden;
     }
 
-    /// Whether the gaps of so many streams are known that figures of gaps are valid.
+    /// Whether the gaps of enough streams are known, so that figures of gaps are valid.
     pub fn are_known(&self) -> bool {
         self.hidden as f64 <= Self::MOST_HIDDEN * self.streams as f64
     }

@@ -1,5 +1,5 @@
-//! Concurrency: requests in flight. The number changes at each send and each end, not in buckets of one
-//! second.
+//! Concurrency: requests in flight. The number changes at the instant of each send and each end. It is not rounded to
+//! intervals of one second.
 
 use super::{CoveredRequests, Definition, PassData, Unit, Value, duration};
 

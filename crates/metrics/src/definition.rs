@@ -1,5 +1,4 @@
-//! The types from which the definition of a metric is made. The formulas themselves are in the metrics'
-//! files.
+//! The types that define a metric. The formulas themselves are in the metrics' files.
 
 use std::fmt;
 
@@ -42,22 +41,22 @@ pub struct Definition {
     /// written by hand.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
-    /// Whether the results of each class of requests also have the metric's distribution. If so, the metric's
-    /// columns in tables are also drawn over loads and compared between runs.
+    /// Whether the results of each class of requests also have the metric's distribution. If so, the metric's columns
+    /// in tables are also plotted over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
-    /// Whether the metric is a time between tokens. A pass has no such metric if its streams came in bundles
-    /// ([`crate::Gaps`]).
+    /// Whether the metric is a time between tokens. A pass has no values of such a metric if its streams came in
+    /// bundles ([`crate::Gaps`]).
     #[serde(skip)]
     pub of_gaps: bool,
     /// Whether objectives may name the metric.
     #[serde(skip)]
     pub judged: JudgedOn,
-    /// The metric's columns in tables of passes. A metric with such a column is also drawn as a distribution.
+    /// The metric's columns in tables of passes. The distribution of a metric with such a column is also plotted.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// How wrong the client's values of the metric can be; absent if the metric only depends on the client's
-    /// own instants.
+    /// How large the error of the client's values can be; absent if the metric depends only on the client's own
+    /// instants.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
     /// The metric's column in exported rows of requests; absent if it has none.
@@ -103,7 +102,7 @@ impl Definition {
     };
 }
 
-/// How wrong the client's values of a metric can be. The true time of an arrival may be earlier than its
+/// How large the error of the client's values of a metric can be. The true time of an arrival may be earlier than its
 /// stamp, but never later.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorBound {
@@ -126,7 +125,7 @@ pub struct ErrorMargin {
 }
 
 impl ErrorMargin {
-    /// The margin of a value of one request that is too large by at most `below`, and never too small.
+    /// The margin of a single value. The measured value is too large by at most `below`, and never too small.
     pub fn below(below: f64) -> Self {
         Self { below, above: 0.0, weight: 1.0 }
     }
@@ -140,7 +139,8 @@ impl ErrorMargin {
 /// The column of a metric in exported rows of requests, under its `result_key`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported {
-    /// The index among the columns of metrics, from 0. Columns never move: a new one is added at the end.
+    /// The index among the exported columns of metrics, from 0. The index of a column never changes: a new column is
+    /// added at the end.
     pub place: u8,
     /// The meaning of the column, in one sentence.
     pub about: &'static str,
@@ -157,8 +157,7 @@ pub struct Live {
     pub help: &'static str,
     /// The upper bounds of the family's histogram buckets, in seconds.
     pub bounds_s: &'static [f64],
-    /// The statistics that the live page shows. The distribution of a metric with several of them is drawn
-    /// too.
+    /// The statistics that the live page shows. If a metric has several of them, the page also plots its distribution.
     pub watched: &'static [Statistic],
 }
 

@@ -57,8 +57,8 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         }
     }
 
-    /// Joins bins in pairs. A pair begins at an even index, so the result is the same as if the bins had had
-    /// double width from the start.
+    /// Joins bins in pairs. A pair begins at an even index. So the result is the same as if the bins had double width
+    /// from the start.
     fn double(&mut self) {
         if self.first % 2 == 1 {
             self.bins.push_front(T::default());

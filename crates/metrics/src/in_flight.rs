@@ -17,14 +17,15 @@ pub struct Span {
     pub ended: Nanos,
 }
 
-/// The most requests whose spans are stored. They need 16 MiB.
+/// The maximum number of requests whose spans are stored. They need 16 MiB.
 pub const SPANS_KEPT: usize = 1 << 20;
-/// The smallest width of a bin, one microsecond, and the most bins: in a pass of one hour, a bin is 16 ms
+/// The smallest width of a bin (one microsecond) and the maximum number of bins. In a pass of one hour, a bin is 16 ms
 /// wide.
 const FINEST_NS: u64 = 1_000;
 const MOST_BINS: u64 = 1 << 18;
 
-/// Pairs of an instant and the number of requests in flight from this instant to that of the next pair.
+/// Pairs of an instant and the number of requests in flight. The number holds from this instant to that of the next
+/// pair.
 pub type Steps = Vec<(Nanos, u64)>;
 
 /// The requests in flight during a pass.
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_an_hour_in_a_closed_loop_keeps_its_level() {
-        // Eight slots. In each slot, one request of 100 ms follows the other.
+        // Eight slots. In each slot, requests of 100 ms follow one after the other.
         let mut in_flight = InFlight::keeping(1_000);
         for round in 0..36_000_u64 {
             for place in 0..8 {

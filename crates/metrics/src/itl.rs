@@ -45,8 +45,8 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     }
 }
 
-/// If the later event arrived before its stamp, the true gap is smaller. If the earlier event did, it is
-/// larger.
+/// If the later event arrived before its stamp, the true gap is smaller than measured. If the earlier event arrived
+/// before its stamp, the true gap is larger.
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((&first, later)) = widths.events.split_first() else { return };
     let mut before = first;

@@ -1,5 +1,5 @@
-//! Histograms with fixed bounds of the latencies of ended requests, which a scraper reads during a run.
-//! Figures of reports do not come from here: they are exact, and the crate `analysis` computes them.
+//! Histograms with fixed bounds of the latencies of ended requests, which a scraper reads during a run. Figures of
+//! reports do not come from these histograms: the crate `analysis` computes exact figures.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};
@@ -16,7 +16,7 @@ pub struct LiveHistograms {
     pub receive_lateness: Buckets,
     /// How much earlier than its stamp each token event may have arrived, in seconds.
     pub arrival_width: Buckets,
-    /// The values of one request. The memory is used again for the next request.
+    /// The values of one request. The memory is reused for the next request.
     values: Vec<Weighted>,
 }
 

@@ -23,6 +23,6 @@ pub struct PassData {
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// Completed requests whose output tokens were not counted.
+    /// The number of completed requests whose output tokens were not counted.
     pub uncounted: u64,
 }

@@ -70,7 +70,7 @@ pub fn in_tables() -> impl Iterator<Item = (&'static Definition, Statistic)> {
     DEFINITIONS.iter().flat_map(|metric| metric.in_tables.iter().map(|of| (*metric, *of)))
 }
 
-/// The metrics whose distributions are drawn.
+/// The metrics whose distributions are plotted.
 pub fn drawn() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !metric.in_tables.is_empty())
 }

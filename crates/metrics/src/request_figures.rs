@@ -1,4 +1,4 @@
-//! The figures of one request, by which objectives are judged. No statistic over requests is here.
+//! The figures of one request by which objectives are judged. Statistics over several requests are computed elsewhere.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
@@ -76,9 +76,8 @@ impl RequestFigures {
         }
     }
 
-    /// The figures of a request in flight at the instant `at`, in the best case: as if the request ended at
-    /// `at`. If no token has arrived, the first token counts as arriving at `at` too. Its gaps between tokens
-    /// count as short.
+    /// The figures of a request in flight at the instant `at`, in the best case: as if the request ended at `at`. If no
+    /// token has arrived, the first token counts as arriving at `at` too. The gaps between its tokens count as 0.
     pub fn in_flight(
         index: u32,
         due: Nanos,

@@ -1,6 +1,5 @@
-//! Steady state: figures over the window in which the load keeps its number of requests in flight. Tokens are
-//! counted, not chunks, and a request across an edge of the window counts partly. Without a plateau there are
-//! no figures.
+//! Steady state: figures over the window in which the load keeps its number of requests in flight. Tokens are counted,
+//! not chunks. A request that is only partly inside the window counts partly. Without a plateau there are no figures.
 
 use super::{Definition, Direction, PassData, Plateau, Unit, Value};
 use inferometer_model::time::Nanos;
@@ -67,8 +66,8 @@ pub static REQUESTS: Definition = Definition {
 /// The smallest share of the window in which the number in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
 
-/// The shortest start-up and drain, in seconds, for which tokens per second are stated. The rate of a shorter
-/// time is meaningless.
+/// Tokens per second are only stated for a start-up or drain of at least this length, in seconds. The rate over a
+/// shorter time is meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
 fn output_tokens_per_s(window: &PassData) -> Option<f64> {
@@ -134,7 +133,7 @@ fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
     }
 }
 
-/// The median of the requests in flight up to an instant, weighted by time.
+/// The median of the number of requests in flight up to an instant, weighted by time.
 fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
     let mut held: Vec<(u64, u64)> = steps
         .windows(2)
@@ -210,10 +209,9 @@ mod tests {
         ];
         let got = steady_state(&window(Plateau::Of(2), &records)).unwrap();
         assert_eq!((got.duration_s, got.drain_s), (2.0, 0.001));
-        // 3 of 4 requests completed within the window, which would be 1.5/s. Counted by tokens, the window
-        // has 20 tokens of the first slot, and 20 of the second slot minus the part of its last token that
-        // arrived in the last millisecond. The rate is these tokens divided by 2 s and by 10 tokens per
-        // request.
+        // 3 of 4 requests completed within the window, which would be 1.5 requests/s. Counted by tokens, the window has
+        // 20 tokens of the first slot, and 20 of the second slot minus the part of its last token that arrived in the
+        // last millisecond. The rate is these tokens divided by 2 s and by 10 tokens per request.
         near(got.requests_per_s, (20.0 + 20.0 - 0.01) / 2.0 / 10.0);
         near(got.output_tokens_per_s, 19.995);
         // A drain of 1 ms is too short to state a rate.
@@ -236,7 +234,7 @@ mod tests {
             let got = steady_state(&window).unwrap();
             let mean = window.output_tokens as f64 / f64::from(12 * places);
             near(got.requests_per_s * mean / got.output_tokens_per_s, 1.0);
-            // In a slot, each request takes 40 ms, and 10 ms for each of its tokens.
+            // In a slot, each request takes 40 ms plus 10 ms for each of its tokens.
             let expected = f64::from(places) / (0.04 + 0.01 * mean);
             assert!((got.requests_per_s / expected - 1.0).abs() < 0.02, "{got:?} {expected}");
         }

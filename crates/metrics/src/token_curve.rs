@@ -1,30 +1,29 @@
-//! Output tokens over time: how many arrived up to an instant. The count is exact up to a limit of stored
-//! events. With more events, bins of time count the tokens, so that memory does not grow. As in ITL, the
-//! tokens of an event are spread over the time since the event before it: the edge of a window can cut
-//! through a bundle.
+//! Output tokens over time: how many arrived up to an instant. The count is exact up to a limit of stored events. With
+//! more events, bins of time count the tokens, so that memory does not grow. As in ITL, the tokens of an event are
+//! spread over the time since the previous event. So a window can begin or end between the tokens of a bundle.
 
 use super::TokenEvent;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
 
-/// The most events that are stored for the figures of a pass. They need 6 MiB.
+/// The maximum number of events that are stored for the figures of a pass. They need 6 MiB.
 pub const EVENTS_KEPT: usize = 1 << 18;
 /// The smallest width of a bin: a millisecond.
 const FINEST_NS: u64 = 1_000_000;
-/// The most bins: within a minute a bin is one millisecond wide, within an hour 64 ms.
+/// The maximum number of bins. In a pass of one minute, a bin is 1 ms wide; in a pass of one hour, 64 ms.
 const MOST_BINS: u64 = 1 << 16;
 /// The longest time over which the tokens of an event are spread: 73 years.
 const LONGEST_NS: u64 = 1 << 61;
 /// Tokens are counted in whole multiples of 1 / `UNIT`, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
 
-/// Tokens by the time at which they arrived. The tokens of a bin count as spread evenly over the bin. Bins
-/// double their width when the span of time needs it.
+/// Tokens by the time at which they arrived. The tokens of a bin count as spread evenly over the bin. If the span of
+/// time needs more bins than allowed, the width of the bins doubles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
     kept: usize,
     events: Vec<SpreadTokens>,
-    /// The tokens of all events, in bins, once there are too many events to store.
+    /// The tokens of all events, in bins; `None` while all events are stored.
     beyond: Option<Grid<u64>>,
 }
 
@@ -108,17 +107,17 @@ impl SpreadTokens {
         }
         let past_ns = instant.0.saturating_sub(self.from.0);
         let span_ns = self.until.0 - self.from.0;
-        // An event whose tokens arrived all at once has none before its arrival.
+        // If the tokens of an event arrived all at once, none of them arrived before the event.
         if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
     }
 
-    /// Adds to each bin the whole units that arrived between its edges. Two bins together get the same units
-    /// as one bin of double width.
+    /// Adds to each bin the whole units that arrived between its edges. Two bins together get the same units as one bin
+    /// of double width.
     ///
-    /// This runs for each millisecond of each token. So the share of a bin is not divided out: from one edge to
-    /// the next, the same quotient is added, and one unit more where the remainders make up one.
+    /// This loop runs for each millisecond of each token, so it contains no division. From one edge to the next, it
+    /// adds the same quotient. If the sum of the remainders reaches a whole unit, it adds one unit more.
     fn mark(&self, grid: &mut Grid<u64>) {
-        // The bound keeps sums of two remainders within 64 bits.
+        // This limit ensures that the sum of two remainders fits into 64 bits.
         let from = self.from.max(Nanos(self.until.0.saturating_sub(LONGEST_NS)));
         grid.reach(from, self.until);
         let (first, last) = (grid.bin_of(from), grid.bin_of(self.until));
@@ -126,14 +125,14 @@ impl SpreadTokens {
             return grid.add(self.until, self.units);
         }
         let places = (first - grid.first) as usize..(last - grid.first) as usize;
-        // Up to an edge, `units x time / span` have arrived, rounded: (2 units x time + span) / (2 span).
+        // Up to an edge, `units x time / span` units have arrived, rounded: (2 units x time + span) / (2 span).
         let span_ns = self.until.0 - from.0;
         let twice = |time_ns: u64| 2 * u128::from(self.units) * u128::from(time_ns);
         let (step, remainder_step) = divide(twice(grid.width_ns), 2 * span_ns);
         let to_first_edge = twice((first + 1) * grid.width_ns - from.0) + u128::from(span_ns);
         let (mut come, mut remainder) = divide(to_first_edge, 2 * span_ns);
         let mut counted = 0;
-        // A loop over a slice is faster than one over the two halves of a ring.
+        // A loop over a slice is faster than a loop over the two halves of a ring buffer.
         let bins = grid.bins.make_contiguous();
         for bin in &mut bins[places.clone()] {
             *bin += come - counted;
@@ -148,7 +147,8 @@ impl SpreadTokens {
     }
 }
 
-/// Quotient and remainder. Numbers of 64 bits are divided much faster than those of 128.
+/// Returns quotient and remainder. If the number fits into 64 bits, it is divided as such, because this is much faster
+/// than a division of 128 bits.
 fn divide(number: u128, by: u64) -> (u64, u64) {
     match u64::try_from(number) {
         Ok(number) => (number / by, number % by),
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_bundle_counts_by_the_time_that_it_took() {
         let mut curve = TokenCurve::default();
-        // Five tokens every 50 ms count as one token every 10 ms, wherever a window begins or ends.
+        // Five tokens every 50 ms count as one token every 10 ms, no matter where a window begins or ends.
         curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
         close(curve.between(ms(0.0), ms(100.0)), 5.0);
         close(curve.between(ms(100.0), ms(130.0)), 3.0);

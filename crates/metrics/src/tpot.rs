@@ -60,12 +60,13 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     }
     let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();
     let tokens = f64::from(timeline.output_tokens) - before;
-    // A server's usage may be smaller than the tokens of its events: then there is nothing to divide by.
+    // A server's usage may be smaller than the tokens of its events. Then no tokens remain by which TPOT can be
+    // divided.
     (tokens > 0.0).then_some((first, tokens))
 }
 
-/// If the later event arrived before its stamp, the true difference is smaller. If the earlier event did, it
-/// is larger.
+/// If the last event arrived before its stamp, the true time is shorter than measured. If the first visible event
+/// arrived before its stamp, the true time is longer.
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
     let last = widths.events.last().copied().unwrap_or(0.0);

@@ -1,5 +1,5 @@
-//! Parses and prints dates and times of day. The whole program uses this one calendar, the proleptic
-//! Gregorian one of the crate `time`. Instants are nanoseconds since 1970 in UTC. No clock is read.
+//! Parses and prints dates and times of day. The whole program uses this calendar: the proleptic
+//! Gregorian calendar of the crate `time`. Instants are nanoseconds since 1970 in UTC. No clock is read.
 
 use time::{Date, Month, OffsetDateTime};
 
@@ -30,9 +30,9 @@ pub fn seconds_or_date(text: &str) -> Option<i64> {
     decimal(text, SECOND_NS).or_else(|| parse(text))
 }
 
-/// Parses a decimal number of units of `unit_ns` nanoseconds each. Returns whole nanoseconds and drops
-/// smaller fractions. A number with an exponent is only as exact as a 64-bit float. `None` if the text is no
-/// number, or if the result does not fit into 64 bits.
+/// Parses a decimal number. Its unit is `unit_ns` nanoseconds. Returns whole nanoseconds and drops
+/// smaller fractions. A number with an exponent is only as exact as a 64-bit float. `None` if the text
+/// is no number, or if the result does not fit into 64 bits.
 pub fn decimal(text: &str, unit_ns: i64) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -89,7 +89,8 @@ fn whole(text: &str, most: i64) -> Option<i64> {
     text.parse().ok().filter(|number| (0..=most).contains(number))
 }
 
-/// Splits a time of day into the time without its offset from UTC, and this offset in seconds.
+/// Splits a time of day with an offset from UTC. Returns the time without the offset, and the offset in
+/// seconds.
 fn split_offset(time: &str) -> Option<(&str, i64)> {
     if time.ends_with(['Z', 'z']) {
         return Some((time.trim_end_matches(['Z', 'z']), 0));

@@ -1,4 +1,4 @@
-//! The digits of counts, as a person reads them.
+//! Formats counts for readers: with commas between groups of three digits.
 
 /// An integer; from five digits on, commas separate groups of three digits: `2048`, `12,345`.
 pub fn count(value: u64) -> String {

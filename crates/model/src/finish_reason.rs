@@ -13,7 +13,7 @@ pub enum FinishReason {
     Unknown,
 }
 
-/// The name of the class of requests whose answers a filter ended.
+/// The name of the class of requests that ended with [`FinishReason::Filtered`].
 pub const FILTERED_CLASS: &str = "content_filter";
 
 /// The longest finish reason that a record stores, in characters.

@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 use crate::record::{Event, EventKind, Read, Record};
 use crate::time::Nanos;
 
-/// The delay from the kernel's stamp of a read until the program has the data, in milliseconds.
+/// The delay from the kernel's timestamp of a read until the program has the data, in milliseconds.
 pub const LATENESS_MS: f64 = 0.02;
 
 /// An instant in milliseconds.
@@ -35,8 +35,8 @@ pub fn stream(sent_ms: f64, events: &[(f64, EventKind, Option<u32>)]) -> Record 
     record
 }
 
-/// A completed stream of `tokens` text events, one token each: the first `ttft_ms` after the
-/// send, the others `gap_ms` apart.
+/// A completed stream of `tokens` text events with one token each. The first event arrives `ttft_ms`
+/// after the send, and each further event `gap_ms` after the one before it.
 pub fn steady(sent_ms: f64, ttft_ms: f64, gap_ms: f64, tokens: u32) -> Record {
     let arrival = |index: u32| sent_ms + ttft_ms + f64::from(index) * gap_ms;
     let events: Vec<_> = (0..tokens).map(|i| (arrival(i), EventKind::Text, None)).collect();

@@ -1,8 +1,9 @@
 //! Estimates the memory of a parsed JSON text before it is parsed.
 
-/// An upper bound, in bytes, of the memory that a parsed JSON text needs, as a value or as a list of small
-/// structs. Each byte of the text may be a character. Outside of strings, each bracket may begin a list or an
-/// object, and each comma may precede another element.
+/// An upper bound, in bytes, of the memory that a JSON text needs after parsing into a value or a list
+/// of small structs. The bound assumes that each byte of the text is stored. Outside of strings, it
+/// assumes that each opening bracket begins a list or an object, and that each comma precedes another
+/// element.
 pub fn parsed_bytes(text: &[u8]) -> usize {
     let (mut bytes, mut in_string, mut is_escaped) = (0, false, false);
     for byte in text {

@@ -1,6 +1,7 @@
 //! The basic types of a measurement: requests, records, and their names.
 //!
-//! This crate has only types and arithmetic on them: no I/O, no clock, no metric.
+//! This crate has only types and arithmetic on them. It does no I/O, reads no clock, and computes no
+//! metrics.
 
 pub mod calendar;
 pub mod time;

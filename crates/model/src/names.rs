@@ -1,7 +1,9 @@
 //! Enumerations whose variants have stable names.
 
-/// Gives an enumeration the constant `ALL`, all variants in the order of the invocation, and `name`, the
-/// stable name of a variant: `names!(Kind { Open => "open", Closed => "closed" });`.
+/// Adds two items to an enumeration. The constant `ALL` has all variants in the order of the invocation.
+/// The method `name` returns the stable name of a variant.
+///
+/// Example: `names!(Kind { Open => "open", Closed => "closed" });`.
 #[macro_export]
 macro_rules! names {
     ($type:ident { $($variant:ident => $name:literal),+ $(,)? }) => {

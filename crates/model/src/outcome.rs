@@ -1,4 +1,4 @@
-//! The outcome of a planned request: a closed set, exactly one per request.
+//! The outcomes of planned requests. Each planned request has exactly one of a fixed set of outcomes.
 
 use std::fmt;
 
@@ -50,7 +50,8 @@ pub enum Outcome {
         /// The status, such as 400, 422, 429 or 503.
         status: u16,
     },
-    /// A response with status 200, streamed or whole, contained an error. What followed the error does not matter.
+    /// A response with status 200, streamed or whole, contained an error. The outcome does not depend on
+    /// data after the error.
     ServerError,
     /// The response cannot be parsed, or it is complete but has no token. If its usage states zero output tokens, it
     /// is `Complete`.

@@ -18,7 +18,7 @@ pub const RECORD_VERSION: u32 = 1;
 /// One socket read that returned data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
-    /// When the kernel received the read's last segment; `None` if the kernel gives no stamp.
+    /// When the kernel received the read's last segment; `None` if the kernel gives no timestamp.
     pub kernel: Option<Nanos>,
     /// When the program had read the data.
     pub user: Nanos,
@@ -29,7 +29,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// The arrival of the data: the kernel's stamp if there is one, otherwise [`Read::user`].
+    /// The arrival of the data: the kernel's timestamp if there is one, otherwise [`Read::user`].
     pub fn arrival(&self) -> Nanos {
         self.kernel.unwrap_or(self.user)
     }
@@ -40,7 +40,7 @@ impl Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// Only announces the role; this is not a token.
+    /// A message that only announces the role; it is not a token.
     Role,
     /// Answer text.
     Text,
@@ -50,7 +50,7 @@ pub enum EventKind {
     Reasoning,
     /// A part of a tool call.
     ToolCall,
-    /// Token counts by the server.
+    /// Token counts as the server reports them.
     Usage,
     /// The finish reason.
     Finish,
@@ -90,7 +90,8 @@ pub struct Event {
     pub kind: EventKind,
     /// The number of characters (Unicode scalar values) of the event's text.
     pub chars: u32,
-    /// The number of the event's tokens, if the dialect states it (token ids, usage in mid-stream).
+    /// The number of the event's tokens, if the dialect states it, as token ids or as usage within the
+    /// stream.
     pub tokens: Option<u32>,
 }
 
@@ -108,8 +109,8 @@ pub struct Record {
     pub asked_input: u32,
     /// Requested output tokens.
     pub asked_output: u32,
-    /// The most output tokens that the request allows, over all its choices: `max_tokens` x `n`; `None` if
-    /// this number is not known.
+    /// The maximum number of output tokens that the request allows, over all its choices: `max_tokens` x
+    /// `n`; `None` if this number is not known.
     pub output_limit: Option<u32>,
     /// Whether a stream was requested ([`crate::request::Sampling::stream`]). A body that is not streamed
     /// shows nothing about the arrivals of its tokens.
@@ -145,14 +146,14 @@ pub struct Record {
     pub outcome: Outcome,
     /// The HTTP status; `None` if no status line was read.
     pub status: Option<u16>,
-    /// Why the request failed, as text for users: the message of an error, or the problem that the parser
+    /// Why the request failed, as a text for users: an error message, or the problem that the parser
     /// found. At most [`MAX_DETAIL_CHARS`] characters.
     pub detail: Option<String>,
     /// The finish reason, as the server states it.
     pub finish_reason: Option<String>,
-    /// Token counts by the server.
+    /// Token counts as the server reports them.
     pub usage: Usage,
-    /// Times of the request by the server; empty if it states none.
+    /// Times of the request as the server reports them; empty if it reports none.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
     /// Output tokens, counted by the tokenizer that the user named.
@@ -185,7 +186,7 @@ pub enum TokensFrom {
 crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
-    /// Adds `by` to all instants: the record on a clock whose zero is earlier by `by`.
+    /// Adds `by` to all instants. The record is then on a clock with an origin that is earlier by `by`.
     #[must_use]
     pub fn later(mut self, by: Nanos) -> Self {
         let instants = [
@@ -206,8 +207,8 @@ impl Record {
         self
     }
 
-    /// The record as it would be if its pass had been cut off at the instant `at`. If this changes the
-    /// record, `why` becomes its detail.
+    /// Changes the record as if its pass had been cut off at the instant `at`. If the record differs
+    /// then, `why` becomes its detail.
     #[must_use]
     pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
         let detail = Some(why.to_owned());
@@ -285,8 +286,8 @@ impl Record {
         Some(self.sum_of_events()).filter(|&sum| self.can_have(sum)).unwrap_or(events)
     }
 
-    /// Whether the tokens that the events state are, in all, a count that [`Record::can_have`] accepts. If not,
-    /// the tokens of single events are not used either.
+    /// Whether [`Record::can_have`] accepts the sum of the tokens that the events state. If not, the
+    /// tokens of single events are not used either.
     pub fn can_have_tokens_of_events(&self) -> bool {
         self.can_have(self.sum_of_events())
     }
@@ -334,8 +335,8 @@ impl Record {
         self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
     }
 
-    /// The number of output tokens for which memory is reserved: the requested number, or that of all choices
-    /// together, up to 16 times as many.
+    /// The number of output tokens for which memory is reserved: the requested number, or
+    /// [`Record::output_limit`] if it is larger, but at most 16 times the requested number.
     pub fn planned_output(&self) -> u32 {
         let most = self.asked_output.saturating_mul(16);
         self.output_limit.unwrap_or(0).min(most).max(self.asked_output)
@@ -354,8 +355,8 @@ impl Record {
 
 // The texts below are stored in records and compared later: they never change.
 
-/// The first part of the detail of a skipped turn in a conversation that had already failed. The outcome of
-/// the failed turn follows.
+/// The first part of the detail of a skipped turn, because an earlier turn of its conversation failed.
+/// In the detail, the outcome of the failed turn follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
 
 /// The detail of a request that was not sent, because the user interrupted the run.
@@ -366,8 +367,8 @@ pub const RUN_INTERRUPTED: &str = "the run was interrupted before it was due";
 pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an objective that \
                            nothing could change its claim";
 
-/// The detail of a request that was cancelled or not sent, because requests arrived faster than the
-/// server completed them, and the plan ends the pass in this case.
+/// The detail of a request that was cancelled or not sent, because the server was saturated: requests
+/// arrived faster than the server completed them. The plan ends the pass in this case.
 pub const STOPPED_WHEN_SATURATED: &str =
     "the pass was ended: requests arrived faster than they ended (--stop-when-saturated)";
 
@@ -378,8 +379,8 @@ pub const STOPPED_AT_ERROR_RATE: &str =
 /// The detail of a request whose pass was ended by the time limit of a search, a sweep or a comparison.
 pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
 
-/// Why a pass was ended early. `detail` is that of a request that the end of the pass cut off or prevented. `None`
-/// for other details.
+/// Why a pass was ended early. `detail` is the detail of a request that was cancelled or not sent
+/// because of this. `None` for other details.
 pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
     let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
     known.into_iter().find(|known| Some(*known) == detail)

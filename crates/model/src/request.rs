@@ -11,9 +11,9 @@ pub type Message = Map<String, Value>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prompt {
-    /// Text, which the server tokenises.
+    /// Text, which the server tokenizes.
     Text(String),
-    /// Token ids: the server need not tokenise them.
+    /// Token ids, which the server does not have to tokenize.
     TokenIds(Vec<u32>),
     /// A chat, oldest message first. The server puts it into the model's template.
     Messages(Vec<Message>),
@@ -37,7 +37,8 @@ pub fn message(role: &str, text: &str) -> Message {
 pub struct Sampling {
     /// Sampling temperature.
     pub temperature: f64,
-    /// Whether the server should continue after end-of-text, so that outputs have the requested length.
+    /// Whether the server should continue after the end-of-text token, so that outputs have the
+    /// requested length.
     pub ignore_eos: bool,
     /// Whether to request a stream of events instead of one body.
     pub stream: bool,
@@ -46,7 +47,7 @@ pub struct Sampling {
     pub extra_body: Map<String, Value>,
 }
 
-/// The fields of bodies, in all dialects, that limit the output of a choice.
+/// The fields of request bodies that limit the output tokens of one choice, in all dialects.
 const LENGTH_FIELDS: [&str; 5] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];
 /// Fields that request several choices. With `best_of`, a server may generate more choices than it returns.
@@ -71,15 +72,16 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Box<str>>,
     /// The session of the request: requests with the same prefix have the same session. Requests of a
-    /// conversation have `None`, because the conversation is their session. The session only determines the
-    /// server to which the request is sent, and the session header.
+    /// conversation have `None`, because the conversation is their session. The session determines only
+    /// the server to which the request is sent, and the session header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
 }
 
 impl Request {
-    /// The most output tokens that the request allows, over all its choices. Fields of `extra_body` that
-    /// replace the request's own limit are used. `None` if a limit is not a number above 0.
+    /// The maximum number of output tokens that the request allows, over all its choices. If a field of
+    /// `extra_body` replaces the request's own limit, that field is used. `None` if a limit is not a
+    /// number above 0.
     pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
         let mut limit = Some(u64::from(self.output_tokens));
         let mut choices = Some(1);
@@ -97,8 +99,7 @@ impl Request {
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
     }
 
-    /// A request without class, session and additional fields, and with a prompt whose tokens are not
-    /// counted.
+    /// A request without class, session and additional fields. The tokens of its prompt are not counted.
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt,

@@ -1,5 +1,5 @@
-//! Samples of the metrics of a server and its cards during a pass, on the run's time axis, as they are
-//! stored. This file requests and computes nothing about a server.
+//! The stored form of samples: the metrics of a server and its cards at instants of a pass, on the run's
+//! time axis. This module does not request metrics from a server.
 
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ pub struct CardSample {
     /// Counter: energy in joules since the driver was loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Whether the values are the last reading of a collector, which may be old. If false, they were read
-    /// from the card itself.
+    /// Whether the values are the last reading of a collector; such a reading may be old. If false, they
+    /// were read from the card itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
@@ -138,7 +138,7 @@ pub struct Observed {
     pub asks_server: bool,
     /// Processor time that this program spent on the sampling, in microseconds.
     pub cpu_us: u64,
-    /// Whether the user named the cards, so that they are known to be those of the server.
+    /// Whether the user named the cards. If so, the cards are known to be those of the server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cards_named: bool,
     /// The names of the servers that were sampled separately; empty for a single server.
@@ -149,8 +149,9 @@ pub struct Observed {
 }
 
 impl ServerSample {
-    /// The metrics of several equal servers together. Values are summed, except the share of KV memory in
-    /// use, which is averaged. Histograms with different bounds cannot be added, and are omitted.
+    /// The metrics of several equal servers together. Values are summed; only for the share of KV memory
+    /// in use, the mean is computed. Histograms with different bounds cannot be added, so they are
+    /// omitted.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         let (mut servers, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
@@ -173,7 +174,7 @@ impl ServerSample {
 }
 
 impl Observed {
-    /// The samples of one of several servers, as if it were the only one.
+    /// The samples of one of several servers, in the form of samples of a single server.
     pub fn of_source(&self, source: usize) -> Self {
         let only = |sample: &Sample| {
             let one = sample.each.get(source).cloned().unwrap_or_default();
@@ -224,8 +225,8 @@ impl Buckets {
         is_alike
     }
 
-    /// The values that were counted since an earlier state of the same histogram. `None` if the bounds differ
-    /// or the count is smaller: the server was restarted.
+    /// The values that were counted since an earlier state of the same histogram. `None` if the bounds
+    /// differ or the count is smaller than before, because the server was then restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let same = self.below.len() == earlier.below.len()
             && self.below.iter().zip(&earlier.below).all(|(a, b)| a.0.to_bits() == b.0.to_bits());

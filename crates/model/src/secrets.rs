@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub const REDACTED: &str = "***";
 
 /// The shortest secret, in characters, that is removed from texts. A shorter secret, such as `EMPTY` or
-/// `test`, is also an ordinary word: if it were replaced everywhere, texts could not be read.
+/// `test`, may also be an ordinary word. If it were replaced everywhere, texts could not be read.
 pub const MIN_SECRET_CHARS: usize = 8;
 
 /// The secrets of a run. [`Secrets::redact`] is called where a text enters the program: answers of a server,
@@ -20,8 +20,8 @@ pub struct Secrets(Arc<[Secret]>);
 #[derive(Clone, PartialEq, Eq)]
 struct Secret {
     text: String,
-    /// The number of bytes from the beginning that identify the secret: a text that contains only these is
-    /// redacted too.
+    /// The number of bytes at the beginning that identify the secret. A text that contains only these
+    /// bytes is redacted too.
     min_prefix_bytes: usize,
 }
 
@@ -32,9 +32,9 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The secrets in the header fields of requests. The beginning of a key is replaced too, because servers
-    /// quote `sk-abcde...`. Other values are only replaced if they are complete, because they may begin with
-    /// ordinary words.
+    /// The secrets in the header fields of requests. The beginning of a key is replaced too, because
+    /// servers quote keys as `sk-abcde...`. Other values are only replaced if they are complete, because
+    /// they may begin with ordinary words.
     pub fn of_headers(headers: &[(String, String)]) -> Self {
         let mut secrets = Vec::new();
         for (name, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
@@ -47,7 +47,7 @@ impl Secrets {
                 secrets.push(Secret { text, min_prefix_bytes });
             }
         }
-        // Of two equal texts, the one that a shorter beginning identifies stays.
+        // Of two secrets with equal texts, the one with the shorter identifying beginning remains.
         secrets.sort_by(|a, b| (&a.text, a.min_prefix_bytes).cmp(&(&b.text, b.min_prefix_bytes)));
         secrets.dedup_by(|a, b| a.text == b.text);
         Self(secrets.into())
@@ -89,8 +89,9 @@ impl Secrets {
         if self.is_in(&text) { self.redact(&text).into_owned().into_bytes() } else { bytes }
     }
 
-    /// [`Secrets::redact`] for names and for this program's own texts, in which an ordinary word may begin
-    /// like a key. A beginning is replaced only if the text ends after it, or shows that the key was cut.
+    /// [`Secrets::redact`] for names and for this program's own texts. In these texts, an ordinary word
+    /// may begin like a key. So the beginning of a key is replaced only if the text ends after it, or
+    /// shows that the key was cut.
     pub fn redact_name<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let is_cut = |secret: &Secret| {
             text.match_indices(secret.start()).any(|(at, _)| {
@@ -116,8 +117,8 @@ impl Secrets {
         self.0.iter().any(|secret| text.contains(&secret.text))
     }
 
-    /// How many bytes at the end of a text may be the beginning of a secret that the text does not contain
-    /// completely.
+    /// The number of bytes at the end of a text that may be the beginning of a secret. The rest of the
+    /// secret may follow in the next text.
     pub fn open_end(&self, bytes: &[u8]) -> usize {
         let longest = |secret: &Secret| {
             let most = bytes.len().min(secret.text.len() - 1);
@@ -229,7 +230,7 @@ pub fn names_a_secret(name: &str) -> bool {
         .any(|word| ends_with(&[word]))
         || ends_with(&["api", "key"])
         || ends_with(&["api", "keys"])
-        // LiteLLM has a switch whose name ends with `UNSET_MASTER_KEY`.
+        // LiteLLM has a switch with a name that ends with `UNSET_MASTER_KEY`. It contains no secret.
         || (ends_with(&["master", "key"]) && !ends_with(&["unset", "master", "key"]))
         || ends_with(&["secret", "key"])
         || ends_with(&["access", "key"])

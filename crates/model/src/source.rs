@@ -4,7 +4,7 @@
 use crate::record::Record;
 use crate::request::Request;
 
-/// The answer of a [`Source`] when the load generator calls for a request.
+/// The result of [`Source::next`], with which a load generator requests the next request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Supply {
     /// The next request.
@@ -15,7 +15,7 @@ pub enum Supply {
     Exhausted,
 }
 
-/// What follows in a conversation after one of its requests has ended.
+/// The continuation of a conversation after one of its requests has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follows {
     /// No turn follows, or the request belongs to no conversation.
@@ -32,8 +32,8 @@ pub trait Source: Send {
     /// n-th of these requests, counted from 0, begins conversation n.
     fn next(&mut self) -> Supply;
 
-    /// Notifies the source that a request of a conversation ended, with its answer if the answer was stored.
-    /// Returns what follows this request.
+    /// Notifies the source that a request of a conversation ended. `_answer` is its answer, or empty if
+    /// the answer was not stored. Returns what follows this request.
     fn ended(&mut self, _conversation: u32, _record: &Record, _answer: &str) -> Follows {
         Follows::Nothing
     }

@@ -1,4 +1,4 @@
-//! What was measured and where: the program, the server, the machine and its GPUs.
+//! Descriptions of the measured server, of the machine and its GPUs, and of the program that measures.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The most properties of a server that are stored.
+    /// The maximum number of properties of a server that are stored.
     const MOST_FACTS: usize = 100;
 
     /// Cuts all names to a limited length, and the properties to a limited number. Texts of a server or of a
@@ -84,15 +84,15 @@ pub struct Environment {
     /// The cards that this program found on the server's machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Card>,
-    /// The source of arrival stamps: `kernel` or `user`.
+    /// The source of arrival timestamps: `kernel` or `user`.
     pub stamps: Option<String>,
     /// The name of the tokenizer that determined the lengths of prompts.
     pub tokenizer: Option<String>,
     /// SHA-256 of the tokenizer's file, if the user named a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_sha256: Option<String>,
-    /// A text that makes this run's prompts different from those of all other runs. A run with the same salt
-    /// has the same prompts.
+    /// A text that determines the prompts together with the seed. Runs with another salt have other
+    /// prompts.
     #[serde(default)]
     pub salt: Option<String>,
     /// The event loops of the client. Runs of versions without this key had one event loop.

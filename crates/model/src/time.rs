@@ -38,8 +38,8 @@ impl Nanos {
     }
 }
 
-/// `later - earlier`, negative if `earlier` is later. This runs for each gap between tokens, and conversions of
-/// 128 bits are function calls.
+/// `later - earlier`, negative if `earlier` is later. This runs for each gap between tokens, so it uses
+/// no 128-bit integers: their conversions are slow function calls.
 #[inline]
 fn nanos_between(later: Nanos, earlier: Nanos) -> f64 {
     let distance = later.0.abs_diff(earlier.0) as f64;

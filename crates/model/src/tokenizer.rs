@@ -14,7 +14,7 @@ pub trait Tokenizer: Send + Sync {
     /// Number of tokens of a text, without the special tokens that a server would add.
     ///
     /// # Errors
-    /// When the text cannot be tokenised, or a server that tokenises it does not answer.
+    /// When the text cannot be tokenized, or the server that tokenizes it does not answer.
     fn count(&self, text: &str) -> Result<u32, TokenizerError> {
         Ok(self.encode(text)?.len() as u32)
     }
@@ -28,20 +28,20 @@ pub trait Tokenizer: Send + Sync {
     /// The text of some token ids.
     ///
     /// # Errors
-    /// When an id is not in the vocabulary, or a server that decodes it does not answer.
+    /// When an id is not in the vocabulary, or the server that decodes the ids does not answer.
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
 
-    /// The ids of ordinary tokens, from which random prompts are made.
+    /// The plain ids: the ids of the tokens from which random prompts are made.
     fn plain_ids(&self) -> &[u32];
 
-    /// The texts of the plain ids, if prompts can be joined from them. `None` if it is not known whether they
-    /// can: prompts are then made with [`Tokenizer::decode`].
+    /// The texts of the plain ids, if prompts can be joined from these texts. `None` if this is not
+    /// known. Prompts are then made with [`Tokenizer::decode`].
     fn plain_words(&self) -> Option<&PlainWords> {
         None
     }
 
-    /// How many calls of this tokenizer should run at the same time; `None` for one per processor. More calls
-    /// are useful if a server tokenises, because a call then mostly waits.
+    /// How many calls of this tokenizer should run at the same time; `None` for one per processor. More
+    /// calls are useful if a server tokenizes, because a call then mostly waits for the server.
     fn calls_at_once(&self) -> Option<usize> {
         None
     }

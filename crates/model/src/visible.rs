@@ -33,7 +33,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same as `line`, but for a text of several lines: line feeds stay.
+/// The same as `line`, but for a text of several lines: line feeds remain.
 pub fn lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| c != '\n' && is_escaped(c)) {
         return Cow::Borrowed(text);
@@ -64,7 +64,7 @@ pub fn name(text: &str) -> String {
     cut(text, MAX_NAME_CHARS)
 }
 
-/// A text for a cell of a spreadsheet: with a leading quote if a spreadsheet would read the text as a
+/// A text for a cell of a spreadsheet. It gets a leading quote if a spreadsheet would read it as a
 /// formula.
 pub fn no_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
@@ -75,7 +75,7 @@ pub fn no_formula(text: &str) -> Cow<'_, str> {
 
 /// The first 20 names of a list, separated by commas, and the number of the remaining ones.
 pub fn names(all: &[String]) -> String {
-    /// The most names that are listed.
+    /// The maximum number of names that are listed.
     const MOST: usize = 20;
     let mut text = all.iter().take(MOST).map(|text| name(text)).collect::<Vec<_>>().join(", ");
     if all.len() > MOST {

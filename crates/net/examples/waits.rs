@@ -1,6 +1,6 @@
-//! Measures how late the event loop wakes up and how much processor time a wait takes, for waits of 250 us
-//! and of 2 ms. Prints a line for each length: the length, p50 and p99 of the delay, and the processor time
-//! per wait, all in us.
+//! Measures how late the event loop wakes up, and how much processor time a wait takes. The waits last 250 us
+//! or 2 ms. Prints a line for each length: the length, p50 and p99 of the delay, and the processor time per
+//! wait, all in us.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The event loop's state of its connections. It makes no system call.
+//! The connection table of the event loop. It makes no system call.
 
 use std::io;
 

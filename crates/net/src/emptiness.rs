@@ -1,5 +1,6 @@
-//! Computes since when a socket may contain data, from the waits of an event loop. It makes no system call
-//! and reads no clock, so that tests can cover each case.
+//! Computes the earliest instant at which the data in a socket can have arrived. The inputs are the times of
+//! an event loop's waits, that is, of its calls to epoll. This module makes no system call and reads no
+//! clock, so tests can cover each case.
 
 use std::time::Duration;
 
@@ -7,11 +8,11 @@ use inferometer_model::time::Nanos;
 
 use crate::run_delay::Account;
 
-/// The assumed maximum duration of a wake-up (interrupt, scheduler, return), without the time in which the
-/// thread waits for a processor.
+/// The assumed maximum duration of a wake-up (interrupt, scheduler, return of the call). It does not include
+/// the time in which the thread waits for a processor.
 pub(crate) const WAKE_UP: Duration = Duration::from_micros(100);
 
-/// Lower bounds for the arrival of data in the watched sockets, from the waits of an event loop.
+/// Lower bounds for the arrival time of data in the watched sockets, from the waits of an event loop.
 ///
 /// A wait checks all watched sockets after it is called. So a socket that the wait did not report was empty
 /// when the wait was called. The socket may contain data when the wait returns: the process may have been
@@ -22,12 +23,13 @@ pub(crate) struct Emptiness {
     called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When an earlier wait than the last one was called: the latest that reported everything. If a socket
-    /// was drained before this instant, the data that the last wait reports arrived after this instant.
+    /// The call time of the latest wait that reported everything; the last wait is not considered. If a
+    /// socket was drained before this instant, the data that the last wait reports arrived after this
+    /// instant.
     certain: Nanos,
-    /// A later lower bound, from a wait that slept. The data that this wait reports arrived after the bound,
-    /// unless the wake-up took longer than [`WAKE_UP`]. If a kernel stamp is earlier than the bound, the
-    /// stamp is right.
+    /// A second lower bound, from a wait that slept; usually later than `certain`. The data that this wait
+    /// reports arrived after the bound, unless the wake-up took longer than [`WAKE_UP`]. If a kernel stamp is
+    /// earlier than the bound, the stamp is right.
     likely: Nanos,
 }
 
@@ -53,20 +55,22 @@ impl Emptiness {
     }
 
     /// Records the end of a sleep; call this after a wait that found nothing ready at first and returned
-    /// events at `woke`. `account` is the kernel's account of the thread since before the call of the wait.
+    /// events at `woke`. `account` is the kernel's account of the thread; its interval begins before the
+    /// wait.
     ///
-    /// If the thread was given a processor once, it slept until the first arrival woke it, and then waited
-    /// for a processor. So that arrival was at most `waited` + [`WAKE_UP`] before `woke`. A thread that was
-    /// given a processor more often was stopped or preempted, and data may have arrived meanwhile.
+    /// If the thread received a processor exactly once, it slept until the first arrival woke it, and then
+    /// waited for a processor. So the first arrival was at most `waited` + [`WAKE_UP`] before `woke`. If the
+    /// thread received a processor more often, it was stopped or preempted. Data may have arrived meanwhile,
+    /// so the bound does not change.
     pub fn woke(&mut self, woke: Nanos, account: Option<Account>) {
         if let Some(Account { waited, turns: 1 }) = account {
             self.likely = woke - waited - WAKE_UP;
         }
     }
 
-    /// Returns two lower bounds for the arrival of the present content of a socket. The first is certain. The
-    /// second is likely, and not earlier than the first. `drained_at` is an instant before a read that
-    /// emptied the socket; `user` is the time of the present read.
+    /// Returns two lower bounds for the arrival time of the data that a socket contains now. The first is
+    /// certain. The second is likely, and not earlier than the first. `drained_at` is an instant before a
+    /// read that emptied the socket; `user` is the time of the present read.
     pub fn of_drained(&self, drained_at: Nanos, user: Nanos) -> (Nanos, Nanos) {
         let certain = drained_at.max(self.certain).min(user);
         (certain, certain.max(self.likely).min(user))

@@ -28,14 +28,14 @@ const WAKER_TOKEN: u64 = u64::MAX;
 /// This bit is set in the token of a listening socket; the other bits are its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// A longer wait is split into two parts. The kernel's account of the thread during the second part narrows
-/// the arrival intervals; after shorter waits they are narrow enough.
+/// A wait that is longer than this is split into two parts. The kernel's account of the thread during the
+/// second part narrows the arrival intervals. After a shorter wait, they are narrow enough without it.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait. After it, an idle loop reads the clock and notices if the process was stopped.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
-/// When to try again to connect a Unix socket to a full accept queue. The kernel does not report when it has
-/// room.
+/// The pause before the next attempt to connect a Unix socket whose server has a full accept queue. The
+/// kernel does not report when the queue has room.
 const QUEUED: Duration = Duration::from_millis(1);
 
 /// The [`Net`] of real sockets and the monotonic clock.
@@ -52,12 +52,12 @@ pub struct EpollNet {
     use_kernel_stamps: bool,
     /// Keeps the kernel's time stamps switched on while no connection is open.
     _stamping: Option<StampKeeper>,
-    /// How long before the end of a wait to stop sleeping and to poll instead.
+    /// How long before the end of a wait the loop stops sleeping and polls instead.
     spin: Duration,
     loop_stats: LoopStats,
     /// When the last wait returned.
     returned: Nanos,
-    /// Since when sockets may contain data.
+    /// Lower bounds for the arrival time of data in the sockets.
     emptiness: Emptiness,
     /// How long this thread waited for a processor.
     run_delay: RunDelay,
@@ -102,13 +102,13 @@ impl EpollNet {
         self
     }
 
-    /// Sets how long before the end of a wait to stop sleeping and to poll instead. Wake-ups are then exact
-    /// to a microsecond, and each costs at most this much processor time.
+    /// Sets how long before the end of a wait the loop stops sleeping and polls instead. Wake-ups are then
+    /// exact to a microsecond, and each uses at most `spin` of processor time.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
 
-    /// Returns and resets the loop's delays since the last call of this function, or since the start.
+    /// Returns the loop's statistics since the last call of this function, or since the start; resets them.
     pub fn take_loop_stats(&mut self) -> LoopStats {
         self.run_delay.since_last();
         let waited_for_cpu = self.run_delay.take_total();
@@ -130,8 +130,8 @@ impl EpollNet {
     /// # Errors
     /// When a system call of the loop fails; the actor is then in an unknown state.
     pub fn run(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
-        // The timer slack and the account of waiting belong to a thread, and another thread may have created
-        // this network.
+        // The timer slack and the kernel's account belong to the calling thread. Another thread may have
+        // created this network.
         sys::use_precise_timers();
         self.run_delay = RunDelay::of_this_thread();
         let mut ready = Vec::with_capacity(Epoll::BATCH);
@@ -261,7 +261,7 @@ impl EpollNet {
     }
 
     fn accept(&mut self, listener: usize, ready: &mut Vec<Ready>) -> io::Result<()> {
-        // An error: no client waits, or descriptors ran out. The next wait tries again.
+        // An error means that no client waits, or that descriptors ran out. The next wait tries again.
         while let Ok((stream, _)) = self.listeners[listener].accept() {
             stream.set_nonblocking(true)?;
             ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));

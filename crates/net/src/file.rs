@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The size limit of a settings file, in bytes (16 MiB): a plan, a profile, a template, certificates.
+/// The size limit of a settings file (a plan, a profile, a template, certificates), in bytes: 16 MiB.
 pub const MAX_SETTINGS_BYTES: usize = 16 << 20;
 /// The size limit of a file of results or of arrivals, in bytes (256 MiB).
 pub const MAX_RESULTS_BYTES: usize = 256 << 20;

@@ -49,7 +49,7 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// A small number, unique among the connections open at one time: an index for tables.
+    /// The connection's index in a table: a small number that no other open connection has.
     pub fn slot(self) -> usize {
         self.slot as usize
     }
@@ -88,7 +88,8 @@ pub enum ReadResult {
 pub struct Arrived {
     /// The number of bytes.
     pub bytes: usize,
-    /// When the kernel received the last segment of these bytes; `None` without a usable kernel stamp.
+    /// The kernel's receive timestamp of the last segment of these bytes; `None` if there is no usable
+    /// timestamp.
     pub kernel: Option<Nanos>,
     /// When the read returned these bytes.
     pub user: Nanos,
@@ -137,7 +138,7 @@ pub trait Net {
     fn close(&mut self, conn: ConnId, how: Close);
 }
 
-/// When an actor wants its next turn. An event gives the actor a turn earlier, unless it is done.
+/// When an actor wants its next turn. An event gives the actor an earlier turn, unless the actor is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// At this instant at the latest.

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use inferometer_stats::histogram::Histogram;
 
-/// A turn of this length, or a wait that ends this late, counts as a stall.
+/// A turn of at least this length counts as a stall, as does a wait that ends at least this late.
 pub const STALL: Duration = Duration::from_millis(10);
 
-/// Delays of a loop since its statistics were last taken.
+/// Delays of a loop since the last call of [`crate::EpollNet::take_loop_stats`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopStats {
     /// The lengths of turns. A turn lasts from the end of one wait to the call of the next wait. Data that
-    /// arrives and work that becomes due during a turn wait for the next turn.
+    /// arrives during a turn waits for the next turn, as does work that becomes due.
     pub turns: Histogram,
     /// For each wait that timed out: how late it ended.
     pub overslept: Histogram,
@@ -24,13 +24,14 @@ pub struct LoopStats {
     /// The time in which the thread was ready to run and had no processor; `None` if the kernel keeps no
     /// account.
     pub waited_for_cpu: Option<Duration>,
-    /// How many reads had a control message that did not fit into its buffer, so that a stamp may be lost.
+    /// How many reads received control messages that did not fit into their buffer. The kernel stamp of such
+    /// a read may be lost.
     pub truncated_control: u64,
 }
 
 impl LoopStats {
-    /// Adds the counts of another loop that ran at the same time. Of `busy`, `stalled` and `waited_for_cpu`,
-    /// the larger value of the two loops is used, because each is a part of one thread's time.
+    /// Adds the counts of another loop that ran at the same time. `busy`, `stalled` and `waited_for_cpu`
+    /// become the larger value of the two loops, because each value is a part of one thread's time.
     #[must_use]
     pub fn merge_parallel(mut self, other: &Self) -> Self {
         self.turns.add_all(&other.turns);

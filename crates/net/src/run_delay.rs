@@ -1,15 +1,15 @@
-//! How long a thread was ready to run and had no processor, as the kernel counts it.
+//! How long a thread was ready to run and had no processor, as the kernel counts it in `schedstat`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// The kernel's account of a thread over an interval of time.
+/// The kernel's account of a thread: its scheduling statistics over an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
     /// How long the thread was ready to run and had no processor.
     pub waited: Duration,
-    /// How often the thread was given a processor: after a sleep, a stop or a preemption.
+    /// How often the thread received a processor: after a sleep, a stop or a preemption.
     pub turns: u64,
 }
 
@@ -44,8 +44,8 @@ impl RunDelay {
         Some(account)
     }
 
-    /// The time of waiting for a processor, from the previous call of this function to the last call of
-    /// [`RunDelay::since_last`]; `None` if the kernel keeps no account.
+    /// How long the thread waited for a processor, from the previous call of this function to the last call
+    /// of [`RunDelay::since_last`]; `None` if the kernel keeps no account.
     pub fn take_total(&mut self) -> Option<Duration> {
         self.file.as_ref()?;
         let from_ns = std::mem::replace(&mut self.total_from_ns, self.last_ns);
@@ -54,7 +54,7 @@ impl RunDelay {
 }
 
 /// Parses `schedstat`: time on a processor (ns), time waiting for a processor (ns), and how often the thread
-/// was given a processor. Returns the second and the third number.
+/// received a processor. Returns the second and the third number.
 fn parse(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().skip(1).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

@@ -82,8 +82,9 @@ impl Socket {
         }
     }
 
-    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option: its other
-    /// side sees a reset if it had sent data that this side has not read.
+    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option, so this
+    /// does nothing. The other side of a Unix socket sees a reset only if this side has not read all of its
+    /// data.
     pub fn reset_on_close(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => sys::reset_on_close(stream),

@@ -1,4 +1,4 @@
-//! Kernel receive stamps, converted from the wall clock to the monotonic axis.
+//! Receive timestamps of the kernel ("stamps"), converted from the wall clock to the monotonic axis.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -14,27 +14,27 @@ const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 /// If the offset changes by more than this, in ns, slewing cannot explain the change: the wall clock was set.
 const STEP_NS: i64 = 500_000;
 
-/// Counts of stamps.
+/// Counts of clock steps and of rejected stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampStats {
     /// Steps of the wall clock.
     pub clock_steps: u64,
-    /// Stamps that were outside of the interval in which the data can have arrived, and were not used.
+    /// Stamps that were rejected because they were outside the interval in which the data can have arrived.
     pub implausible: u64,
 }
 
 /// Keeps the kernel's receive time stamps switched on.
 ///
 /// The kernel switches stamps on when a first socket requests them, and off when the last such socket closes.
-/// It does this with a delay, on a work queue, and data that arrives in between has no stamp. So one socket
-/// requests stamps during the whole life of this value. At the beginning, it sends to itself until it
-/// receives a stamp.
+/// It does this with a delay, on a work queue. Data that arrives during the delay has no stamp. So one socket
+/// requests stamps during the whole life of this value. At the beginning, it sends datagrams to itself until
+/// one of them has a stamp.
 pub struct StampKeeper {
     _socket: UdpSocket,
 }
 
-/// How often to try to receive the first stamp, with a pause after each try. If no try succeeds, reads may
-/// have no kernel stamps.
+/// How often to send such a datagram, with a pause after each. If none of them has a stamp, reads may have no
+/// kernel stamps.
 const FIRST_STAMP_TRIES: u32 = 50;
 const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
 
@@ -111,8 +111,8 @@ impl Converter {
     }
 }
 
-/// Wall clock minus monotonic clock, and the monotonic time of the measurement. Uses the try with the least
-/// time between its two readings of the monotonic clock, out of five.
+/// Returns wall clock minus monotonic clock, and the monotonic time of the measurement. Measures five times,
+/// and uses the measurement with the least time between its two readings of the monotonic clock.
 fn measure_offset() -> (i64, u64) {
     (0..5)
         .map(|_| {

@@ -29,7 +29,8 @@ fn refused(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("a thread cannot be started: {error}"))
 }
 
-/// The error of starting a thread or a process. If a limit is its cause, it says what to do.
+/// Adds advice to the error of a failed start of a thread or a process, if a limit of the system is the
+/// cause. Returns other errors unchanged.
 pub fn with_advice(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::WouldBlock {
         return error;

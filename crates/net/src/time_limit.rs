@@ -1,5 +1,5 @@
-//! Blocking calls of the system that have no time limit of their own, with one: the resolution of a name,
-//! opening a Unix socket, and writing many bytes to a receiver that reads slowly.
+//! Time limits for blocking calls that have none: the resolution of a name, the connection to a Unix socket,
+//! and writing many bytes to a receiver that reads slowly.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::{monotonic_now, sys, thread};
 
-/// The time limit for the resolution of a name. A resolver that does not answer is asked twice by the system,
-/// for 5 seconds each time.
+/// The time limit for the resolution of a name. If a resolver does not answer, the system asks it twice, and
+/// waits 5 seconds each time.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(15);
 
-/// The addresses of a host name. An IP address needs no resolver, and no thread for it.
+/// Resolves a host name to its addresses. An IP address needs no resolver and no thread.
 ///
 /// # Errors
 /// When the name cannot be resolved, or not within 15 seconds.
@@ -27,8 +27,9 @@ pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     call_within(RESOLVE_LIMIT, resolved, "the resolver does not answer")
 }
 
-/// The result of a call that cannot be interrupted. The call is made in another thread. If it takes longer,
-/// that thread waits on and its result is lost.
+/// Makes a call that cannot be interrupted, in another thread, and returns its result. If the call takes
+/// longer than `within`, the result is an error with the text `what`. The thread then continues to wait, and
+/// its result is lost.
 fn call_within<T: Send + 'static>(
     within: Duration,
     call: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -50,7 +51,7 @@ fn call_within<T: Send + 'static>(
 pub fn connect_unix(path: &Path, within: Duration) -> io::Result<UnixStream> {
     let stream = sys::unix_socket()?;
     stream.set_nonblocking(false)?;
-    // The time limit of writes is also that of the connection.
+    // The kernel applies the write timeout also to the attempt to connect.
     stream.set_write_timeout(Some(within))?;
     loop {
         match sys::connect_unix(&stream, path) {
@@ -65,11 +66,11 @@ pub fn connect_unix(path: &Path, within: Duration) -> io::Result<UnixStream> {
     }
 }
 
-/// Writes all bytes. The limit is checked after each write, so the call may take one time limit of the
-/// socket longer.
+/// Writes all bytes. The limit is checked after each write, so the call may exceed the limit by the write
+/// timeout of the socket.
 ///
 /// # Errors
-/// When the connection breaks, or the receiver does not take all bytes within the time limit.
+/// When the connection breaks, or the receiver does not accept all bytes within the time limit.
 pub fn write_all(to: &mut impl Write, mut bytes: &[u8], within: Duration) -> io::Result<()> {
     let start = monotonic_now();
     while !bytes.is_empty() {
@@ -123,7 +124,7 @@ mod tests {
         drop((first, listener));
     }
 
-    /// A receiver that takes one byte of each write.
+    /// A receiver that accepts one byte of each write.
     struct OneByOne(Vec<u8>);
 
     impl Write for OneByOne {

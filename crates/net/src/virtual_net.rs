@@ -81,8 +81,8 @@ pub fn run_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadin
     loop {
         let mut somebody_acted = false;
         for (position, (actor, net)) in actors.iter_mut().enumerate() {
-            // An actor does everything that it can do now before the others run, so the others see all its
-            // actions of one instant together.
+            // An actor does everything that it can do now before the next actor runs. So the other actors see
+            // all of its actions of one instant together.
             while net.has_processor() {
                 let ready = net.ready();
                 let due = matches!(wakes[position], Wake::At(at) if at <= net.now())
@@ -108,7 +108,7 @@ pub fn run_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadin
 
 impl VirtualNet {
     /// Gives this host a processor only at whole multiples of a period, as on a busy machine. Data that
-    /// arrives in between waits; its stamp is still the time of its arrival.
+    /// arrives between two multiples waits; its stamp is still the time of its arrival.
     ///
     /// # Panics
     /// If the period is zero.

@@ -13,8 +13,8 @@ const REQUESTS: usize = 12;
 /// How many answers to skip: at the beginning of a connection, acknowledgements are sent at once in any case.
 const SETTLED: usize = 4;
 
-/// Sends requests one after the other on one connection. A server with Nagle's algorithm answers each
-/// with two small segments: the second one waits until the first is acknowledged.
+/// Sends requests one after the other on one connection. A server with Nagle's algorithm answers each request
+/// with two small segments. It sends the second segment only when the first is acknowledged.
 struct Client {
     server: TcpListener,
     accepted: Option<TcpStream>,

@@ -49,7 +49,7 @@ pub struct MetricNames {
     formulas: Vec<Formula>,
 }
 
-/// Whether to parse histograms too. They are long.
+/// Whether to parse histograms too. They are long, so parsing them takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// Histograms, gauges and counters.

@@ -21,7 +21,7 @@ pub struct Observer {
     pub scrape: Option<Scrape>,
     /// The metrics of several servers, each with the server's name.
     pub sources: Vec<(String, Scrape)>,
-    /// Whether `sources` are equal servers behind one load, whose metrics are combined into one sample.
+    /// Whether `sources` are equal servers that share one load. Their metrics are then combined into one sample.
     pub combines_sources: bool,
     /// The cards of the server's machine; empty if none are found.
     pub cards: Vec<Box<dyn CardSource>>,

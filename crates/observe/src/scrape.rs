@@ -34,7 +34,8 @@ pub struct Scrape {
 impl Scrape {
     /// The metrics at a path of a server.
     pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
-        // The deadline of the whole request is that of one step, because a slow server must not delay a pass.
+        // The deadline of the whole request equals the timeout of one step, because a slow server must not delay a
+        // pass.
         let server = Client { deadline: server.timeout, ..server };
         Self { server, path: path.into(), names }
     }

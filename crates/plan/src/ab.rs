@@ -1,5 +1,5 @@
-//! The resolved options of a comparison of two servers in alternating blocks. The load of a block is not
-//! here: it is the only pass of the plan.
+//! The resolved options of a comparison of two servers in alternating blocks. They do not contain the
+//! load of a block: this load is the only pass of the plan.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use inferometer_metrics::{Direction, throughput};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-/// The fewest pairs of blocks for a decision. With fewer pairs, their variation is not known well enough.
+/// The smallest number of pairs of blocks for a decision. With fewer pairs, the variation between pairs
+/// is not known well enough.
 pub const FEWEST_PAIRS: u32 = 8;
 
 /// The options of a comparison. The plans of both servers contain the same options.
@@ -18,11 +19,11 @@ pub struct AbPlan {
     pub figures: Vec<AbFigure>,
     /// The smallest relevant difference, as a share: 0.05 is 5 %.
     pub minimal_effect: f64,
-    /// The number of requests at the start of each block that do not count.
+    /// The number of requests at the start of each block that are not counted.
     pub uncounted: u32,
-    /// The most requests in total, over the blocks of both servers.
+    /// The maximum number of requests in total, over the blocks of both servers.
     pub max_requests: u64,
-    /// The most time in total, over the blocks of both servers.
+    /// The maximum time in total, over the blocks of both servers.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
 }
@@ -51,8 +52,8 @@ impl AbFigure {
         self.metric.definition().direction == Some(Direction::Higher)
     }
 
-    /// Whether the figure can be compared in blocks. It must be a rate of requests or of output tokens, or
-    /// a statistic over requests, and its metric must say whether higher or lower is better.
+    /// Whether the figure can be compared in blocks. It must be a rate of requests or of output tokens,
+    /// or a statistic over requests. Its metric must also state whether higher or lower is better.
     pub fn is_of_blocks(self) -> bool {
         let definition = self.metric.definition();
         let is_rate = [&throughput::REQUESTS, &throughput::OUTPUT_TOKENS].contains(&definition);

@@ -1,7 +1,8 @@
 //! Turns the user's plan file and flags into a plan: the complete description of what is measured.
 //!
-//! A [`spec::Spec`] has the values of a plan file and of flags; most values may be absent. Resolving a spec
-//! returns a [`Plan`], in which all values are set, or all mistakes at once. This crate does no I/O.
+//! A [`spec::Spec`] has the values of a plan file and of flags; most values may be absent. Resolving a
+//! spec returns a [`Plan`], in which all values are set. If the spec has mistakes, resolving it returns
+//! all of them at once. This crate does no I/O.
 
 pub mod ab;
 pub mod precision;

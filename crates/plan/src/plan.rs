@@ -1,4 +1,4 @@
-//! A resolved plan: everything that decides what is measured. All defaults are filled in.
+//! A resolved plan: all options that determine the measurement. All defaults are filled in.
 //!
 //! [`Spec::resolve`] makes a plan, and refuses an invalid spec.
 
@@ -40,8 +40,8 @@ pub struct Plan {
     pub passes: Vec<PassPlan>,
     /// The requests that are sent before each cell and are not reported.
     pub warmup: Warmup,
-    /// The pause after each pass. No request is sent in it, so that a pass does not affect the next
-    /// one.
+    /// The pause after each pass. No request is sent during the pause, so that a pass does not affect
+    /// the next one.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Duration>,
     /// How many times the passes of each cell are run.
@@ -72,8 +72,8 @@ pub struct Plan {
     /// search has one pass, and each trial runs this pass at another load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
-    /// The sweep of load up to saturation; absent if the run is not a sweep. Like a search, it has one
-    /// pass.
+    /// The sweep of the load up to saturation; absent if the run is not a sweep. Like a search, a sweep
+    /// has one pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPlan>,
     /// When passes are ended early. A value that never ends a pass is not serialized.
@@ -85,8 +85,8 @@ pub struct Plan {
     pub ab: Option<AbPlan>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The spec that the plan was resolved from, so that a user can measure the same again. Headers, proxy,
-    /// store and the path of a request dump are left out.
+    /// The spec from which the plan was resolved, so that a user can repeat the measurement. Headers,
+    /// proxy, store and the path of a request dump are left out.
     #[serde(rename = "asked", default)]
     pub spec: Box<Spec>,
 }
@@ -106,7 +106,7 @@ impl Plan {
         self.search.is_some() || self.sweep.is_some()
     }
 
-    /// The most trials of a cell, if the plan is a search or a sweep.
+    /// The maximum number of trials of a cell, if the plan is a search or a sweep.
     pub fn most_trials(&self) -> Option<u32> {
         let search = self.search.as_ref().map(|search| search.max_trials);
         search.or(self.sweep.as_ref().map(|sweep| sweep.max_trials))

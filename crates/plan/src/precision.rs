@@ -1,5 +1,6 @@
-//! How precise a figure must be before a cell is no longer repeated. `ttft_p50±2%` is reached when half the
-//! width of the interval over the repeats is at most 2 % of the mean. This module only parses precisions.
+//! The precision of a figure at which a cell is no longer repeated. `ttft_p50±2%` is reached when half
+//! the width of the 95 % confidence interval over the repeats is at most 2 % of their mean. This module
+//! only parses precisions.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ pub struct Precision {
     pub metric: JudgedMetric,
     /// The statistic over requests; `None` for metrics without a value per request, such as a rate.
     pub statistic: Option<Statistic>,
-    /// The largest accepted half width of the 95 % interval over the repeats, as a share of their mean.
+    /// The largest accepted half width of the 95 % confidence interval over the repeats, as a share of
+    /// their mean.
     pub relative: f64,
 }
 

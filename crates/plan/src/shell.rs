@@ -1,5 +1,5 @@
-//! Puts values into a shell command line, quoted so that the shell reads each value as text and never as a
-//! part of the command. This module runs nothing.
+//! Inserts values into a shell command line. Each value is quoted, so the shell reads it as text and
+//! never as a part of the command. This module runs nothing.
 
 /// The error message for a placeholder inside backticks.
 pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
@@ -13,7 +13,7 @@ pub enum QuoteContext {
     Single,
     /// In double quotes.
     Double,
-    /// In backticks, which have other rules for quoting.
+    /// In backticks. Other rules for quoting apply there.
     Backticks,
 }
 
@@ -30,8 +30,8 @@ pub fn replace(
     mut make: impl FnMut(QuoteContext) -> String,
 ) -> String {
     let mut out = String::with_capacity(line.len());
-    // The current context, last, and the contexts around it: `"$(...)"` begins a new context inside double
-    // quotes.
+    // The current context is the last one; the contexts around it come before it. For example,
+    // `"$(...)"` begins a new context inside double quotes.
     let mut places = vec![QuoteContext::Bare];
     let mut rest = line;
     let mut begins_word = true;
@@ -79,7 +79,7 @@ pub fn replace(
     out
 }
 
-/// Puts a text at each `placeholder` of a line, or at its end if it has no placeholder.
+/// Inserts a text at each `placeholder` of a line, or at the end of the line if it has no placeholder.
 ///
 /// # Errors
 /// If the placeholder is in quotes, in backticks or in a comment, so that the command would not get the
@@ -119,8 +119,8 @@ pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     is_in
 }
 
-/// Whether the word at index `at` of a command is a line that a shell runs: the word after `sh -c`, also
-/// with more options, such as `bash -euo pipefail -c` and `bash -lc`.
+/// Whether the word at index `at` of a command is a shell line, which a shell runs. It follows `sh -c`.
+/// The shell may have more options, such as `bash -euo pipefail -c` and `bash -lc`.
 pub fn is_line(command: &[String], at: usize) -> bool {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_shell = |word: &String| ["sh", "bash", "dash", "ksh", "zsh"].contains(&&*name(word));

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The conditions that end a pass before all its requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopPlan {
-    /// End a pass with arrivals at a rate as soon as requests demonstrably arrive faster than they end.
+    /// End a pass with arrivals at a rate as soon as the records show that requests arrive faster than
+    /// they end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub when_saturated: bool,
     /// End a pass as soon as more than this share of its requests has failed; from 0 to 1.

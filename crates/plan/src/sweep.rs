@@ -11,7 +11,8 @@ use crate::search::Over;
 pub struct SweepPlan {
     /// Which load is varied.
     pub by: Over,
-    /// The share of the throughput at saturation that is reached at the knee.
+    /// The share of the saturation throughput that defines the knee: the knee is the load at which this
+    /// share is reached. From 0 to 1.
     pub knee: f64,
     /// The probability that an interval covers the true value.
     pub confidence: f64,
@@ -19,11 +20,11 @@ pub struct SweepPlan {
     pub precision: f64,
     /// The highest load that is tried, if there is a limit.
     pub highest: Option<f64>,
-    /// The most requests of all trials of a cell.
+    /// The maximum number of requests of all trials of a cell together.
     pub max_requests: u64,
-    /// The most trials of a cell.
+    /// The maximum number of trials of a cell.
     pub max_trials: u32,
-    /// The most time of all trials of a cell.
+    /// The maximum time of all trials of a cell together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
     /// The number of cards that the server uses; absent if the user did not give it.

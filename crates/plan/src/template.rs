@@ -10,9 +10,9 @@ pub struct Template {
     /// The name of one of [`TEMPLATES`], or the file of the template.
     pub name: String,
     /// The text, with the fields `{text}` (the block) and `{num_completion}` (the requested number of
-    /// characters); `{{` and `}}` are braces.
+    /// characters). `{{` and `}}` stand for single braces.
     pub text: String,
-    /// The text before the template in every prompt, without fields; usually empty.
+    /// The text before the template in every prompt. It has no fields, and is usually empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preamble: String,
 }
@@ -20,11 +20,11 @@ pub struct Template {
 /// A built-in template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltInTemplate {
-    /// The name that selects the template; its end is the language.
+    /// The name that selects the template. It ends with the language, such as `-en`.
     pub name: &'static str,
     /// The text.
     pub text: &'static str,
-    /// What the template asks for, in a few words.
+    /// A short description of the task in the template.
     pub asks: &'static str,
 }
 

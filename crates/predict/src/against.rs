@@ -42,7 +42,7 @@ pub struct MeasuredRows {
     /// The load of each row, if the source is a log; otherwise empty.
     pub blocks: Vec<ClosedLoopLoad>,
     /// The passes of a stored run; `rows` then has the cells of the run, without figures. Empty for published tables,
-    /// and for runs that have only the two passes of published tables over fixed lengths.
+    /// and for runs with the same passes as published tables.
     pub passes: Vec<MeasuredPass>,
     /// The numbers of requests that were measured, if known.
     pub counts: Option<Counts>,

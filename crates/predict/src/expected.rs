@@ -35,8 +35,8 @@ pub struct Expected {
 /// the built-in profile.
 ///
 /// # Errors
-/// If one of these four is unknown, if a setting of the engine cannot be simulated, or if there is no profile of the
-/// engine on the card. The error states the reason.
+/// If the name, the version, the card or the model is unknown, if a setting of the engine cannot be simulated, or if
+/// there is no profile of the engine on the card. The error states the reason.
 pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<EngineConfig, String> {
     let target = &summary.target;
     let engine = target.engine.as_ref().ok_or("its engine is not known")?.to_lowercase();

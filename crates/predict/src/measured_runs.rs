@@ -47,7 +47,7 @@ pub fn measured_passes(
 /// summary; it may be empty for imported results.
 ///
 /// # Errors
-/// Those of [`measured_passes`].
+/// The errors of [`measured_passes`].
 pub fn passes_of(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
@@ -181,8 +181,8 @@ fn cached(records: &[Record]) -> u32 {
     cached.get(cached.len() / 2).copied().unwrap_or(0)
 }
 
-/// The load with which a measured pass is simulated: with the measured number of requests and, for open loops, the due
-/// times of its records.
+/// The load with which a measured pass is simulated. It has the measured number of requests. For open loops, it also
+/// has the due times of the records.
 fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);

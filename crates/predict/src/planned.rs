@@ -9,9 +9,9 @@ use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 
 use crate::against::MeasuredRows;
 
-/// Resolves the plan of a prediction. If the spec has no lengths, the grid is that of the rows of `against`. If the
-/// spec has no number of requests, the number is that of `against`, if known. `engine_flags` are the given arguments of
-/// the embedded engine, by name.
+/// Resolves the plan of a prediction. If the spec has no lengths, the lengths of the rows of `against` are used. If the
+/// spec has no number of requests, the number in `against` is used, if it is known. `engine_flags` are the given
+/// arguments of the embedded engine, by name.
 ///
 /// # Errors
 /// All mistakes: if the spec has a server, a search, a sweep or a comparison, if the plan is invalid, or if `against`
@@ -76,8 +76,8 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     }
 }
 
-/// Adds the mistakes of the other keys of a plan to those of its engine, so that all are reported at once. If both are
-/// about the same key, the plan's mistake is kept.
+/// Adds the mistakes in the other keys of a plan to the mistakes of its engine, so that all mistakes are reported at
+/// once. If two mistakes concern the same key, the mistake of the engine is left out.
 pub fn with_mistakes_of_plan(
     of_engine: PlanError,
     spec: &Spec,

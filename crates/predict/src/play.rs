@@ -193,8 +193,8 @@ pub fn play<'a>(
 }
 
 impl SimulatedPlan<'_> {
-    /// Simulates a pass with the requests of the workload (`requests`). If there are none, only lengths matter, and the
-    /// requests are those of `asked`.
+    /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, only lengths matter,
+    /// and the pass has the requests of `asked`.
     fn pass(
         &mut self,
         plan: &Plan,
@@ -259,7 +259,7 @@ fn assumptions_of_log(against: &MeasuredRows) -> Option<Finding> {
     Some(Finding::of(code::LENGTHS_FROM_LOG, message))
 }
 
-/// The number of requests over which lengths are distributed.
+/// The number of requests for which lengths are computed; a default if the pass has no number of requests.
 fn pass_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
 }

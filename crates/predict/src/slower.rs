@@ -45,9 +45,8 @@ pub(crate) struct Repeatable {
 
 impl Repeatable {
     /// Creates a pass from its first requests and the due times of its records. The pass is simulated again without
-    /// noise.
-    /// Returns `None` if no requests were stored, because the arrivals depend on the engine or the profile has no
-    /// steps.
+    /// noise. Returns `None` if no requests were stored, because the arrivals depend on the engine or the profile has
+    /// no steps.
     pub fn new(
         config: &EngineConfig,
         pass: &PassPlan,

@@ -268,7 +268,8 @@ fn confidence_of(
     })
 }
 
-/// Returns the range around a figure whose ends have the same ratios to the figure as in the range of `other`.
+/// Returns a range around `figure` with the relative width of the range of `other`: each end divided by `figure` equals
+/// the end of `other` divided by its predicted value.
 fn around(figure: f64, other: &FigurePrediction) -> [f64; 2] {
     match figure == other.predicted {
         true => other.interval,

@@ -20,7 +20,8 @@ fn five_percent_are_found_under_a_drift_with_a_fifth_of_the_requests_of_whole_ru
         .collect();
     found.sort_unstable();
     assert!(found.len() >= 18, "{} of {TRIALS}", found.len());
-    // Four of five trials must find the difference within a fifth of the requests of this many rounds of whole runs.
+    // This many rounds of whole runs are the reference: with a fifth of their requests, four of five trials must find
+    // the difference.
     let rounds = 6;
     let fifth = 2 * rounds * u64::from(OF_RUN) / 5;
     assert!(found[15] <= fifth, "{found:?}, a fifth is {fifth}");

@@ -4,9 +4,9 @@
 //!
 //!     cargo run --release --example merge_tokens -- TOKENS RANKS TOKENS_PER_REQUEST
 //!
-//! Prints every 2 s how many tokens are merged and how much memory the process uses, then one line of
-//! results. Ends with an error if a record is missing, or if the memory grew by more than 512 MiB after a
-//! tenth of the records was merged.
+//! Prints every 2 s how many tokens are merged and how much memory the process uses, then one line of results. Ends
+//! with an error if a record is missing, or if the memory of the process grows by more than 512 MiB after the first
+//! tenth of the records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -32,7 +32,7 @@ use inferometer_store::{Ending, PassBegin, Store};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// By how much the memory may grow after a tenth of the records was merged, in bytes.
+/// The maximum growth of the memory after the first tenth of the records is merged, in bytes.
 const MOST_MORE: u64 = 512 << 20;
 
 fn main() -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! Compares two servers, or one server with itself, in alternating blocks: both runs, and the answer.
+//! Compares two servers, or one server with itself: measures two runs in alternating blocks, and writes the answer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ use crate::verdict::{Strictness, failures};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The fact of a target that says which side of the comparison it is: `a`, `b`.
+/// The fact of a target that names its side of the comparison: `a` or `b`.
 pub(crate) const SIDE: &str = "side";
-/// The fact of a target that says how many servers are compared: `1`, `2`.
+/// The fact of a target with the number of servers that are compared: `1` or `2`.
 pub(crate) const SERVERS: &str = "servers";
-/// The fact with the salt of the random order of blocks.
+/// The fact of a target with the salt of the random order of blocks.
 pub(crate) const ORDER_SALT: &str = "order_salt";
-/// The fact with the conditions of the gate, as the user wrote them.
+/// The fact of a target with the conditions of the gate, as the user wrote them.
 pub(crate) const GATE: &str = "gate";
 /// The default names of the sides.
 const NAMES: [&str; 2] = ["A", "B"];
@@ -69,7 +69,7 @@ pub struct FinishedAb {
 }
 
 impl AbRun {
-    /// Resolves the plans of both sides. `variants`: one server, to compare with itself, or two servers.
+    /// Resolves the plans of both sides. `variants`: two servers, or one server that is compared with itself.
     /// `engine_flags`: arguments of the embedded engine on each side. `gate`: conditions on the differences.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl AbRun {
         }
     }
 
-    /// The document of a comparison. The blocks of both sides have times on one clock.
+    /// The document of a comparison. The times in the blocks of both sides must have the same origin.
     pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
         let plan = &self.sides[0].plan;
         let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has one");
@@ -297,8 +297,8 @@ pub fn write(
     Ok(folder)
 }
 
-/// Returns both sides with names; whether both are one server with the same settings; and whether both
-/// addresses lead to the same server.
+/// Returns both sides with names, and two flags: whether both sides are one server with the same settings, and whether
+/// both addresses lead to the same server.
 fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunError> {
     let count = variants.len();
     if count == 1 {
@@ -313,7 +313,7 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     let [a, b] = &both;
     let url = |variant: &Variant| parse_url(variant.spec.target.as_ref()?.only()?).ok();
     let lead_to_same_server = url(a).zip(url(b)).is_some_and(|(a, b)| lead_to_same_server(&a, &b));
-    // One server may have two names.
+    // The addresses of one server may contain different host names.
     let target = if lead_to_same_server { a.spec.target.clone() } else { b.spec.target.clone() };
     let is_same = a.spec == Spec { target, ..b.spec.clone() };
     for (variant, name) in both.iter_mut().zip(NAMES) {
@@ -368,8 +368,8 @@ fn first(failures: Vec<(String, RunError)>) -> RunError {
     error.of(&name)
 }
 
-/// The shortfall of the results of one side, if there is one. One block has too few requests for a share of
-/// failures, so failures are counted over all blocks.
+/// The shortfall of the results of one side, if there is one. A single block has too few requests to estimate the share
+/// of failures, so failures are counted over all blocks.
 fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Shortfall> {
     if let Some(died) = summary.findings.iter().find(|finding| finding.is(code::SERVER_DIED)) {
         return Some(Shortfall::Failed(died.message.clone()));

@@ -66,7 +66,8 @@ pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
 /// Connects to a server and identifies it. If the server is not ready, repeats this until a time limit.
 ///
 /// # Errors
-/// When the time limit is reached, with the last answer; at once if waiting cannot help.
+/// When the time limit is reached; the error contains the reason of the last attempt. Immediately, if waiting cannot
+/// help.
 pub(crate) fn wait_for(
     wanted: ConnectOptions<'_>,
     wait: Duration,
@@ -112,7 +113,8 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
         Err(error) => return Attempt::Failed(error.to_string()),
     };
     let ServerInfo { loading, lists_models, models, dialect, .. } = &reached.found;
-    // A gateway may serve models without listing them.
+    // A gateway may serve models that it does not list. So if the plan names dialect and model, a single attempt
+    // ignores an answer that looks like a server that is loading.
     if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
         let advice = match (waits, is_launched) {
             (true, _) => String::new(),

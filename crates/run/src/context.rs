@@ -1,4 +1,4 @@
-//! The inputs of a run besides its plan. They are not part of the measurement: where results are written, how
+//! The inputs of a run in addition to its plan. They are not part of the measurement: where results are written, how
 //! the server is accessed, and what the calling program provides.
 
 use std::collections::BTreeMap;
@@ -14,12 +14,13 @@ use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
 use crate::team::Team;
 
-/// The inputs of a run besides its plan.
+/// The inputs of a run in addition to its plan.
 #[derive(Default)]
 pub struct Context {
     /// What the calling program provides for a run.
     pub host: Host,
-    /// Makes the prompts of this run differ from those of every other run, so that no cache has them.
+    /// Makes the prompts of this run differ from those of every other run, so that no server has them in its prefix
+    /// cache.
     pub salt: String,
     /// Additional headers of each request, with values that may be secrets.
     pub headers: Vec<(String, String)>,
@@ -57,7 +58,7 @@ pub enum ReportFiles {
     Figures,
 }
 
-/// How long a run may take: two estimates in either order; absent if nothing is known.
+/// How long a run may take: two estimates, of which either may be the larger one. Absent if nothing is known.
 pub type DurationEstimate = Option<(Duration, Duration)>;
 
 /// Decides whether a run begins; an error is the reason against it.

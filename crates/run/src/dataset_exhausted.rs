@@ -1,4 +1,4 @@
-//! Whether the data set had as many requests as a pass needs. Does not read the data set.
+//! Whether the data set had enough requests for a pass. Does not read the data set.
 
 use inferometer_load::{PassPlan, ReplayPlan};
 use inferometer_model::finding::{Finding, code};

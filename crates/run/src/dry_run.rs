@@ -16,7 +16,7 @@ use crate::{ab_text, estimate, prompts};
 pub enum Clock {
     /// Real time, against a server.
     Real,
-    /// Virtual time: the embedded engine simulates the run, in seconds of real time.
+    /// Virtual time: the embedded engine simulates the run, which takes only seconds of real time.
     Virtual,
 }
 

@@ -70,8 +70,8 @@ impl EmbeddedServer {
     }
 }
 
-/// A server of the `inferometer` program as a process. The server ends when this value is dropped, and also
-/// if this process is killed.
+/// A process of the `inferometer` program that runs a server. The server ends when this value is dropped, and also if
+/// this process is killed.
 pub struct ServerProcess {
     child: Child,
     /// The server ends when this pipe closes. The operating system closes it even if this process is
@@ -94,7 +94,8 @@ impl ServerProcess {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Only this process handles an interruption by the keyboard, not the server.
+            // In its own process group, the server does not receive Ctrl-C from the terminal. Only this process handles
+            // Ctrl-C.
             .process_group(0);
         let mut child = command
             .spawn()
@@ -117,7 +118,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The server has no state that a slower end would save.
+        // The server has no state to save, so it is killed at once.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

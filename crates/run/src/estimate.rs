@@ -15,7 +15,8 @@ use crate::error::RunError;
 use crate::prompts::{BATCH, Prompts};
 use crate::server_speed::ServerSpeed;
 
-/// The time of more requests than this is computed from the throughput of this many requests.
+/// The maximum number of requests that the engine simulates. The time of more requests is computed from the throughput
+/// of this number of requests.
 const MOST_PLAYED: u32 = 10_000;
 
 /// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent for
@@ -73,9 +74,9 @@ fn embedded(plan: &Plan) -> Result<Option<EngineConfig>, RunError> {
     Ok(Some(config))
 }
 
-/// How long a pass takes, if one request alone takes `alone_s`, and `at_once_s` is the time of so many requests that
-/// are sent at once. The load takes at least until its last request has ended, and the server takes at least the time
-/// of all requests at once.
+/// How long a pass takes, in seconds. `alone_s` is the time of one request without other load. `at_once_s` returns the
+/// time of a number of requests that are all sent at once. A pass lasts at least until its last request has ended, and
+/// at least as long as the server needs for all of its requests at once.
 fn pass_s<E>(
     pass: &PassPlan,
     alone_s: f64,
@@ -100,7 +101,8 @@ fn pass_s<E>(
     let Some(limit_s) = limit_s.filter(|limit_s| needed_s.is_none_or(|it| it >= *limit_s)) else {
         return Ok(needed_s.unwrap_or(last_due_s));
     };
-    // At the end of its duration, a pass still waits for the requests in flight. On average, half of their work is done.
+    // At the end of its duration, a pass still waits for the requests in flight. On average, half of their work is then
+    // done.
     let in_flight = load.most_in_flight().unwrap_or(1).min(load.requests().unwrap_or(u32::MAX));
     let rest_s = at_once_s(in_flight)?;
     Ok(rest_s.max(limit_s + rest_s / 2.0))
@@ -145,8 +147,8 @@ fn rests(plan: &Plan) -> Duration {
     plan.cooldown.unwrap_or_default() * passes as u32
 }
 
-/// How long a plan takes on a server of this speed. The first time assumes that the server batches without limit, but
-/// computes long prompts one after the other; the second assumes that it does not batch at all.
+/// How long a plan takes on a server of this speed. The first duration assumes that the server batches without limit,
+/// but computes long prompts one after the other. The second duration assumes that the server does not batch at all.
 fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
     let servers = plan.target.urls().count().max(1) as f64;
     let (mut least, mut most) = (0.0, 0.0);
@@ -169,11 +171,12 @@ fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
     (Duration::from_secs_f64(least + rests), Duration::from_secs_f64(most + rests))
 }
 
-/// How many requests of a cell are made to find their mean lengths.
+/// How many requests of a cell are generated to compute their mean lengths.
 const SAMPLE: u32 = 64;
 
-/// The plan with the lengths of its requests, one plan for each cell. If the grid does not set the lengths, these are
-/// the mean lengths of a sample. Absent for conversations, because the answers become part of their prompts.
+/// Copies of the plan with the lengths of its requests, one copy for each cell. If the grid does not set the lengths,
+/// the copies have the mean lengths of a sample of requests. Absent for conversations, because the answers become part
+/// of their prompts.
 pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
     if !has_own_lengths(plan) {
         return Some(vec![plan.clone()]);
@@ -201,7 +204,8 @@ pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
     Some(plans)
 }
 
-/// How long plans take together. `speed` is that of the server, if it is known; the embedded engine needs none.
+/// How long plans take together. `speed` is the speed of the server, if it is known. Plans for the embedded engine do
+/// not need it.
 pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate {
     let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
     for plan in plans {
@@ -222,7 +226,7 @@ pub fn words(estimate: Option<Duration>) -> String {
     }
 }
 
-/// `under a second`, `42 s`, `12 min`, `1.5 h`.
+/// A duration as text, such as `under a second`, `42 s`, `12 min`, `1.5 h`.
 pub fn in_words(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if seconds < 1.0 {

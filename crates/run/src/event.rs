@@ -73,7 +73,7 @@ pub struct RunStarted {
     pub started_unix_ns: i64,
     /// The maximum number of passes of the run.
     pub passes: usize,
-    /// Whether `passes` is the exact number: no result ends the run earlier.
+    /// Whether `passes` is the exact number, because no result can end the run earlier.
     pub passes_are_known: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The sockets of this machine, on one event loop or on several event loops, each with its own thread; and
-//! how many event loops a plan needs.
+//! The sockets of this machine, on one or several event loops, each with its own thread. Also determines how many event
+//! loops a plan needs.
 
 use std::io;
 use std::thread::panicking;
@@ -20,8 +20,8 @@ use crate::network::Network;
 const IN_FLIGHT_OF_LOOP: u32 = 1_024;
 /// One event loop is enough for this many tokens per second.
 const TOKENS_PER_S_OF_LOOP: f64 = 100_000.0;
-/// The number of cores of the machine for each event loop: the server may run on the same machine, and
-/// another thread writes records.
+/// How many cores the machine must have for each event loop. The other cores are for the server, which may run on the
+/// same machine, and for the thread that writes records.
 const CORES_OF_LOOP: u32 = 4;
 
 /// How many event loops a run of a plan has, and why.

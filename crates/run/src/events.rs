@@ -24,7 +24,7 @@ impl Events {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// The state of the run in progress, which follows from the events.
+    /// The state of the run in progress, which is computed from the events.
     pub fn live(&self) -> &LiveState {
         &self.live
     }

@@ -1,5 +1,5 @@
-//! Runs a plan with several servers: one run for each server and each round, one after the other, with
-//! the same requests for all servers. Then compares the runs. Never measures two servers at a time.
+//! Runs a plan with several servers: one run for each server in each round. All servers get the same requests. Then
+//! compares the runs. Never measures two servers at a time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub struct Member {
     pub variant: Variant,
     /// The plan that is measured on the server.
     pub plan: Plan,
-    /// The inputs of its runs besides the plan. Folder, facts and salt are set again for each run.
+    /// The inputs of the server's runs, in addition to the plan. Folder, facts and salt are set again for each run.
     pub context: Context,
 }
 
@@ -355,12 +355,12 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
         PassPlan::Open(OpenPlan { bound, .. }) => bound.duration.is_none(),
         _ => false,
     };
-    // A search or a sweep sends as many requests as its answer needs; a pass that ends early sends fewer.
+    // The number of requests is not fixed in a search or a sweep, or if the plan may end a pass early.
     let is_fixed = plan.passes.iter().all(is_counted)
         && plan.repeat.at_least == plan.repeat.at_most
         && !plan.chooses_loads()
         && plan.stop.is_never();
-    // A run without some passes has no requests of these passes.
+    // A run that lacks passes also lacks their requests, so its requests are not compared.
     let is_whole = |summary: &Summary| {
         let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
         !summary.findings.iter().any(|finding| finding.is_one_of(&codes))

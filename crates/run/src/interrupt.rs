@@ -13,7 +13,7 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     requested: Arc<AtomicBool>,
-    /// Whether the end was requested more than once: the user does not wait for a report.
+    /// Whether the end was requested more than once. The user then does not want to wait for a report.
     urgent: AtomicBool,
     /// Wakes the load generator of the run in progress, which may sleep until the next arrival.
     waker: Mutex<Option<Waker>>,

@@ -137,8 +137,8 @@ pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
 }
 
 impl LivePass {
-    /// The share of the pass that is done, from 0 to 1; absent if the pass is limited only by time. An ended
-    /// request counts as a whole request, however many tokens it had.
+    /// The share of the pass that is done, from 0 to 1; absent if the pass is limited only by time. An ended request
+    /// counts as a whole request, even if it had fewer tokens.
     pub fn share(&self, counts: LiveCounts) -> Option<f64> {
         let all = self.begin.plan.requests()?;
         let each = u64::from(self.begin.cell.output_length.max(1));

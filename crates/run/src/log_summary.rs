@@ -52,9 +52,9 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
 }
 
-/// The summary of a stored run. The findings and the hashes are those that the run itself stored, because
-/// some do not follow from records (the server's answers before the run, the data set). If the run was killed
-/// before it stored them, only the findings from records are known.
+/// The summary of a stored run. The findings and the hashes are copied from the results that the run itself stored,
+/// because records are not enough to compute all of them. For example, some findings need the data set, or the server's
+/// answers before the run. If the run was killed before it stored them, only the findings from records are known.
 fn of_stored(
     stored: &StoredRun,
     plan: &Plan,
@@ -92,8 +92,8 @@ fn of_stored(
     summary
 }
 
-/// Copies the statements of a prediction that do not follow from records: they come from the engine's model
-/// and from the values that the prediction was compared with.
+/// Copies the parts of a prediction that cannot be computed from records. They come from the engine's model, and from
+/// the measurements that the prediction was compared with.
 fn keep_prediction(summary: &mut Summary, before: &Summary) {
     for cell in &mut summary.cells {
         let known = before.cells.iter().find(|known| known.plan() == cell.plan());

@@ -56,8 +56,8 @@ pub(crate) fn measuring(events: &Events, target: &Target, plan: &Plan) {
     tell_of_two_loads(events, plan);
 }
 
-/// Says that two loads run one after the other, if the user may have meant one load: a rate with a limit
-/// on requests in flight.
+/// Tells the user that two loads run one after the other. The user may have meant one load: a rate with a limit on
+/// requests in flight.
 fn tell_of_two_loads(events: &Events, plan: &Plan) {
     let has = |is: fn(&PassPlan) -> bool| plan.passes.iter().any(is);
     let both = has(|pass| matches!(pass, PassPlan::Closed(_)))
@@ -96,7 +96,7 @@ pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
 pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
     match in_order {
-        // Two durations with the same text become one.
+        // If both durations have the same text, it is printed once.
         Some((least, most)) if in_words(least) == in_words(most) => {
             events.say(&format!("estimate: {}", in_words(least)));
         }

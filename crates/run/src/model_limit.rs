@@ -9,13 +9,14 @@ use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;
 
-/// The facts of servers that limit prompt plus output: vLLM and SGLang, TGI, llama.cpp.
+/// The facts with the maximum length of prompt plus output: of vLLM and SGLang, of TGI, and of llama.cpp, in this
+/// order.
 const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
-/// The facts of servers that limit only the prompt: TGI has one of these names, depending on its version.
+/// The facts with the maximum length of the prompt alone. TGI uses one of these two names, depending on its version.
 const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 
-/// Finds cells whose prompts leave room for an output but not for the whole output: some servers cut such
-/// outputs, others reject the request.
+/// Finds cells in which the prompt is within the server's limit, but prompt plus output exceeds it. Some servers cut
+/// such outputs, others reject the request.
 ///
 /// # Errors
 /// When the prompts of a cell alone reach the limit, so that the server could answer none of its requests.

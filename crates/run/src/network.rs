@@ -13,7 +13,7 @@ pub trait Network {
     /// The sockets and the clock of the load generator.
     type Net: Net;
 
-    /// The time, on the clock of all instants of the run.
+    /// The current time, on the clock that is used for all instants of the run.
     fn now(&self) -> Nanos;
 
     /// Runs an actor until it is done.
@@ -46,13 +46,13 @@ pub trait Network {
         Waker::of_all(self.wakers())
     }
 
-    /// Sets how long before an instant an event loop stops sleeping and polls.
+    /// Sets how long before a due instant an event loop stops sleeping and begins to poll.
     fn set_spin(&mut self, spin: Duration);
 
     /// Returns and resets the delays of the event loops since the last call.
     fn take_loop_stats(&mut self) -> LoopStats;
 
-    /// Counts of clock steps and of unusable kernel stamps so far.
+    /// Counts of clock steps and of unusable kernel timestamps so far.
     fn stamp_stats(&self) -> StampStats;
 }
 

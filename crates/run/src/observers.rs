@@ -182,7 +182,7 @@ fn cards(
     };
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
     if ready.target.simulated && is_asked_for {
-        // Cards can be given for all targets of a plan, and one of them may be the embedded engine.
+        // A plan names cards for all of its targets together. So it is no error if one target is the embedded engine.
         let fact = "not read: the embedded engine uses no card".to_owned();
         ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
         return Ok(Vec::new());
@@ -198,7 +198,7 @@ fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
-    // If the target's certificate is not checked, the certificates of other servers still are.
+    // `--insecure` applies only to the target: the certificates of other servers are still checked.
     let is_unchecked = access.trust == Trust::AnyCertificate && target.is_none();
     let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
     let access = ServerAccess { trust, ..access.clone() };

@@ -73,7 +73,7 @@ impl Outputs {
         Ok(folder)
     }
 
-    /// Writes the figures: table, CSV and JSON; for text blocks also their log and tables.
+    /// Writes the figures: table, CSV and JSON. If the workload is text blocks, also writes their log and tables.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -24,8 +24,8 @@ use crate::pass::{PassRunner, PlayedPass};
 use crate::prompts::Prompts;
 use crate::server_speed::ServerSpeed;
 
-/// Prompt lengths of the two requests, in tokens. They differ, to see that the server adds the same
-/// number of tokens at each length.
+/// Prompt lengths of the two requests, in tokens. They differ, to check that the server adds the same number of tokens
+/// at each length.
 const PROBE_LENGTHS: [u32; 2] = [24, 48];
 /// Output tokens of each of the two requests: enough to estimate the time per output token.
 const PROBE_OUTPUT: u32 = 8;
@@ -83,7 +83,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Keeps the records of a pass in memory.
+/// Stores the records of a pass in memory.
 #[derive(Default)]
 struct Records(Vec<Record>);
 
@@ -137,12 +137,13 @@ pub fn latency(
     Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
 }
 
-/// A prompt of more tokens than this is long: a server takes notably more time for it than for the first requests.
+/// The maximum length of a short prompt, in tokens. A server needs notably more time for a longer prompt than for those
+/// of the first requests.
 const SHORT_PROMPT: u32 = 512;
 
 /// The speed of the server, from the record of a first request. If the plan has long prompts, sends one request with a
-/// prompt as long as the longest. `scope` makes it differ from the prompts of other runs, which a server may have in
-/// its prefix cache.
+/// prompt as long as the longest. `scope` makes this prompt differ from the prompts of other runs, which the server may
+/// have in its prefix cache.
 ///
 /// # Errors
 /// If the request cannot be made or sent.
@@ -164,7 +165,7 @@ pub fn speed(
         return Ok(Some(speed));
     };
     let began = passes.net.now();
-    // The run needs no prompt like this one, so it goes on if the prompt cannot be made.
+    // The run itself does not need this prompt, so it continues if the prompt cannot be generated.
     let Ok(requests) = probe_requests(prompts, &[length], scope) else { return Ok(Some(speed)) };
     let making = passes.net.now().since(began);
     let records = one_by_one(passes, plan, requests)?;

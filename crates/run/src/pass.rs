@@ -1,5 +1,5 @@
-//! Runs one pass: runs the load generator on this thread, or on several threads, and gives its records to a
-//! recorder. Computes and stores nothing itself.
+//! Runs one pass: runs the load generator on this thread or on several threads, and sends its records to a recorder.
+//! Computes and stores nothing itself.
 
 use std::io;
 use std::sync::Arc;
@@ -44,13 +44,13 @@ pub struct PassRunner<N> {
     pub spread: ServerSpread,
     /// Whether `ignore_eos` is sent if the plan requests it.
     pub sends_ignore_eos: bool,
-    /// Whether to keep output texts for the recorder.
+    /// Whether output texts are stored and passed to the recorder.
     pub keep_text: bool,
     /// Whether a connection is used for several requests, one after the other, until the server closes it.
     pub reuse_connections: bool,
     /// Whether trials of a search end early as soon as their result is certain.
     pub cut_off: bool,
-    /// How long a pass may take, if its time is limited.
+    /// How long a pass may take; absent if its time is not limited.
     pub most_time: Option<Duration>,
 }
 
@@ -64,8 +64,8 @@ pub struct PlayedPass<R> {
     pub process: Process,
 }
 
-/// How long before an arrival of an open loop to stop sleeping and poll. A sleep ends about 50 us late;
-/// polling hides this delay, and costs at most 6 % of a processor for each thousand requests per second.
+/// How long before an arrival of an open loop an event loop stops sleeping and begins to poll. A sleep ends about 50 us
+/// late. Polling hides this delay, and costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
 /// This process's part of a pass, and its start.
@@ -215,7 +215,8 @@ impl<N: Network> PassRunner<N> {
         Ok(actors)
     }
 
-    /// How many idle connections to keep open. If connections are not reused, at least one is opened ahead.
+    /// How many idle connections to keep open. If connections are not reused, at least one connection is opened in
+    /// advance.
     fn spare_connections(&self, pass: &PassPlan, share: Share) -> usize {
         spare_connections(pass, share).max(usize::from(!self.reuse_connections))
     }

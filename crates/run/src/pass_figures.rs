@@ -41,9 +41,8 @@ pub struct PassFigures {
 }
 
 impl PassFigures {
-    /// Creates it without records. `template` is the number of tokens of a chat template that input lengths
-    /// do not count. `origin_unix_ns` is the wall time at which the instants of records begin, in nanoseconds
-    /// since 1970.
+    /// Creates it without records. `template` is the number of chat template tokens that input lengths do not include.
+    /// `origin_unix_ns` is the wall-clock time of instant 0 of the records, in nanoseconds since 1970.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
@@ -78,7 +77,7 @@ impl PassFigures {
         self
     }
 
-    /// Sets whether the server continues after end-of-text if a request says so.
+    /// Sets whether the server continues after end-of-text if a request sets `ignore_eos`.
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.inspector = self.inspector.with_ignore_eos(is_honoured);

@@ -1,4 +1,4 @@
-//! The memory that a plan needs in addition to that of every run, as `docs/limits.md` describes. It is
+//! The memory that a plan needs in addition to the memory that any run may need, as `docs/limits.md` describes. It is
 //! computed from the plan and the size of its data set file.
 
 use inferometer_drive::of_answer;
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(found.prompts, Some(100 * 128 * 16));
         assert_eq!(found.answers, Some(8 * 1_000 * 240));
         assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
-        // No more requests are in flight than the pass has.
+        // At most all requests of the pass are in flight.
         assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
         // Prompts of a long pass are made while it runs.
         let long = memory(lengths(8, 10_000_000)).prompts.unwrap();

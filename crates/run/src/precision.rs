@@ -7,18 +7,18 @@ use inferometer_metrics::latency_per_output_token;
 use inferometer_model::finding::{Finding, code};
 use inferometer_stats::Distribution;
 
-/// Half the width of an interval, as a share of its mean, above which a finding is made.
+/// If half the width of a confidence interval exceeds this share of the mean, a finding is added.
 const WIDE: f64 = 0.05;
 
-/// With fewer requests than this, the error of their mean is unknown.
+/// With fewer requests than this, the error of the mean latency is unknown.
 const FEW: u64 = 10;
 
 /// Findings on the intervals of the latencies in the table.
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.latency_pass()?.latency(&latency_per_output_token::DEFINITION).copied();
-    // Loads that are not steady (all at once, ramps) never have an interval, however many requests they
-    // have: reports say so.
+    // Loads that are not steady (all at once, ramps) never have an interval, even with many requests. Reports say so,
+    // so a finding is needed only for few requests.
     let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;
     let few = cells.iter().filter_map(latency).filter(is_few);
     let mut findings = Vec::new();

@@ -18,7 +18,7 @@ pub struct ProcessWatch {
 }
 
 impl ProcessWatch {
-    /// Begins to count.
+    /// Begins to observe, and stores the present values.
     pub fn begin(net: &mut impl Network) -> Self {
         // Delays before this instant belong to no pass.
         net.take_loop_stats();

@@ -1,4 +1,4 @@
-//! Servers that are ready to be measured, as values.
+//! Data types for servers that are ready to be measured.
 
 use inferometer_drive::Endpoint;
 use inferometer_http::client::Client;

@@ -10,9 +10,9 @@ use inferometer_cluster::SentRecord;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
-/// How many bytes of memory records may take while they wait to be written. While they take more, no
-/// request begins. The memory of all answers that the plan may have in flight is added, because they may
-/// all end at the same time.
+/// How many bytes of memory records may take while they wait to be written. While they take more, no request begins.
+/// The memory of all answers that may be in flight is added to this limit, because these answers may all end at the
+/// same time.
 pub const QUEUE_BYTES: usize = 64 << 20;
 
 /// How long to wait before checking again whether the queue has room.

@@ -36,7 +36,7 @@ pub struct Recording {
     servers: Vec<String>,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
-    /// Whether the server continues after end-of-text if a request says so.
+    /// Whether the server continues after end-of-text if a request sets `ignore_eos`.
     pub honours_ignore_eos: bool,
     /// Whether charts of single requests are drawn; data of every record is then collected for them.
     pub traced: bool,
@@ -44,7 +44,8 @@ pub struct Recording {
     origin_unix_ns: i64,
 }
 
-/// Which tokenizer counts output tokens, in addition to the server's usage and the events.
+/// Which tokenizer counts output tokens, in addition to the counts in the server's `usage` and the counts of stream
+/// events.
 pub enum Counter {
     /// No tokenizer.
     None,

@@ -17,7 +17,7 @@ use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
 
-/// Inputs of a plan besides the plan file and the flags.
+/// Inputs of a plan in addition to the plan file and the flags.
 #[derive(Default)]
 pub struct PlanInputs<'a> {
     /// Arguments for the embedded engine that the user gave, by name.
@@ -38,7 +38,7 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
     resolve_with(spec, PlanInputs::default(), variables)
 }
 
-/// Like [`resolve`], with further inputs besides the spec. The plan is final: nothing changes it later.
+/// Like [`resolve`], with inputs in addition to the spec. The plan is final: nothing changes it later.
 ///
 /// # Errors
 /// The errors of [`resolve`], and the error of the choice of cells.
@@ -47,7 +47,7 @@ pub fn resolve_with(
     learned: PlanInputs<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
-    // A message quotes the wrong value, which may be a key in the wrong place.
+    // A message quotes the value that is wrong. This value may be an API key that the user gave in the wrong place.
     let secrets = credentials::secrets(spec, variables);
     credentials::check_places(spec, variables)
         .and_then(|()| checked(spec, learned, variables))
@@ -173,7 +173,7 @@ fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
         .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))
 }
 
-/// A salt that no other run has: from the wall clock and the process, in few characters.
+/// A salt that no other run has: 8 hexadecimal digits of a hash of the wall-clock time and the process id.
 pub(crate) fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
     inferometer_model::request::sha256_hex(text.as_bytes())[..8].to_owned()

@@ -11,12 +11,11 @@ use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::in_words;
 
-/// A trial with more requests than this is estimated from a trial with this many requests.
+/// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from it.
 const MOST_PLAYED: u64 = 1_000;
 
-/// The longest possible search, sweep or comparison: a shorter plan whose time is estimated, and how many
-/// times as long the whole run may take. For a search and a sweep, the shorter plan has one trial at the
-/// lowest load.
+/// An upper bound on the time of a search, a sweep or a comparison. It is the estimated time of a shorter plan,
+/// multiplied by a factor. For a search and a sweep, the shorter plan has one trial at the lowest load.
 pub struct LongestRun {
     /// The plan whose time is estimated; the original plan if it has no search or sweep.
     pub plan: Plan,
@@ -63,7 +62,8 @@ impl LongestRun {
         longest
     }
 
-    /// The maximum time of the whole run, if [`Self::plan`] takes `once`; absent if the time is too large.
+    /// The maximum time of the whole run, if [`Self::plan`] takes `once`. If the user set a time limit, this is the
+    /// limit plus the pauses instead. Absent if the time is too large.
     pub fn time(&self, once: Duration) -> Option<Duration> {
         if let Some(most) = self.most {
             return most.checked_add(self.rests);

@@ -1,4 +1,5 @@
-//! A search as text: a line for each trial, a line for each answer; and the shortfalls of its answers.
+//! A search as text: one line for each trial, and one line for each answer. Also judges whether the answers are
+//! sufficient.
 
 use std::time::Duration;
 
@@ -91,9 +92,9 @@ pub fn answers(answers: &[SearchAnswer]) -> String {
     answers.iter().map(line).collect()
 }
 
-/// The reason if a search counts as failed whatever its answers are: no request of any trial completed, and
-/// not only because the requests were too slow. Refused requests above the server's capacity are no failure
-/// of the search: it must find that capacity.
+/// Why a search failed, independently of its answers: no request of any trial completed. `None` if a request completed,
+/// or if requests of a trial were only too slow. Refused requests above the server's capacity are no failure: the
+/// search must find that capacity.
 pub fn nothing_completed(summary: &Summary) -> Option<String> {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let first = passes().next()?;

@@ -16,7 +16,7 @@ pub struct ServerSpeed {
 /// A request with a long prompt.
 struct LongPrompt {
     times: RequestTimes,
-    /// How long it took to make the prompt, in seconds.
+    /// How long it took to generate the prompt, in seconds.
     making_s: f64,
 }
 
@@ -51,7 +51,7 @@ impl ServerSpeed {
         Some(Self { short: RequestTimes::of(record)?, long: None })
     }
 
-    /// The same with the record of a request with a long prompt, which took `making` to make.
+    /// Adds the record of a request with a long prompt. `making` is the time that it took to generate this prompt.
     #[must_use]
     pub fn with_long_prompt(self, record: &Record, making: Duration) -> Self {
         let times = RequestTimes::of(record).filter(|times| times.tokens > self.short.tokens);
@@ -66,15 +66,15 @@ impl ServerSpeed {
         self.short.first_s + self.prompt_s(cell.input_length) + each_s * later
     }
 
-    /// The time that a prompt of this length takes longer than a short one, in seconds. It is proportional to the
-    /// length. A server does not save this time by batching, because a long prompt alone uses the whole card.
+    /// The additional time of a prompt of this length, compared with a short prompt, in seconds. It is proportional to
+    /// the length. A server does not save this time by batching, because a long prompt alone uses the whole card.
     pub fn prompt_s(&self, tokens: u32) -> f64 {
         let Some(LongPrompt { times, .. }) = &self.long else { return 0.0 };
         let longer = (f64::from(tokens) - self.short.tokens) / (times.tokens - self.short.tokens);
         (times.first_s - self.short.first_s).max(0.0) * longer.max(0.0)
     }
 
-    /// The time to make `count` prompts of a cell, in seconds.
+    /// The time to generate `count` prompts of a cell, in seconds.
     pub fn making_s(&self, cell: CellPlan, count: u32) -> f64 {
         self.long.as_ref().map_or(0.0, |long| {
             let tokens = f64::from(cell.input_length) * f64::from(count);

@@ -1,6 +1,6 @@
-//! The server that a run starts itself: at most one at a time. The server stays for the next run if that run
-//! needs the same server, and is started again if it died. The embedded engine of a plan without a server is
-//! not started here.
+//! The server that a run starts itself: at most one at a time. The server stays running for the next run if the next
+//! run needs the same server. It is started again if it died. The embedded engine of a plan without a server is not
+//! started here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ struct Running {
     server: LaunchedServer,
 }
 
-/// The inputs for starting a server besides its plan.
+/// The inputs for starting a server, in addition to its plan.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     /// The folder for the server's files until they belong to a run.
@@ -181,7 +181,7 @@ pub fn facts(plan: &LaunchPlan) -> BTreeMap<String, String> {
     std::iter::once(command).chain(settings).collect()
 }
 
-/// Links a file under another name. The first name is removed if it belongs to no run.
+/// Links a file under another name. The first name is removed if it is temporary, because it then belongs to no run.
 fn link(from: &Path, to: &Path) -> std::io::Result<()> {
     if from == to {
         return Ok(());

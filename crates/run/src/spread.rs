@@ -1,5 +1,5 @@
-//! Several equal servers that share one load. Checks that they are equal and have different addresses. A name
-//! with several addresses counts as several servers. Measures nothing.
+//! Several equal servers that share one load. Checks that they are equal and have different addresses. A host name that
+//! resolves to several addresses counts as several servers. Measures nothing.
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
 use inferometer_http::client::Client;
@@ -68,10 +68,10 @@ impl ServerSpread {
     }
 }
 
-/// Combines the servers of a plan into one target. The first server describes the target.
+/// Combines the servers of a plan into one target. The target has the description of the first server.
 ///
 /// # Errors
-/// When requests to two servers differ in meaning, when two servers are the same, or when they are behind the
+/// When a request means different things to two servers, when two servers are the same, or when servers are behind the
 /// tunnel of a proxy.
 pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarget, RunError> {
     let mut places: Vec<(String, OtherServer)> = Vec::new();

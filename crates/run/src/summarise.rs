@@ -40,7 +40,7 @@ pub struct RunFacts<'a> {
     pub predicted: bool,
     /// Hash of the workload, if it is known.
     pub workload_hash: Option<String>,
-    /// Hash of its request bodies, if it is known.
+    /// Hash of the request bodies, if it is known.
     pub body_hash: Option<String>,
     /// The processes that measured the run together.
     pub ranks: Vec<RankSummary>,
@@ -71,7 +71,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     // A plan with a search or a sweep does not measure the latencies of the table.
     let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
     for finding in precision::findings(of_table) {
-        // A stored run already has its findings.
+        // If the results of a stored run are computed again, the run already has this finding.
         if !findings.contains(&finding) {
             findings.push(finding);
         }
@@ -85,8 +85,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     let by_client = (!facts.predicted).then(|| FigureCounts::of(&cells));
     doubt_ttft(&mut cells, &findings);
-    // A search looks for the load up to which objectives hold, a sweep for saturation: a missed objective
-    // above that load is expected.
+    // A search finds the highest load that meets the objectives, and a sweep finds saturation. Above that load, a
+    // missed objective is expected.
     let slo = match facts.plan.chooses_loads() {
         true => Vec::new(),
         false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
@@ -119,7 +119,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         finding.advice = Some(PLAYED_FAST.to_owned());
     }
     let advice = if too_fast { PLAYED_FAST } else { trust::advice(&cells) };
-    // The advice is about the client.
+    // The advice concerns the client, so it is given only if the client causes the doubts.
     let advice = by_client.filter(|of| doubtful(*of)).map(|_| advice.to_owned());
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
@@ -145,8 +145,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
 }
 
-/// Removes the throughput of predicted passes in which the engine serves no request: 0 requests/s would be a figure of a
-/// load that does not exist.
+/// Removes the throughput of predicted passes in which the engine serves no request. A figure of 0 requests/s would
+/// describe a load that does not exist.
 fn without_unserved(mut cell: Cell) -> Cell {
     for pass in cell.passes.iter_mut().filter(|pass| pass.outcomes.complete == 0) {
         (pass.requests_per_s, pass.output_tokens_per_s) = (None, None);
@@ -155,7 +155,7 @@ fn without_unserved(mut cell: Cell) -> Cell {
     cell::cell(cell.input_length, cell.output_length, cell.passes)
 }
 
-/// Makes TTFT unreliable in passes whose prompts had been sent before, as findings state.
+/// Marks TTFT as unreliable in passes whose prompts had been sent before. Findings name these passes.
 fn doubt_ttft(cells: &mut [Cell], findings: &[Finding]) {
     let sent = findings.iter().filter(|finding| finding.is(code::PROMPTS_SENT_BEFORE));
     let places: Vec<&str> = sent.filter_map(|finding| finding.place.as_deref()).collect();
@@ -191,8 +191,8 @@ fn count_from(first: Option<f64>, cells: &mut [Cell]) {
     }
 }
 
-/// Sets the figures of a searched cell to those of the highest tried load up to the answer. The trial with
-/// the highest throughput may be one that missed the objectives.
+/// Sets the figures of a searched cell to the figures of the highest tried load that is not above the answer. The trial
+/// with the highest throughput is not used, because it may have missed the objectives.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     let below = answer.tried_below();
     let is_low = |pass: &&PassSummary| match answer.over {

@@ -1,4 +1,5 @@
-//! A sweep as text: a line for each trial, a line for each answer; and the shortfalls of its answers.
+//! A sweep as text: one line for each trial, and one line for each answer. Also judges whether the answers are
+//! sufficient.
 
 use std::time::Duration;
 

@@ -27,8 +27,8 @@ use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
 use crate::spread;
 
-/// The embedded engine ends answers to text blocks within this many tokens: their average length is about
-/// that of the answers in the published record.
+/// The embedded engine ends answers to text blocks within this many tokens. The average length of its answers is then
+/// about the same as in the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
 
 /// How long to wait for servers on the usual ports of this machine.

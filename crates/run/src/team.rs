@@ -131,7 +131,7 @@ impl StartGate for LeadGate {
 pub struct MemberGate {
     /// The connection of this rank to rank 0.
     pub member: Arc<Member>,
-    /// The hash over all requests of the run so far, as this rank made them.
+    /// The hash over all requests of the run so far, as this rank generated them.
     pub workload_hash: String,
 }
 
@@ -167,8 +167,8 @@ pub fn next_of(from: &FromDriver) -> Result<Option<SentRecord>, NoMoreRecords> {
     }
 }
 
-/// Why a pass is not valid because of a rank, if so: the rank is lost, was interrupted, or sends different
-/// request bodies than rank 0. `body_hash` is the hash of the bodies of rank 0.
+/// Why a rank makes a pass invalid; `None` if no rank does. The rank is lost, was interrupted, or sends request bodies
+/// that differ from the bodies of rank 0. `body_hash` is the hash of the bodies of rank 0.
 pub fn not_whole(
     reports: &[RankReport],
     body_hash: Option<&str>,

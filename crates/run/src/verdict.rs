@@ -1,5 +1,6 @@
-//! Judges whether the results of a run are a success. They are not after an interruption, with too many
-//! failures, missed objectives, or unreliable figures. Changes no result.
+//! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if too many
+//! requests failed, or if an objective was missed. With `Strictness::Strict`, a run with unreliable figures is not a
+//! success either. Changes no result.
 
 use std::path::Path;
 

@@ -1,23 +1,23 @@
-//! A distribution in a form that can be drawn: the cumulative distribution at a limited number of ranks, and
-//! a histogram. The number of points does not grow with the number of values.
+//! A distribution in a form that can be plotted: the cumulative distribution at a limited number of ranks, and a
+//! histogram. The number of points does not grow with the number of values.
 
 use super::quantile::Ranked;
 use super::sketch::Sketch;
 
-/// A distribution in a form that can be drawn.
+/// A distribution in a form that can be plotted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// The number of values: the sum of their weights, rounded.
     pub n: u64,
-    /// Whether the curve is computed from the exact values. If not, each value is within
+    /// Whether the curve is computed from the exact values. If not, the relative error of each value is at most
     /// [`super::RELATIVE_ERROR`].
     pub exact: bool,
     /// The cumulative distribution in ascending order. The last point is the largest value.
     pub points: Vec<CurvePoint>,
     /// Adjacent columns of the histogram, from the smallest value to the largest.
     pub bins: Vec<Bin>,
-    /// Whether each column is wider than the previous one by the same factor. The first column is an
-    /// exception: it contains all values up to its upper end.
+    /// Whether the columns grow in width, each by the same factor. The first column is an exception: it contains all
+    /// values up to its upper end.
     pub growing: bool,
 }
 
@@ -131,8 +131,8 @@ impl Ordered<'_> {
     }
 }
 
-/// At most `most + 1` ranks of `n`, with the first and the last rank. A `most` below 8 counts as 8. Three
-/// quarters of the ranks have equal distances. The others become closer towards the largest value, because
+/// Returns at most `most + 1` ranks of `n`, including the first and the last rank. A `most` below 8 counts as 8. Three
+/// quarters of the ranks have equal distances. The distances of the others decrease towards the largest value, because
 /// readers look at the tail.
 fn ranks(n: u64, most: usize) -> Vec<u64> {
     let most = most.max(8) as u64;
@@ -142,8 +142,7 @@ fn ranks(n: u64, most: usize) -> Vec<u64> {
     let even = most * 3 / 4;
     let tail = most - even;
     let mut ranks: Vec<u64> = (0..even).map(|at| 1 + at * (n - 1) / (even - 1)).collect();
-    // The distances of these ranks to the last rank decrease from a tenth of the values to 1, by equal
-    // factors.
+    // The distance to the last rank decreases from a tenth of the values to 1, by the same factor from rank to rank.
     let above = n as f64 / 10.0;
     ranks.extend(
         (0..tail).map(|at| n - (above.powf(1.0 - at as f64 / (tail - 1) as f64) as u64).min(n - 1)),

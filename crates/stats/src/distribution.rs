@@ -36,8 +36,8 @@ pub struct Distribution {
     /// no interval.
     #[serde(default)]
     pub effective_n: Option<f64>,
-    /// About how many requests a pass of this kind needs for an interval of the 99th percentile. `None` if
-    /// there is such an interval, or if the number is not known.
+    /// The approximate number of requests that a pass of this kind needs for an interval of the 99th percentile. `None`
+    /// if there is such an interval, or if the number is not known.
     #[serde(default)]
     pub p99_needs: Option<u64>,
     /// Whether percentiles are exact. If there were too many values to store, percentiles come from a sketch,

@@ -1,5 +1,5 @@
-//! Statistics of measured values: exact percentiles, and intervals that show what a sample of this size can
-//! determine. All random numbers are seeded.
+//! Statistics of measured values: exact percentiles, and intervals that show how precisely a sample of this size
+//! determines a figure. All random numbers are seeded.
 //!
 //! Percentiles are exact if all values can be stored. If there are too many values, percentiles come from a
 //! sketch with a stated error, and [`Distribution::exact`] is false.

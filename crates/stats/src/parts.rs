@@ -1,4 +1,4 @@
-//! Sums of fractions that do not depend on the order of the terms.
+//! Sums of fractions. The result does not depend on the order of the terms, because they are added as whole numbers.
 
 /// Sums of values and of weights, in whole units of 2^-32.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,5 +1,5 @@
-//! Values of which each request has many, such as the gaps between tokens. Up to a limit, the values are
-//! stored exactly; with more values, they are counted in a sketch.
+//! Values that occur many times per request, such as the gaps between tokens. Up to a limit, the values are stored
+//! exactly; with more values, they are counted in a sketch.
 
 use super::curve::{Curve, Ordered};
 use super::parts::Sums;
@@ -7,7 +7,7 @@ use super::quantile::Ranked;
 use super::sketch::Sketch;
 use crate::{Distribution, Weighted};
 
-/// How many samples (token events) are stored exactly. They need 32 MiB.
+/// The number of samples (token events) that are stored exactly. They need 32 MiB.
 pub const SAMPLES_KEPT: usize = 1 << 21;
 
 /// Pooled values in bounded memory. With more than [`SAMPLES_KEPT`] samples, percentiles are within
@@ -16,7 +16,7 @@ pub const SAMPLES_KEPT: usize = 1 << 21;
 pub struct Pool {
     kept: usize,
     samples: Vec<Weighted>,
-    /// The sketch of all samples, once there are too many to store.
+    /// The sketch of all samples; `None` until there are too many samples to store.
     beyond: Option<Box<Sketch>>,
     /// The sums over the samples of all requests.
     sums: Sums,
@@ -62,7 +62,7 @@ impl Pool {
         if self.beyond.is_some() || self.samples.len() > self.kept {
             let sketch = self.beyond.get_or_insert_default();
             self.samples.drain(..).for_each(|sample| sketch.add(sample.value, sample.weight));
-            // The next request needs some capacity, but not that of all samples that were stored before.
+            // The next request needs some capacity, but not as much as all samples that were stored before.
             self.samples.shrink_to(self.kept.min(1 << 16));
         }
         added
@@ -74,8 +74,8 @@ impl Pool {
         self.samples.len()
     }
 
-    /// The values in a form that can be drawn, with about this many points and at most this many columns;
-    /// `None` without values.
+    /// The values in a form that can be plotted, with about this many points and at most this many columns; `None`
+    /// without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -129,7 +129,8 @@ fn sort(samples: &mut [Weighted]) {
         };
         return samples.sort_unstable_by(order);
     }
-    // Where each event has one token, only the values are sorted: as whole numbers, in half of the time.
+    // If each event has one token, all weights are equal, so only the values are sorted. Sorting them as whole numbers
+    // takes half of the time.
     let mut keys: Vec<i64> =
         samples.iter().map(|sample| order_key(sample.value.to_bits())).collect();
     keys.sort_unstable();
@@ -138,8 +139,8 @@ fn sort(samples: &mut [Weighted]) {
     }
 }
 
-/// Whole numbers in the order of [`f64::total_cmp`]: the bits of a number, with those below the sign inverted if
-/// it is negative. The function is its own inverse.
+/// Converts the bits of a float into a whole number, such that the whole numbers have the order of [`f64::total_cmp`].
+/// If the float is negative, all bits except the sign are inverted. The function is its own inverse.
 fn order_key(bits: u64) -> i64 {
     let bits = bits as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64

@@ -8,9 +8,9 @@ use crate::portable;
 ///
 /// With p = successes / trials and n = trials:
 /// (p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)
-/// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
-/// American Statistical Association 22, 1927). The interval is always between 0 and 1. It has a width also if
-/// all trials succeed or fail. Without trials, it is 0 to 1.
+/// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
+/// Statistical Association 22, 1927). The interval is always between 0 and 1. Even if all trials succeed or all fail,
+/// its width is not 0. Without trials, it is 0 to 1.
 pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     if trials <= 0.0 {
         return [0.0, 1.0];

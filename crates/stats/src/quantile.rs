@@ -2,8 +2,8 @@
 
 use crate::Weighted;
 
-/// The quantile `q` in [0, 1] of sorted values, interpolated linearly between the two nearest
-/// ranks: at h = (n - 1) q, the default of R and NumPy (type 7 of Hyndman and Fan, 1996).
+/// The quantile `q` in [0, 1] of sorted values, interpolated linearly between the two nearest ranks. The rank, counted
+/// from 0, is (n - 1) q, as by default in R and NumPy (type 7 of Hyndman and Fan, 1996).
 ///
 /// # Panics
 /// If there are no values.
@@ -32,8 +32,8 @@ impl<'a> Ranked<'a> {
         Self { sorted, sums: sums.collect() }
     }
 
-    /// As [`percentile`], but each value counts `weight` times: the values at the two nearest ranks are found
-    /// with the running sum of weights. Whole weights give exactly the result of repeated values.
+    /// As [`percentile`], but each value counts `weight` times. The running sum of weights gives the values at the two
+    /// nearest ranks. If the weights are whole numbers, the result is exactly that of repeated values.
     ///
     /// # Panics
     /// If there are no values.
@@ -49,8 +49,8 @@ impl<'a> Ranked<'a> {
 
     /// The value at a rank; ranks start at 1.
     pub(super) fn value_at(&self, rank: f64) -> f64 {
-        // The sum of many fractions may differ slightly from a whole number. This tolerance is far less than a
-        // rank.
+        // The sum of many fractions may differ slightly from a whole number. This tolerance is far smaller than the
+        // distance between two ranks.
         let slack = self.total() * 1e-12;
         let at = self.sums.partition_point(|sum| sum + slack < rank);
         self.sorted[at.min(self.sorted.len() - 1)].value

@@ -7,7 +7,7 @@ use super::parts::Sums;
 use super::sketch::Sketch;
 use crate::Distribution;
 
-/// How many values are stored exactly. They need 2 MiB.
+/// The number of values that are stored exactly. They need 2 MiB.
 pub const VALUES_KEPT: usize = 1 << 18;
 
 /// Values with weight 1, in bounded memory. With more than [`VALUES_KEPT`] values, percentiles are within
@@ -53,8 +53,8 @@ impl Sample {
         }
     }
 
-    /// The values in a form that can be drawn, with about this many points and at most this many columns;
-    /// `None` without values.
+    /// The values in a form that can be plotted, with about this many points and at most this many columns; `None`
+    /// without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {

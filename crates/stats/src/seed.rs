@@ -30,7 +30,7 @@ pub fn normal(rng: &mut impl RngCore) -> f64 {
 
 /// A uniform whole number below `limit`, without modulo bias. `limit` must not be 0.
 pub fn below(rng: &mut impl RngCore, limit: u64) -> u64 {
-    // Lemire's multiplication method. It rejects the few draws that would make small numbers more likely.
+    // Lemire's multiplication method. It rejects the few random numbers that would make small results more likely.
     loop {
         let product = u128::from(rng.next_u64()) * u128::from(limit);
         if product as u64 >= limit.wrapping_neg() % limit {

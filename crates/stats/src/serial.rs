@@ -15,24 +15,24 @@ pub struct LongRun {
     pub degrees: usize,
 }
 
-/// The number of cosines if slow fluctuations are strong. A control is only used with at least this many
-/// cosines.
+/// The maximum number of cosines if slow fluctuations are strong. A control (see [`long_run`]) is only used with at
+/// least this many cosines.
 pub const FEWEST_COSINES: usize = 4;
 /// Slow fluctuations are checked for if at most this number of cosines was requested.
 const MOST_COSINES_OF_SLOW: usize = 6;
-/// Slow fluctuations are strong if the mean of the first three squares is larger than the mean of the next
-/// six by this factor.
+/// Slow fluctuations are strong if the mean of the first three squares is more than this many times the mean of the
+/// next six.
 const SLOW_RATIO: f64 = 2.5;
-/// The number of steps in which the share of decaying fluctuations is searched.
+/// The number of steps from 0 to 1 in which the best share of decaying fluctuations is searched.
 const SHARES: u32 = 20;
 
 /// Estimates the variance of the sum of a series, per value, with this many cosines, or with fewer if slow
 /// fluctuations are strong. `control` is another series whose sum is always the same. The part of `values`
 /// that is proportional to `control` is removed (a control variate). `None` for fewer than three values.
 ///
-/// `memory` is the number of values over which a fluctuation lasts, such as the requests that are in the server
-/// together; 0 if fluctuations are known to be short. It corrects the estimate for cosines whose period is not much
-/// longer (see `density`).
+/// `memory` is the number of values over which a fluctuation lasts, such as the number of requests that are in the
+/// server together; 0 if fluctuations are known to be short. It corrects the estimate for cosines whose period is not
+/// much longer than the fluctuations (see `density`).
 pub fn long_run(
     values: &[f64],
     control: Option<&[f64]>,
@@ -62,11 +62,11 @@ pub fn long_run(
     Some(LongRun { variance: at_zero(&squares) / degrees as f64, degrees })
 }
 
-/// The spectral density at the frequency of each cosine, relative to that at zero. A part of the variance is from
-/// fluctuations that decay over `memory` values. At the angular frequency w, their density is 1 / (1 + (w memory)^2).
-/// The other part is from independent values, and its density is the same at all frequencies. The share of the first
-/// part is the one with the largest likelihood (Whittle, "Estimation and information in stationary time series", 1953).
-/// `per_cosine` is w x memory of the first cosine.
+/// The spectral density at the frequency of each cosine, relative to the density at frequency zero. The variance has
+/// two parts. The first part comes from fluctuations that decay over `memory` values. At the angular frequency w, their
+/// density is 1 / (1 + (w memory)^2). The second part comes from independent values, and its density is the same at all
+/// frequencies. The share of the first part is the one with the largest likelihood (Whittle, "Estimation and
+/// information in stationary time series", 1953). `per_cosine` is w x memory of the first cosine.
 fn density(squares: &[f64], per_cosine: f64) -> Vec<f64> {
     if per_cosine == 0.0 {
         return vec![1.0; squares.len()];
@@ -85,8 +85,8 @@ fn density(squares: &[f64], per_cosine: f64) -> Vec<f64> {
     shares.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
 }
 
-/// The squares of projections after the part that is proportional to the control was removed, and their
-/// degrees of freedom.
+/// Removes the part that is proportional to the control from the projections. Returns the squares of the rest, and
+/// their degrees of freedom.
 fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>, usize) {
     let count = of_values.len();
     let controlled = of_control.filter(|_| count >= FEWEST_COSINES).and_then(|of_control| {
@@ -169,7 +169,8 @@ mod tests {
         // A first-order autoregression decays over 1 / (1 - correlation) values.
         let [plain, corrected] = [0.0, 50.0].map(|memory| ratio(250, memory, 0.98, 2_500.0));
         assert!(plain < 0.5 && (0.7..1.3).contains(&corrected), "{plain} {corrected}");
-        // The variance of independent values is overestimated, because few cosines do not show whether values decay.
+        // The variance of independent values is overestimated, because a few cosines cannot show whether fluctuations
+        // decay.
         let independent = ratio(250, 50.0, 0.0, 1.0);
         assert!((0.9..2.2).contains(&independent), "{independent}");
     }

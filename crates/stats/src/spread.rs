@@ -30,8 +30,8 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
 /// and the number itself.
 const NORMAL_975: f64 = 1.959_963_984_540_054;
 
-/// The 97.5 % quantile of Student's t. Up to ten degrees of freedom, it comes from a table. Above, it comes
-/// from the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is then accurate to
+/// The 97.5 % quantile of Student's t. Up to ten degrees of freedom, it comes from a table. For more degrees, it is
+/// computed with the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is then accurate to
 /// five digits.
 pub fn student_975(degrees: usize) -> f64 {
     const FEW: [f64; 10] = [

@@ -23,7 +23,7 @@ pub fn student_above(probability: f64, degrees: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The probability that t is above a number that is not negative.
+/// The probability that Student's t is above `t`, which must not be negative.
 fn tail(t: f64, degrees: f64) -> f64 {
     0.5 * beta_share(degrees / (degrees + t * t), 0.5 * degrees, 0.5)
 }
@@ -33,7 +33,7 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
-    // The fraction converges fast for an `x` below this limit. Above the limit, the other tail is computed.
+    // The fraction converges fast if `x` is below this limit. Above the limit, the opposite tail is computed.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_share(1.0 - x, b, a);
     }
@@ -77,7 +77,7 @@ mod tests {
                 );
             }
         }
-        // Published values: 97.5 % at 3 degrees of freedom, 99.5 % at 3.
+        // Published quantiles for 3 degrees of freedom: 97.5 % and 99.5 %.
         assert!((student_above(0.025, 3.0) - 3.182_446_305).abs() < 1e-8);
         assert!((student_above(0.005, 3.0) - 5.840_909_310).abs() < 1e-8);
     }

@@ -1,6 +1,6 @@
 //! The reference server: sends streams of tokens. Each token has an absolute due time, and the text of the token is its
-//! send time. The server has one thread. It never delays a token in order to send several together, never drops a
-//! token, and never sends a token before the due time.
+//! send time. The server has one thread. It never delays a token to send several together, never drops a token, and
+//! never sends a token before its due time.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -21,12 +21,13 @@ use crate::stats::Counters;
 pub struct Pace {
     /// The time from the end of the request to the due time of the first token.
     pub first: Duration,
-    /// The time between the due times of two successive tokens. If it is zero, streams send their tokens in turn, as
-    /// fast as possible.
+    /// The time between the due times of two successive tokens. If it is zero, tokens are sent as fast as possible, one
+    /// of each stream in round-robin order.
     pub gap: Duration,
 }
 
-/// The maximum number of tokens of each queue that are sent in one turn. Between turns, requests are read.
+/// The maximum number of tokens of each queue that are sent in one turn of the event loop. Between turns, requests are
+/// read.
 const TOKENS_PER_TURN: usize = 128;
 
 /// The handler of the server. It responds to `/v1/completions`, `/v1/models`, `/truth` (the server's counts) and
@@ -35,7 +36,7 @@ pub struct TruthServer {
     pace: Pace,
     /// The streams with due times, by the due time of the next token.
     agenda: BinaryHeap<Reverse<(Nanos, ConnId)>>,
-    /// The streams that send as fast as possible, in turn.
+    /// The streams that send as fast as possible, in round-robin order.
     eager: VecDeque<ConnId>,
     counters: Counters,
     request_count: u64,

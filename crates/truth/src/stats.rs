@@ -32,7 +32,8 @@ pub struct ServerStats {
     pub blocked: u64,
     /// The maximum number of simultaneous streams. A stream lasts from the end of its request to its last token.
     pub peak_streams: u64,
-    /// The mean number of simultaneous streams, from the start of the first to the last start or end of a stream.
+    /// The mean number of simultaneous streams over time. The time starts with the first stream and ends with the last
+    /// start or end of a stream.
     pub mean_streams: f64,
     /// The median delay of tokens after their due times, in microseconds.
     pub lateness_us_p50: f64,

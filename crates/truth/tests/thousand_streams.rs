@@ -89,8 +89,8 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     for (record, text) in &records {
         fold.add(record);
         errors.add(record, text).unwrap();
-        // The second half of the requests is sent when the first half has ended. In virtual time, only the server's
-        // pace takes time.
+        // The second half of the requests is sent when the first half has ended. In virtual time, only the waits for
+        // due times take time.
         let round = u64::from(record.index / STREAMS);
         let life = PACE.first + PACE.gap * (TOKENS - 1);
         let sent = start + life * round as u32;

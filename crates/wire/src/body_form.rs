@@ -6,8 +6,9 @@ use memchr::memchr2;
 use crate::dialect::Framing;
 use crate::http::Head;
 
-/// Calls `message` for each message that ends with NUL or LF, and stores an incomplete one in `partial`. JSON
-/// contains neither byte unescaped. Returns the length of the incomplete message, in bytes.
+/// Calls `message` for each message that ends with NUL or LF, and stores the incomplete message at the end in
+/// `partial`. Strings in JSON contain neither byte unescaped. Returns the length of the incomplete message,
+/// in bytes.
 pub(crate) fn delimited(
     partial: &mut Vec<u8>,
     bytes: &[u8],

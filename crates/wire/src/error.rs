@@ -1,14 +1,14 @@
-//! Errors in making requests, and the messages in servers' error bodies.
+//! The errors of encoding requests, and the messages in servers' error bodies.
 
 use inferometer_model::record;
 use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
-/// The most bytes that are stored of a body that is only quoted in a message.
+/// The maximum number of bytes that are stored of a body, if the body is only quoted in a message.
 pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
-/// Why a request cannot be encoded. A bad response is an outcome, not such an error; see [`crate::exchange`].
+/// Why a request cannot be encoded. A bad response is not an error of this type; see [`crate::exchange`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The dialect does not accept token ids as a prompt.
@@ -41,9 +41,9 @@ impl WireError {
     }
 }
 
-/// The message for users in the body of an error. It comes from the fields that engines use (`error.message`,
-/// `error`, `message`, `detail`), otherwise it is the beginning of the body. Secrets are removed before the
-/// message is cut.
+/// Returns the message for users from the body of an error. It comes from the fields that engines use
+/// (`error.message`, `error`, `message`, `detail`), otherwise it is the beginning of the body. Secrets are
+/// removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
     // A longer body is not a message for users, so its beginning is quoted without parsing it.

@@ -75,8 +75,8 @@ impl ResponseReader {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
-    /// Drops the text, all events after the first `reads` reads, and all events after the first `events`
-    /// ones.
+    /// Drops the text and the later events. The events of the first `reads` reads remain, but at most the
+    /// first `events` of them.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         self.body.parsed.keep_beginning(reads, events);
     }
@@ -374,7 +374,7 @@ fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
 }
 
 /// Why a message or a body is not decoded: it would need too much memory. A few bytes of JSON may need
-/// hundreds of bytes of memory. `None` if it is small enough.
+/// hundreds of bytes of memory. `None` if the message or body is small enough.
 fn too_large_decoded(json: &[u8]) -> Option<String> {
     let most = MAX_DECODED_BYTES;
     (parsed_bytes(json) > most)

@@ -25,7 +25,7 @@ pub struct ParsedResponse {
     pub server_times: ServerTimes,
     /// The message of the first error event; `None` without an error.
     pub error: Option<String>,
-    /// The number of the first message that could not be decoded, and the reason.
+    /// The number of the first message that could not be decoded, and the reason; `None` if there is none.
     pub malformed: Option<String>,
     /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
@@ -70,8 +70,8 @@ impl ParsedResponse {
         text(&self.text) + text(&self.reasoning)
     }
 
-    /// Drops the text, all events after the first `reads` reads, and all events after the first `events`
-    /// ones.
+    /// Drops the text and the later events. The events of the first `reads` reads remain, but at most the
+    /// first `events` of them.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         let of_reads = self.events.partition_point(|event| event.read < reads);
         self.events.truncate(of_reads.min(events));
@@ -151,8 +151,8 @@ impl ParsedResponse {
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// Adds the dialect's end mark as an event. If the last message with content is the end, a dialect only
-    /// sets the field `done`, because there is no further event.
+    /// Adds the dialect's end mark as an event. If a dialect has no separate end mark, its decoder only sets
+    /// the field `done` when the last message arrives.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
@@ -178,9 +178,10 @@ impl ParsedResponse {
 
     /// The outcome of the request. `http` states how the HTTP message ended.
     ///
-    /// An error event makes the outcome a server error, whatever follows the event. A stream is complete if
-    /// it ended as its dialect requires, and if HTTP or the dialect's end mark shows that nothing is missing.
-    /// A complete response without output is malformed, unless the usage states zero output tokens.
+    /// An error event makes the outcome a server error, even if more events follow. A stream is complete if
+    /// two conditions hold: it ended as its dialect requires, and HTTP or the dialect's end mark shows that
+    /// nothing is missing. A complete response without output is malformed, unless the usage states zero
+    /// output tokens.
     pub fn outcome(&self, http: MessageEnd) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

@@ -4,8 +4,9 @@ use inferometer_model::record::ServerTimes;
 
 use crate::http::Head;
 
-/// The times in the header fields of TGI, which sends them with every answer that is not a stream, in its own API
-/// and in that of OpenAI. Other servers use the same names with other units, so `x-compute-type` must be present.
+/// The times in TGI's header fields, in milliseconds. TGI sends them with every response that is not a
+/// stream, in its own API and in the OpenAI API. Other servers use the same names with other units, so the
+/// field `x-compute-type` must be present.
 pub(crate) fn server_times(head: &Head) -> ServerTimes {
     if head.header("x-compute-type").is_none() {
         return ServerTimes::default();

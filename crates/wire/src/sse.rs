@@ -1,9 +1,9 @@
-//! Decodes server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), wherever the bytes are cut.
-//! It never reconnects, so the fields `id` and `retry` have no effect.
+//! Decodes server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6). The bytes may be cut at any
+//! position. The decoder never reconnects, so the fields `id` and `retry` have no effect.
 //!
 //! Lines end with LF, CR or CR LF, and a leading BOM is dropped. As in the standard, bytes that are not UTF-8
 //! become U+FFFD, so an incomplete character alone does not make a stream malformed. If the end of the stream
-//! cuts a message, the message is not passed on; [`Decoder::finish`] reports this.
+//! cuts a message, the decoder drops the message, and [`Decoder::finish`] reports this.
 //!
 //! The standard drops two forms of errors that servers send. Here both are messages: an `event: error`
 //! without data (its comment is the message), and a field `error`.
@@ -92,8 +92,8 @@ impl Decoder {
         self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
-    /// Decodes the bytes of one read. A message with one `data` line that is complete within these bytes is
-    /// passed on without a copy.
+    /// Decodes the bytes of one read. A message is passed to `sink` without a copy if it has one `data` line
+    /// that is complete within these bytes.
     ///
     /// # Errors
     /// When a message is longer than the limit. The decoder cannot be used any more.
@@ -142,8 +142,8 @@ impl Decoder {
         self.check(self.line.len())
     }
 
-    /// Must be called when the stream has ended. Returns whether the end cut a message, which is then not
-    /// passed on.
+    /// Must be called when the stream has ended. Returns whether the end cut a message. The decoder drops
+    /// this message.
     pub fn finish(&self) -> bool {
         self.has_data
             || !self.event.is_empty()
@@ -230,8 +230,8 @@ impl Decoder {
     }
 }
 
-/// Converts bytes to text. Nearly all bytes are UTF-8, and checking them is faster than replacing invalid
-/// ones.
+/// Converts bytes to text. Nearly all bytes are UTF-8, and checking this first is faster than replacing
+/// invalid bytes at once.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -17,9 +17,9 @@ use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 const VOCABULARY: usize = 6_144;
 
 /// The pattern that splits text into pieces. A piece is a word, a group of one to three digits, or a
-/// sequence of other characters such as punctuation, with one space before it if there is one. Any other
-/// white space character is a piece by itself. The pattern has no look-around, so matching takes linear
-/// time.
+/// sequence of other characters such as punctuation. A piece includes one space before it, if there is
+/// one. Any other white space character is a piece by itself. The pattern has no look-around, so
+/// matching takes linear time.
 const PATTERN: &str = r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s";
 
 fn main() -> tokenizers::Result<()> {

@@ -17,8 +17,9 @@ pub struct PromptContext {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// A text that is part of the seed of words and of the order of text blocks, so that each run has
-    /// different prompts. Lengths, groups and the choice of conversations do not depend on the salt.
+    /// A text that, together with the seed, determines the words and the order of text blocks. Each run
+    /// has its own salt, so each run has different prompts. Lengths, groups and the choice of
+    /// conversations do not depend on the salt.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,
@@ -27,7 +28,7 @@ pub struct PromptContext {
     pub reserve: u32,
     /// The number of prompts made so far.
     made: Arc<AtomicU64>,
-    /// Whether no more prompts are needed: making them then ends with an error.
+    /// Set when no more prompts are needed. Calls that make prompts then return an error.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -61,7 +62,8 @@ impl PromptContext {
         })
     }
 
-    /// As [`Self::make`], for calls of the tokenizer that make no prompt.
+    /// As [`Self::make`], but for calls of the tokenizer that make no prompt. They are not counted as
+    /// prompts.
     ///
     /// # Errors
     /// The same errors as [`Self::make`].

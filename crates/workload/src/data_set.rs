@@ -15,9 +15,9 @@ use crate::error::WorkloadError;
 /// The largest size of a file of a data set, in bytes (1 GiB). The ShareGPT file has 673 MB.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The largest size of a row of a file, in bytes (8 MiB). Counting the tokens of a row takes about forty
-/// times as much memory.
+/// times this size in memory.
 pub const MAX_ROW_BYTES: usize = 8 << 20;
-/// The most memory that one row may take after parsing, in bytes (256 MiB).
+/// The maximum memory that one row may take after parsing, in bytes (256 MiB).
 const MAX_PARSED_BYTES: usize = 256 << 20;
 
 /// The number of bytes that are read at a time.
@@ -32,7 +32,7 @@ pub(crate) enum RowEnd {
     Explicit,
 }
 
-/// Opens a file whose rows are read one after the other. Reading a row above the limits returns an error.
+/// Opens a file to read its rows one after the other. Reading a row above the limits returns an error.
 ///
 /// # Errors
 /// If the path is not a regular file, or the file is too large or cannot be opened.
@@ -118,8 +118,8 @@ impl RowMeter {
     }
 }
 
-/// A file from which reading fails if the current row is too large. A row that begins and ends within one
-/// read of [`CHUNK`] bytes is not measured.
+/// A reader of a file. It returns an error if the current row is too large. A row that begins and ends
+/// within one read of [`CHUNK`] bytes is not measured.
 pub(crate) struct RowLimit {
     inner: File,
     row_end: RowEnd,
@@ -154,8 +154,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.jsonl");
         let mut file = File::create(&path).unwrap();
-        // The whole text would take too much memory as a single row. It consists of many rows, each of
-        // which is small enough.
+        // As a single row, the whole text would take too much memory. But each of its many rows is small
+        // enough.
         for _ in 0..16 {
             file.write_all(&[b"{\"a\":[1,2]}\n".repeat(4_096), vec![b' '; 1 << 20]].concat())
                 .unwrap();

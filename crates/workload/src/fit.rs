@@ -18,17 +18,18 @@ use crate::note::Note;
 use crate::scope::PromptForm;
 use crate::tokenizer::is_han;
 
-/// The most attempts to make one prompt.
+/// The maximum number of attempts to make one prompt.
 const TRIES: u32 = 32;
 
-/// The first attempts, this many, correct only the number of words. Later attempts also replace a word.
+/// The number of first attempts that correct only the number of words. Later attempts also replace a
+/// word.
 const PLAIN_TRIES: u32 = 4;
 
 /// The number of random bits of a full tag. The probability that any two of a million prompts have the
 /// same tag is below 1e-7.
 const TAG_BITS: u32 = 64;
 
-/// The fewest plain words that a tokenizer must have, so that prompts differ.
+/// The smallest number of plain words that a tokenizer must have, so that prompts differ.
 const FEWEST_WORDS: usize = 16;
 
 /// A prompt with its number of tokens.
@@ -36,7 +37,7 @@ const FEWEST_WORDS: usize = 16;
 pub struct SizedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// The number of its tokens: counted by the tokenizer, or known because of how the prompt was made.
+    /// The number of its tokens. It is counted by the tokenizer, or known from the words of the prompt.
     pub counted: u32,
 }
 
@@ -140,16 +141,18 @@ pub fn words(
     text_after(tokenizer, words, length, "", &[])
 }
 
-/// If the tokenizer is known to keep words apart, only one of this many texts is counted, as a check.
+/// If the tokenizer keeps words apart (no token spans two words), only one of this many texts is
+/// counted, as a check.
 const COUNTED_ONE_IN: usize = 256;
 
 /// Makes `count` texts, in the fastest way that the tokenizer allows.
 ///
-/// * The tokenizer keeps words apart, so n words are n tokens: text `i` is joined from the words at
+/// * If the tokenizer keeps words apart, n words are n tokens. Text `i` is joined from the words at
 ///   `positions(i)`. Only one text in 256 is counted, as a check.
-/// * Only the texts of words are known, or this check fails: texts are joined in the same way, and all
-///   are counted. If the count of text `i` is wrong, `search(i)` makes the text instead.
-/// * The texts of words are not known: `search` makes all texts. It counts tokens and corrects the text.
+/// * If only the texts of the words are known, or if the check fails, texts are joined in the same way,
+///   and all are counted. If the count of text `i` is wrong, `search(i)` makes the text instead.
+/// * If the texts of the words are not known, `search` makes all texts. It counts tokens and corrects
+///   the text.
 pub fn texts(
     context: &PromptContext,
     count: usize,
@@ -205,8 +208,8 @@ pub fn words_after(
     text_after(tokenizer, words, length, head, &[])
 }
 
-/// A prompt of the plain ids at these positions. If their text has another number of tokens, words from
-/// `words` replace some of them.
+/// A prompt of the plain ids at these positions. If their text has another number of tokens, the end of
+/// the text is corrected with words from `words`.
 pub fn at_positions(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -273,7 +276,8 @@ fn text_after(
         if counted == length {
             break;
         }
-        // Two neighbouring words may form one token together, so the last word is replaced.
+        // Two neighbouring words may form one token together, so the last word is replaced by another
+        // word.
         if attempt >= PLAIN_TRIES && filler.pop().is_some() {
             filler.push(words.draw());
         }

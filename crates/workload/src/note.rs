@@ -22,8 +22,8 @@ pub enum Note {
         /// The number of tokens of a full tag.
         full: u32,
     },
-    /// Prompts with a conversation that an earlier prompt of the run already had. At most their tags
-    /// differ.
+    /// Prompts with a conversation that an earlier prompt of the run already had. Such prompts differ
+    /// from the earlier ones only in their tags, if they have tags.
     Reused {
         /// The number of such prompts.
         prompts: u64,

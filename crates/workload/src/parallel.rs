@@ -50,7 +50,7 @@ where
             .into_iter()
             .map(|(part, handle)| match handle {
                 Ok(handle) => handle.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                // The system could not start the thread, so the current thread does the work of that
+                // The operating system could not start the thread, so the current thread computes this
                 // part.
                 Err(_) => part_of(part),
             })

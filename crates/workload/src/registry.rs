@@ -61,8 +61,8 @@ impl OpenWorkload {
         Ok(Self { workload: definition(plan).open(&context)?, context })
     }
 
-    /// The workload `random` with the same context, for requests outside of the measurement: a data set
-    /// may have no prompts for them.
+    /// The workload `random` with the same context, for requests outside of the measurement. A data set
+    /// may have no prompts for such requests.
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }

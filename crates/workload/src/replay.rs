@@ -1,7 +1,7 @@
-//! The workload `replay`, and the format of its file. `--dump-workload` writes a file whose first line
-//! contains the settings, followed by one line for each request. `--workload replay` sends the same
-//! requests, byte for byte and with the same `workload_hash`. The file never contains HTTP headers or API
-//! keys.
+//! The workload `replay`, and the format of its file. `--dump-workload` writes the file. Its first line
+//! contains the settings, and each further line contains one request. `--workload replay` sends the same
+//! requests, byte for byte and with the same `workload_hash`. The file never contains HTTP headers or
+//! API keys.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -72,7 +72,8 @@ pub struct DumpHeader {
     pub recorded: bool,
 }
 
-/// A key of the plan for the lengths of the grid, and the function that returns this length of a cell.
+/// The key of the plan for the input lengths or the output lengths, and the function that returns this
+/// length of a cell.
 type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
@@ -252,8 +253,8 @@ impl Replay {
     /// Reads the file.
     ///
     /// # Errors
-    /// If the file cannot be read, or any line is malformed: without the request of that line, the
-    /// workload would be different.
+    /// If the file cannot be read, or any line is malformed. A malformed line is not skipped, because
+    /// the workload would then be different.
     fn open(dataset: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(dataset);
         let mut passes: BTreeMap<_, Vec<Request>> = BTreeMap::new();

@@ -3,8 +3,8 @@
 use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
-/// The pass for which prompts are made. The random streams of the prompts depend on it, so two scopes of
-/// a run never share a stream. It also states how much of a data set earlier passes have used.
+/// The pass for which prompts are made. Each scope of a run has its own random streams for its prompts.
+/// The scope also states how much of a data set earlier passes have used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromptScope {
     /// The label of the cell, unique within the run.
@@ -14,7 +14,7 @@ pub struct PromptScope {
     /// The repeat of the pass, from 0.
     pub repeat: u32,
     /// The number of prompts of the same input length that earlier passes of the run have used. The pass
-    /// uses a data set from this position on, so that passes have different rows.
+    /// begins at this position of the data set, so that passes have different rows.
     pub used_before: u64,
 }
 

@@ -32,7 +32,8 @@ pub(crate) trait WorkloadDefinition {
     }
 }
 
-/// The registry makes definitions from references to plans, so a reference must be a definition too.
+/// The registry uses references to plans as definitions, so the trait is also implemented for
+/// references.
 impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         (**self).open(context)
@@ -48,7 +49,7 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
 pub struct RequestsNeeded<'a> {
     /// The settings that all prompts of the run share.
     pub context: &'a PromptContext,
-    /// The input length and the output length.
+    /// The input length and the output length, in tokens.
     pub cell: CellPlan,
     /// The pass for which the requests are made.
     pub scope: &'a PromptScope,
@@ -65,9 +66,9 @@ pub trait Workload: Send + Sync {
     /// If the requests cannot be made.
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError>;
 
-    /// One example of each form of prompt (text, token ids, messages) that the data set contains and that
-    /// is sent unchanged. Before the run, a plan is refused if its dialect cannot send one of these
-    /// forms.
+    /// One example prompt of each form (text, token ids, messages) in the data set. Empty if the
+    /// workload makes its prompts itself. A plan is refused before the run if its dialect cannot send
+    /// one of these forms.
     fn verbatim_prompts(&self) -> Vec<&Prompt> {
         Vec::new()
     }

@@ -5,7 +5,7 @@ mod simulation;
 
 use simulation::{NOISES, Noise, Plan, deviation_for, found, held, is_alarm, over, simulate};
 
-/// The name of an order of measurement, and the plan with a number of rounds in this order.
+/// The name of an order of measurement, and the function that makes a plan in this order from a number of rounds.
 type Order = (&'static str, fn(usize) -> Plan);
 
 fn main() {

@@ -6,11 +6,11 @@ use inferometer_model::cell::CellPlan;
 use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
-/// The number of figures of a comparison. Any two figures have the same correlation, which is below.
+/// The number of figures of a comparison. Any two figures have the correlation `CORRELATION`.
 const FIGURES: usize = 6;
 const CORRELATION: f64 = 0.6;
 
-/// How the repeats of a server vary besides the difference between the servers.
+/// How the repeats of a server vary, apart from the difference between the servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
     /// The repeats are independent.
@@ -32,9 +32,9 @@ pub const NOISES: [Noise; 5] =
 pub enum Plan {
     /// Baseline and contender alternate; the baseline is always first.
     InTurn(usize),
-    /// Alternating; each round reverses the order of the round before, like the rounds of a plan.
+    /// Baseline and contender alternate. Each round reverses the order of the round before, like the rounds of a plan.
     ThereAndBack(usize),
-    /// Alternating; each round has a random order.
+    /// Baseline and contender alternate. The order within each round is random.
     ByChance(usize),
     /// First all repeats of the baseline, then all of the contender.
     BeforeAfter(usize, usize),
@@ -56,8 +56,8 @@ impl Plan {
     }
 }
 
-/// Simulates a comparison. The repeats vary by `deviation`. All figures of the contender are higher by the share
-/// `slower`.
+/// Simulates a comparison. `deviation` is the standard deviation of the logarithm of one repeat. All figures of the
+/// contender are higher by the share `slower`.
 pub fn simulate(plan: Plan, noise: Noise, deviation: f64, slower: f64, trial: u64) -> Comparison {
     let mut rng = seed::rng(trial, &["comparison"]);
     let order = plan.order(&mut rng);
@@ -123,8 +123,8 @@ pub fn over(trials: u64, of: impl Fn(u64) -> f64) -> f64 {
     (0..trials).map(of).sum::<f64>() / trials as f64
 }
 
-/// The largest deviation for which a pilot states at most `rounds` as the needed number of rounds (the median over all
-/// rows and trials). A pilot has half as many rounds, and at least 3.
+/// The largest deviation at which a pilot reports that at most `rounds` rounds are needed (median over all rows and
+/// trials). A pilot is a comparison with half as many rounds, and at least 3.
 pub fn deviation_for(plan: fn(usize) -> Plan, noise: Noise, rounds: u32, trials: u64) -> f64 {
     let few = (rounds as usize / 2).max(3);
     let stated = |deviation: f64| {

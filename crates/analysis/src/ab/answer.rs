@@ -26,8 +26,8 @@ pub struct AbAnswer {
     pub sides: [AbSide; 2],
     /// Whether A and B are the same server.
     pub one_server: bool,
-    /// Whether both sides are predictions without noise, and all pairs have the same ratio. Their differences have no
-    /// sampling interval: the ends of `ratio_ci` are then equal, or differ only by rounding.
+    /// Whether both sides are predictions without noise, and all pairs have the same ratio. Then there is no sampling
+    /// error: the two ends of `ratio_ci` are equal, or differ only by rounding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_noise: bool,
     /// The cell and the load of every block, as text.
@@ -51,7 +51,7 @@ pub struct AbAnswer {
     pub needs_pairs: Option<u64>,
     /// The blocks in the order of measurement.
     pub blocks: Vec<AbBlock>,
-    /// The estimate of the figure that decides after each pair.
+    /// The estimates after each pair, for the figure that decides.
     pub course: Vec<AbStep>,
     /// Problems that a reader of the answer must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,20 +76,22 @@ pub struct AbFigureAnswer {
     pub higher_is_better: bool,
     /// Whether this figure decides the comparison.
     pub decides: bool,
-    /// The geometric mean over the blocks of A that have the figure, in its unit: 1/s or ms.
+    /// The geometric mean of the figure over the blocks of A, in the unit of the figure (1/s or ms). A pair is left out
+    /// if one of its blocks lacks the figure.
     pub a: Option<f64>,
-    /// The geometric mean over the blocks of B, in the same unit.
+    /// The geometric mean of the figure over the blocks of B, in the same unit and over the same pairs.
     pub b: Option<f64>,
     /// The geometric mean over pairs of the ratio B / A.
     pub ratio: Option<f64>,
-    /// The confidence interval of the ratio. It is valid however often it is checked.
+    /// The confidence interval of the ratio. It stays valid if it is checked after every pair.
     pub ratio_ci: Option<[f64; 2]>,
-    /// The probability that the interval covers the true ratio: 0.95 for the figure that decides. For the other figures
-    /// it is higher, so that all their intervals together cover the true ratios with 0.95.
+    /// The probability that the interval covers the true ratio. It is 0.95 for the figure that decides. It is higher
+    /// for the other figures: all their intervals together cover the true ratios with probability 0.95.
     pub level: f64,
     /// The number of pairs in which both blocks have the figure.
     pub pairs: u32,
-    /// The assumed correlation of ratios of neighbouring pairs, 0 or more; it makes the interval wider.
+    /// The assumed correlation between the ratios of neighbouring pairs, 0 or more. A higher correlation makes the
+    /// interval wider.
     pub autocorrelation: f64,
 }
 
@@ -112,7 +114,7 @@ pub struct AbBlock {
     pub values: Vec<Option<f64>>,
 }
 
-/// The estimate of the figure that decides after one pair.
+/// The estimate after one pair, for the figure that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbStep {
     /// The number of the pair.
@@ -140,7 +142,8 @@ impl AbAnswer {
         comparison
     }
 
-    /// Like [`AbAnswer::comparison`], but with the interval of each row in any case.
+    /// Like [`AbAnswer::comparison`], but keeps the interval of each row even if both sides are predictions without
+    /// noise.
     fn with_intervals(&self, (cell, pass): (CellPlan, &PassPlan)) -> Comparison {
         let row = |figure: &AbFigureAnswer| row_of(self, figure, cell, pass);
         Comparison {

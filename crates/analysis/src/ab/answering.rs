@@ -1,5 +1,5 @@
-//! Computes the answer of a comparison from the blocks of both servers. The result is the same at the end of a run and
-//! from the logs of the run.
+//! Computes the answer of a comparison from the blocks of both servers. The answer at the end of a run equals the
+//! answer that is computed later from the logs of the run.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -16,10 +16,11 @@ use super::sequence::{
 };
 use crate::compare::Condition;
 
-/// The ratios of all pairs are the same except for rounding if their interval is narrower than this share of the ratio.
+/// If the interval of the ratio is narrower than this share of the ratio, all pairs have the same ratio except for
+/// rounding.
 const SAME_RATIO: f64 = 1e-3;
 
-/// The data of a comparison besides its plan.
+/// The data of a comparison, without its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     /// Both sides, A first.
@@ -39,7 +40,8 @@ pub struct Sides<'a> {
 }
 
 impl AbAnswer {
-    /// Computes the answer. `cell` and `pass` are those of every block. `most_pairs` is the limit that `Ab::new` got.
+    /// Computes the answer. Every block has this `cell` and this `pass`. `most_pairs` is the limit that was passed to
+    /// `Ab::new`.
     pub fn of(
         plan: &AbPlan,
         (cell, pass): (CellPlan, &PassPlan),
@@ -69,7 +71,7 @@ impl AbAnswer {
             _ => AbEnding::Interrupted,
         };
         let figures = figures(plan, &pairs);
-        // Arrivals and prompts that differ from pair to pair vary the ratios without any noise of the engine.
+        // Arrivals and prompts can differ from pair to pair. Then the ratios vary, although the engine has no noise.
         let is_same = |figure: &AbFigureAnswer| {
             figure.ratio_ci.is_none_or(|[low, high]| high - low < SAME_RATIO * low)
         };
@@ -188,8 +190,8 @@ fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
 }
 
 /// About how many pairs a decision needs. The width of the interval falls with the square root of the number of pairs.
-/// The interval must exclude 1, or lie within the smallest relevant difference: the condition that needs fewer pairs
-/// counts.
+/// A decision needs an interval that excludes 1, or an interval within the smallest relevant difference. The condition
+/// that needs fewer pairs determines the result.
 fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64> {
     let known = estimate(differences, 1.0 - LEVEL)?;
     if decision != AbDecision::Undecided {

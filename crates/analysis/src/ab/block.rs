@@ -41,7 +41,7 @@ pub struct BlockFold {
     pair: u32,
     figures: Vec<AbFigure>,
     uncounted: u32,
-    /// The number of requests that the load keeps in flight; absent for loads that do not fix this number.
+    /// The constant number of requests in flight; absent for loads that do not fix this number.
     in_flight: Option<usize>,
     /// The requests whose latencies count.
     counted: PassFold,
@@ -143,10 +143,10 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-/// Requests and output tokens per second while the load lasted. In a closed loop with `in_flight` requests, a request
-/// is sent when another one ends. The window begins with the end that caused the first counted send. The window closes
-/// with the first end after the last send, because fewer requests are in flight from then on. For other loads, the
-/// window lasts from the first send to the last end of the counted requests.
+/// Requests and output tokens per second while the load lasted. A closed loop with `in_flight` requests sends a request
+/// when another one ends. The window begins at the end of the request that caused the first counted send. The window
+/// closes at the first end of a request after the last send, because fewer requests are in flight from then on. For
+/// other loads, the window lasts from the first send to the last end of the counted requests.
 fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rates {
     let mut by_end: Vec<&BlockRequest> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));

@@ -37,7 +37,7 @@ pub struct Ab<'a> {
     requests: u64,
     /// When the first block began, and when the last one ended.
     span: Option<[Nanos; 2]>,
-    /// The logarithm of the ratio B / A of the figure that decides, for each pair that has it.
+    /// For each pair that has the figure that decides: the logarithm of its ratio B / A.
     differences: Vec<f64>,
     /// How many of the last pairs in a row lack the figure that decides.
     without: usize,

@@ -1,24 +1,24 @@
 //! Computes a confidence sequence: an interval of a mean that stays valid when it is checked after every pair.
 //!
 //! The differences are assumed to be independent and normal. Take the Bayes factor of Student's t, with a normal prior
-//! on the effect in standard deviations. It is then a test martingale, whatever the standard deviation is. So the
-//! probability that the factor ever exceeds `1 / rate` is at most `rate`. The interval contains all means for which the
-//! factor does not exceed it. Sources: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian
-//! means with unknown variance", 2024; Pérez-Ortiz, Lardy, de Heide and Grünwald, "E-statistics, group invariance and
-//! anytime-valid testing", Annals of Statistics, 2024. Autocorrelation of the differences widens the interval.
+//! on the effect in standard deviations. This factor is a test martingale for every value of the standard deviation. So
+//! the probability that the factor ever exceeds `1 / rate` is at most `rate`. The interval contains all means for which
+//! the factor does not exceed `1 / rate`. Sources: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for
+//! Gaussian means with unknown variance", 2024; Pérez-Ortiz, Lardy, de Heide and Grünwald, "E-statistics, group
+//! invariance and anytime-valid testing", Annals of Statistics, 2024. Autocorrelation of the differences widens the
+//! interval.
 
 /// The probability that the interval of the figure that decides covers the truth at all times.
 pub const LEVEL: f64 = 0.95;
 /// The fewest pairs for a decision: with fewer, the spread of the pairs is unknown.
 pub const FEWEST_PAIRS: usize = inferometer_plan::ab::FEWEST_PAIRS as usize;
-/// The fewest pairs for the decision that there is no difference: fewer pairs may all miss an event that
-/// happens in only a few blocks, such as a stall.
+/// The fewest pairs for the decision that there is no difference. Fewer pairs may all miss a rare event, such as a
+/// stall in only a few blocks.
 pub const FEWEST_PAIRS_WITHOUT_DIFFERENCE: usize = 20;
-/// The variance of the prior on the effect, in squared deviations of a pair. It determines for which
-/// effects the interval is narrowest. It does not change the probability that the interval covers the
-/// truth.
+/// The variance of the prior on the effect, in units of the squared standard deviation of one pair. It determines for
+/// which effects the interval is narrowest. It does not change the probability that the interval covers the truth.
 const PRIOR: f64 = 0.3;
-/// The highest correlation of neighbours that is assumed. A higher one cannot be distinguished from an endless drift.
+/// The highest assumed correlation of neighbours. A higher correlation cannot be distinguished from an endless drift.
 const MOST_CORRELATION: f64 = 0.97;
 
 /// The estimate of a mean, with its confidence interval.

@@ -56,7 +56,8 @@ impl BlockFigures {
         self.per_request(self.completion_tokens)
     }
 
-    /// Output tokens divided by [`BlockFigures::duration_s`]; `None` if that is 0 or the tokens were not counted.
+    /// Output tokens divided by [`BlockFigures::duration_s`]; `None` if the duration is 0 or the tokens were not
+    /// counted.
     pub fn completion_tokens_per_s(&self) -> Option<f64> {
         self.per_second(self.completion_tokens)
     }

@@ -19,7 +19,7 @@ pub struct BlockFold {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     completion_chars: u64,
-    /// The sum of output tokens / latency, and the number of requests in it.
+    /// The sum over requests of output tokens / latency (in tokens/s), and the number of requests in this sum.
     speed: (f64, u64),
     keeping: LengthFold,
 }
@@ -78,7 +78,8 @@ impl BlockFold {
         self.keeping.add(&answer, tokens);
     }
 
-    /// Computes the figures. `concurrency` is the number in flight that the load keeps, if it keeps one.
+    /// Computes the figures. `concurrency` is the planned number of requests in flight; absent if the load has no such
+    /// number.
     pub fn finish(self, concurrency: Option<u32>) -> BlockFigures {
         let wall = |at: Option<Nanos>| {
             let since = i128::from(at.unwrap_or(Nanos::ZERO).0);

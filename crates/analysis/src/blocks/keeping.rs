@@ -11,7 +11,7 @@ pub struct Answer {
     pub wanted_chars: u32,
     /// Characters of answer text that arrived.
     pub chars: u64,
-    /// Whether the token limit ended the answer, and not the model.
+    /// Whether the token limit ended the answer, instead of the model.
     pub is_cut: bool,
 }
 

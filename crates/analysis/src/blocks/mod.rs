@@ -1,6 +1,6 @@
 //! Figures of passes over text blocks: a corpus is cut into blocks of n characters, and a template asks for about m
-//! characters of answer to each block. The published record of SUS-Chat-34B was measured in this way. Also counts how
-//! often the answers of a model have the requested length.
+//! characters of answer to each block. The published record of SUS-Chat-34B was measured in this way. This module also
+//! counts how often the answers of a model have the requested length.
 //!
 //! Lengths are in characters here (Unicode scalar values); the server counts the tokens. This module reads no file, and
 //! writes no text of a report.

@@ -52,7 +52,7 @@ fn a_duration_of_no_whole_second_has_no_rates() {
     figures.ended_unix_ns = figures.began_unix_ns + 50_000_000;
     assert_eq!(figures.duration_s(), 0);
     assert_eq!(figures.completion_tokens_per_s(), None);
-    // Each time is rounded down to a whole second of the clock: here, 150 ms contain such a boundary.
+    // Each time is rounded down to a whole second of the clock. Here, a new second begins within the 150 ms.
     figures.ended_unix_ns = figures.began_unix_ns + 150_000_000;
     assert_eq!(figures.duration_s(), 1);
 }

@@ -121,7 +121,8 @@ pub fn judge(
 }
 
 impl Condition {
-    /// Whether the condition is undecided by an interval of the difference, in percent.
+    /// Whether an interval of the difference leaves the condition undecided. `ends` are the ends of the interval, in
+    /// percent.
     pub(crate) fn is_open(&self, ends: [f64; 2]) -> bool {
         let [low, high] = ends.map(|end| self.sign.holds(end, self.limit_pct));
         low != high
@@ -152,11 +153,14 @@ impl Condition {
 
     /// Judges the condition on a row.
     ///
-    /// It is met if the whole interval lies on the required side of the limit. It is missed if the whole interval lies
-    /// on the other side, by more than chance over all rows. This also applies to runs that were not measured in turn,
-    /// because a stored baseline is always older. A drift may then be the cause. Without an interval,
-    /// a difference on the other side misses it. One on the required side meets it only if no more data can be had;
-    /// otherwise more repeats decide.
+    /// - With an interval: the condition is met if the whole interval lies on the required side of the limit. It is
+    ///   missed if the whole interval lies on the other side, by more than chance over all rows. Otherwise it is
+    ///   undecided.
+    /// - Without an interval: the condition is missed if the difference lies on the other side. If the difference lies
+    ///   on the required side, the condition is undecided if more repeats could give an interval, and met if not.
+    ///
+    /// These rules also apply to runs that were not measured in turn, because a stored baseline is always older. A
+    /// drift may then be the cause of a missed condition.
     fn judge(&self, row: &Row) -> GateResult {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {

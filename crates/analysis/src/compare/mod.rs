@@ -1,12 +1,12 @@
 //! Compares two runs: which figures differ, by how much, and whether that is more than chance. It only computes; it
 //! reads no file and no clock.
 //!
-//! The unit is a repeat, or a round with repeats of both runs, because the variation within a pass does not show how
-//! much passes vary. The times of the repeats show the design (`order`). If the runs were measured in turn, a
-//! difference is a difference between the servers. If one was measured after the other, a difference may be a change
-//! over time, so its verdict is neither better nor worse. All figures are judged together (`rotation`). So at most one
-//! of twenty comparisons of a server with itself reports a difference in any figure. Each interval is for one figure
-//! alone (`interval`).
+//! The statistical unit is a repeat, or a round with repeats of both runs. The reason: the variation within a pass does
+//! not show how much passes differ from each other. The times of the repeats show the design (`order`). If the runs
+//! were measured in turn, a difference is a difference between the servers. If one run was measured after the other, a
+//! difference may be a change over time, so its verdict is neither better nor worse. All figures are judged together
+//! (`rotation`). So at most one of twenty comparisons of a server with itself reports a difference in any figure. Each
+//! interval is for one figure alone (`interval`).
 
 mod gate;
 mod interval;
@@ -34,7 +34,7 @@ pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
 
-/// The rate of false alarms over all figures together: a difference is significant if its probability is at most this.
+/// The rate of false alarms over all figures together. A difference is significant if [`Row::p`] is at most this.
 pub const FALSE_ALARMS: f64 = 0.05;
 
 /// The fewest repeats of each run, or rounds with both, for which a difference can be significant.
@@ -43,7 +43,8 @@ pub const FEWEST_REPEATS: usize = 4;
 /// The options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// The smallest relevant difference, as a share. If an interval lies within it, the verdict is "no difference".
+    /// The smallest relevant difference, as a fraction of 1. If an interval lies within it, the verdict is "no
+    /// difference".
     pub margin: f64,
     /// The seed of the random rotations and shuffles.
     pub seed: u64,
@@ -118,11 +119,11 @@ pub enum RowVerdict {
     Better,
     /// The contender is significantly worse.
     Worse,
-    /// The difference is significant, but a drift may be the cause, because the two were not measured in turn.
+    /// The difference is significant, but a drift may be the cause, because the two runs were not measured in turn.
     Differs,
     /// The interval of the difference lies within the margin.
     NoDifference,
-    /// One of the two has a single value and cannot be measured again, so the difference has no interval.
+    /// One of the two runs has a single value and cannot be measured again, so the difference has no interval.
     #[serde(rename = "without_error")]
     NoInterval,
     /// Nothing is certain. With about this many rounds, a difference as large as the margin would be found in four of
@@ -175,7 +176,7 @@ pub fn compare(
     })
 }
 
-/// The design of the row with the most repeats. A figure that some repeats lack has fewer.
+/// The design of the row with the most repeats. Other rows have fewer repeats if some repeats lack their figure.
 fn of_most_repeats(rows: &[Row]) -> Design {
     let most = rows.iter().max_by_key(|row| row.repeats.iter().sum::<usize>());
     most.map_or(Design::Unknown, |row| row.design)

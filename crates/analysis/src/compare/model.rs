@@ -1,16 +1,17 @@
 //! Estimates a difference from repeats in the order of time. The order of the two servers determines contrasts, which
-//! are weighted sums of the repeats. In one direction, the contrasts show the difference; in all other directions, only
-//! noise. A linear drift has no effect on them, except in the model of two means. No figure is used here except in
-//! `measure`.
+//! are weighted sums of the repeats. In one direction, the contrasts show the difference. In all other directions, they
+//! show only noise. A linear drift has no effect on them, except in the model of two means. Only `measure` uses the
+//! values of a figure.
 //!
 //! The contrasts are orthonormal. So if the noise of the repeats is independent and normal, the noise of the contrasts
-//! is too. If each repeat resembles the one before it (first-order autocorrelation), it is not. For each order, the
-//! largest effect of such noise is computed, and the error is increased accordingly.
+//! is independent and normal too. This is not true if each repeat resembles the one before it (first-order
+//! autocorrelation). For each order, the largest effect of such noise is computed, and the error is increased
+//! accordingly.
 
 use super::order::Order;
 
-/// A design with fewer rounds estimates its noise from the distances of all repeats from a line over time. So few
-/// differences within rounds would not show enough of the noise.
+/// A design with fewer rounds estimates its noise from the distances of all repeats from a line over time. The few
+/// differences within its rounds would not show enough of the noise.
 const FEW_ROUNDS: usize = 6;
 /// The correlations of neighbours that are tried, to find the worst effect on the error.
 const ALIKE: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
@@ -22,7 +23,7 @@ type Vector = Vec<f64>;
 pub(super) struct Model {
     /// Orthonormal contrasts, one for each row: the weights of the repeats in the order of time.
     contrasts: Vec<Vector>,
-    /// The direction, among the contrasts, in which a difference between the two runs shows. A unit vector.
+    /// The direction in which a difference between the two runs appears: a unit vector in the space of the contrasts.
     direction: Vector,
     /// The length, along this direction, of a difference of 1 between the two runs.
     pub scale: f64,
@@ -46,7 +47,7 @@ pub(super) struct FigureContrasts {
 }
 
 impl Model {
-    /// The model for repeats in turn; `None` with too few rounds.
+    /// The model for repeats that were measured in turn; `None` with too few rounds.
     pub fn in_turn(order: &Order) -> Option<Self> {
         if order.rounds.len() < FEW_ROUNDS {
             return Self::new(order, around_a_line(order, true)).map(Self::widened);
@@ -121,7 +122,7 @@ impl Model {
 
     /// Computes the contrasts of a figure from its logarithms, which must be in the order of time.
     pub fn measure(&self, logs: &[f64]) -> FigureContrasts {
-        // The values are taken relative to their mean, so that equal values give exactly zero.
+        // The mean is subtracted first, so that equal values give exactly zero.
         let middle = logs.iter().sum::<f64>() / logs.len() as f64;
         let around: Vector = logs.iter().map(|log| log - middle).collect();
         let contrasts: Vector = self.contrasts.iter().map(|row| dot(row, &around)).collect();
@@ -138,8 +139,8 @@ impl Model {
     }
 }
 
-/// The variance of a weighted sum over the repeats, for noise with variance one. Neighbours have the correlation
-/// `alike`, repeats two places apart its square, and so on.
+/// The variance of a weighted sum over the repeats, for noise with variance one. The correlation of neighbours is
+/// `alike`. The correlation of repeats two places apart is the square of `alike`, and so on.
 fn variance(weights: &[f64], alike: f64) -> f64 {
     let (mut carried, mut sum) = (0.0, 0.0);
     for weight in weights {
@@ -149,7 +150,7 @@ fn variance(weights: &[f64], alike: f64) -> f64 {
     sum
 }
 
-/// All contrasts to which a constant does not contribute, and with `with_slope` no line over time either.
+/// All contrasts that a constant does not affect. With `with_slope`, a line over time does not affect them either.
 fn around_a_line(order: &Order, with_slope: bool) -> Vec<Vector> {
     let n = order.is_contender.len();
     let mut nuisance = vec![vec![1.0; n]];
@@ -174,9 +175,9 @@ fn within_rounds(order: &Order) -> Vec<Vector> {
     kept.iter().map(|weights| sum(weights, &rows)).collect()
 }
 
-/// Contrasts of each round: the mean of one side, minus the mean of the other side at the same time. The latter is
-/// interpolated between the rounds before and after. So a line over time has no effect, even if all rounds have the
-/// same order.
+/// Contrasts of each round: the mean of one side, minus the mean of the other side at the same time. The mean of the
+/// other side is interpolated between the rounds before and after. So a line over time has no effect, even if all
+/// rounds have the same order.
 fn between_neighbours(order: &Order) -> Vec<Vector> {
     let outer = usize::from(order.is_contender[0]);
     let time = |weights: &Vector| (0..).zip(weights).map(|(at, w)| f64::from(at) * w).sum::<f64>();

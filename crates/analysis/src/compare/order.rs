@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Series;
 
-/// With more rounds than this, neighbouring rounds are joined. The mean is as good, and the computation is faster.
+/// With more rounds than this, neighbouring rounds are joined. The estimate stays as good, and its computation is
+/// faster.
 const MOST_ROUNDS: usize = 100;
 
 /// The order in which the repeats of two runs were measured.
@@ -85,7 +86,7 @@ impl Order {
     }
 
     /// An order of rounds with one repeat of each run. With `in_turn`, all rounds have the same order. Otherwise, each
-    /// has the opposite order of the one before.
+    /// round has the opposite order of the round before.
     pub fn of_rounds(rounds: usize, in_turn: bool) -> Self {
         let of = |round: usize| match in_turn || round.is_multiple_of(2) {
             true => [false, true],
@@ -119,8 +120,9 @@ impl Order {
     }
 }
 
-/// Cuts an order into as many rounds as possible, so that all rounds have the same numbers of repeats of both runs. If
-/// that is impossible, because a repeat is missing, a round ends as soon as it has both runs.
+/// Cuts an order into rounds that all have the same numbers of repeats of both runs: as many rounds as possible, at
+/// most `MOST_ROUNDS`. If that is impossible because a repeat is missing, a round ends as soon as it has repeats of
+/// both runs.
 fn rounds(is_contender: &[bool]) -> Vec<Range<usize>> {
     let count = |range: Range<usize>| is_contender[range].iter().filter(|is| **is).count();
     let n = is_contender.len();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use inferometer_stats::seed;
 
-/// Fewer repeats have too few orders for a test.
+/// The fewest repeats for a test. Fewer repeats have too few possible orders.
 pub const FEWEST: usize = 5;
 /// The number of orders that are tried, including the measured one.
 const SHUFFLES: u32 = 1_000;
@@ -13,7 +13,7 @@ const SHUFFLES: u32 = 1_000;
 /// The trend and the correlation of a figure over the repeats of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// The change from one repeat to the next in percent, by a line through the repeats.
+    /// The change from one repeat to the next in percent, from a line that is fitted to the repeats.
     pub trend_pct: f64,
     /// The probability of a trend at least as steep, if the order of the repeats has no effect.
     pub trend_p: f64,

@@ -9,7 +9,7 @@ use super::FEWEST_REPEATS;
 use super::model::Model;
 use super::order::Order;
 
-/// The share of comparisons in which the difference must be found.
+/// The power of the test: the share of comparisons in which the difference must be found.
 const FOUND: f64 = 0.8;
 /// Designs of up to this many rounds are computed; longer ones are extrapolated.
 const MADE: usize = 60;
@@ -99,9 +99,10 @@ fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// The number of rounds, with one repeat of each run, that find a difference of the logarithms in four of five
-/// comparisons. `deviation` is the standard deviation of one repeat, and `level` that of the test. With `in_turn`, all
-/// rounds have the same order. Otherwise, each has the opposite order of the one before.
+/// The number of rounds, with one repeat of each run, at which four of five comparisons find the given difference of
+/// the logarithms. `deviation` is the standard deviation of one repeat, and `level` is the significance level of the
+/// test. With `in_turn`, all rounds have the same order. Otherwise, each round has the opposite order of the round
+/// before.
 pub(super) fn rounds(
     limits: &mut Limits,
     difference: f64,

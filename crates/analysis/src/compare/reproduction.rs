@@ -94,7 +94,7 @@ pub enum ReproductionResult {
     WithoutError,
     /// The result is uncertain.
     NotDecided {
-        /// The number of repeats of each run that would decide it.
+        /// The number of repeats of each run that would decide the result.
         needed: u32,
     },
 }
@@ -224,7 +224,7 @@ fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     })
 }
 
-/// The number of repeats of each run that would decide the figure with the largest such number.
+/// The number of repeats of each run that would decide every row: the largest number that any row needs.
 fn needed(rows: &[&Row]) -> u32 {
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),

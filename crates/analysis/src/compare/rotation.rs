@@ -95,8 +95,8 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult 
     RotationResult { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
 }
 
-/// A random direction, as normal numbers: every direction is equally likely. So is every direction of the first few
-/// numbers.
+/// A random direction, as normal numbers. Every direction is equally likely. This also holds for the first numbers
+/// alone.
 fn direction(rng: &mut ChaCha8Rng, length: usize) -> Vec<f64> {
     (0..length).map(|_| seed::normal(rng)).collect()
 }

@@ -9,7 +9,7 @@ use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, inte
 
 /// With this many repeats, a baseline shows how much it drifts by itself.
 pub const BOUNDS_DRIFT: usize = 20;
-/// With fewer repeats of each run, or rounds with both, there is no interval.
+/// The fewest repeats of each run, and the fewest rounds with both runs, for an interval.
 const FEWEST_FOR_INTERVAL: usize = 3;
 
 /// A figure of both runs in the order of time, with the model of its design.
@@ -19,8 +19,8 @@ struct Figure<'a> {
     design: Design,
     /// The model for the difference; absent if there are too few repeats to estimate the noise.
     means: Option<(Model, FigureContrasts)>,
-    /// Two models that must agree, if the baseline shows how much it drifts by itself: one for two means, and one for a
-    /// step in addition to a line.
+    /// One model for two means, and one for a step in addition to a line. Both must agree. Present only if the baseline
+    /// shows how much it drifts by itself.
     bounded: Option<[(Model, FigureContrasts); 2]>,
 }
 
@@ -43,8 +43,9 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     rows.collect()
 }
 
-/// The probability of each figure that has enough repeats, among all such figures. `critical` is the limit for the
-/// statistic. If no figure has enough repeats, `critical` is still computed, over all figures.
+/// The corrected probability of each figure; `None` for a figure with too few repeats. The correction covers all
+/// figures with enough repeats. `critical` is the limit of the statistic. If no figure has enough repeats, `critical`
+/// is still computed, over all figures.
 struct FigureProbabilities {
     p: Vec<Option<f64>>,
     critical: Option<f64>,
@@ -108,7 +109,7 @@ impl<'a> Figure<'a> {
         Self { series, order, design, means, bounded }
     }
 
-    /// Whether there are at least `fewest` repeats of each run, and rounds with both.
+    /// Whether there are at least `fewest` repeats of each run. For runs in turn, there must also be `fewest` rounds.
     fn has(&self, fewest: usize) -> bool {
         let (a, b) = self.series;
         let rounds = match self.design {
@@ -168,8 +169,8 @@ impl<'a> Figure<'a> {
         }
     }
 
-    /// The number of rounds, with one repeat of each run, that would find a difference as large as the margin in four
-    /// of five comparisons.
+    /// The number of rounds, with one repeat of each run, at which four of five comparisons would find a difference as
+    /// large as the margin.
     fn needed(&self, limits: &mut Limits, margin: f64, critical: Option<f64>) -> u32 {
         let (a, b) = self.series;
         let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
@@ -178,8 +179,8 @@ impl<'a> Figure<'a> {
         // A row is judged at the level `alone` if it is the only one that differs, and at `FALSE_ALARMS` if all rows
         // differ. This level lies between the two.
         let level = (alone * FALSE_ALARMS).sqrt();
-        // The median of the estimated variance is used, so that the number of rounds is as often too large as too small
-        // (Wilson and Hilferty).
+        // The deviation is corrected, because the median of an estimated variance is below the true variance. Then the
+        // number of rounds is too large as often as it is too small (Wilson and Hilferty).
         let median = (1.0 - 2.0 / (9.0 * freedom)).powi(3);
         let deviation = measured.deviation / median.sqrt();
         let changes = self.order.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();

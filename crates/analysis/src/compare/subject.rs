@@ -10,7 +10,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Severity, code};
 use inferometer_plan::Plan;
 
-/// Names of facts, where one fact may explain the difference of another.
+/// Names of facts. A difference in one of these facts may explain a difference in another one.
 const WORKLOAD: &str = "workload";
 const PLAN: &str = "plan";
 const SALT: &str = "salt";
@@ -19,7 +19,7 @@ const TOKENIZER: &str = "tokenizer";
 const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
 /// The number of digits of a hash that a reader sees.
 const SHORT_HASH: usize = 12;
-/// Findings that give figures another meaning than their names suggest, whatever they are compared with.
+/// Findings after which figures do not mean what their names suggest, in every comparison.
 const OF_LENGTHS: [Code; 6] = [
     code::IMPORTED_OUTPUTS_SHORTER,
     code::IMPORTED_COLUMNS_INCONSISTENT,
@@ -42,7 +42,7 @@ pub struct Subject {
     pub(super) facts: BTreeMap<String, String>,
     /// The identifiers of the runs, separated by spaces; absent if unknown. A run compared with itself must not differ.
     pub(super) identity: Option<String>,
-    /// Warnings about the figures, whatever they are compared with.
+    /// Warnings about the figures that apply in every comparison.
     pub(super) warnings: Vec<String>,
     /// The part of the plan that determines the prompts, except for the salt and the seed. Absent if the plan is
     /// unknown.
@@ -150,8 +150,8 @@ impl Subject {
         self.identity.as_deref()
     }
 
-    /// Joins several runs: the repeats of all of them, and the facts of the first one. If the others differ from it,
-    /// there is a warning.
+    /// Joins several runs: the repeats of all of them, and the facts of the first one. If another run differs from the
+    /// first one, there is a warning.
     ///
     /// # Panics
     /// If `runs` is empty.

@@ -30,10 +30,10 @@ struct Measured {
     values: Vec<f64>,
 }
 
-/// How simulated repeats are drawn from the ten measured ones.
+/// How simulated repeats are sampled from the ten measured ones.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// Each repeat is one of the ten, with all its figures. Each cell is drawn separately, because the cells were
+    /// Each repeat is one of the ten, with all its figures. Each cell is sampled separately, because the cells were
     /// measured separately.
     OneOfTen,
     /// Each repeat is a sum of the ten with normal weights, so it has their covariance over all figures.
@@ -75,7 +75,7 @@ fn run_of(
     Subject::of_series("", series.collect())
 }
 
-/// The start of a second run in seconds: in turn with a run that begins at 0, or after that run.
+/// The start of a second run in seconds: `IN_TURN` with a run that begins at 0, or `AFTER` that run.
 const IN_TURN: f64 = 5.0;
 const AFTER: f64 = 1e4;
 
@@ -123,7 +123,7 @@ fn verdicts(repeats: usize, slower: f64, trial: u64) -> Vec<RowVerdict> {
     compared.rows.iter().map(|row| row.verdict).collect()
 }
 
-/// The number of comparisons for each share.
+/// The number of simulated comparisons from which each share is computed.
 const TRIALS: u64 = 200;
 
 fn differs(verdict: &RowVerdict) -> bool {
@@ -180,7 +180,7 @@ fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse
     let of = |wanted: RowVerdict| compared.rows.iter().filter(|row| row.verdict == wanted).count();
     assert!(of(RowVerdict::Differs) > 20, "{}", of(RowVerdict::Differs));
     assert!(!compared.rows.iter().any(|row| differs(&row.verdict)));
-    // Twenty repeats of the baseline show how much it drifts by itself. This difference is larger.
+    // Twenty repeats of the baseline show how much it drifts by itself. The difference is larger than this drift.
     let (a, b) = (run("a", &mut rng, 20, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
     let compared = compare(&a, &b, Options::default()).unwrap();
     assert_eq!(compared.design, Design::BeforeAfter { drift_is_bounded: true });

@@ -53,8 +53,8 @@ pub(super) struct ArrivalRate {
     sent_count: u64,
     /// The times at which requests were sent.
     sent: Span,
-    /// The due times of the requests that were sent. A request that could not be sent, for lack of a connection, is not
-    /// a delay of the client.
+    /// The due times of the requests that were sent. A request that could not be sent because there was no connection
+    /// is not a delay of the client.
     sent_due: Span,
     /// The number of requests that were sent late.
     late_count: u64,

@@ -1,5 +1,5 @@
 //! Finds streams whose tokens arrived in bundles, and signs of the cause. It does not decide which figures are absent:
-//! [`Gaps::are_known`] does.
+//! [`Gaps::are_known`] decides this.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use inferometer_model::time::Nanos;
 /// systems wait up to 200 ms.
 pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
     Duration::from_millis(39)..Duration::from_millis(48);
-/// If at least this share of the reads comes such a time after the previous read, delayed acknowledgements are the
+/// If at least this share of the reads comes `DELAYED_ACK` after the previous read, delayed acknowledgements are the
 /// likely cause.
 const DELAYED_SHARE: f64 = 0.5;
 /// Streams with fewer token events per read on average have no bundles.
 const LEAST_PER_READ: usize = 2;
-/// From fewer reads after the first one, small bundles are not attributed to delayed acknowledgements.
+/// The fewest reads after the first one for which small bundles are attributed to delayed acknowledgements.
 const FEWEST_READS: usize = 3;
-/// The client is a possible cause of the bundles if it did not check the socket for a larger share of the duration of a
-/// request.
+/// If the client did not check the socket for more than this share of the duration of a request, the client is a
+/// possible cause of the bundles.
 const UNREAD_SHARE: f64 = 0.25;
 
 /// Counts the streams in which several tokens arrived together.
@@ -31,12 +31,12 @@ pub(super) struct BundledStreams {
     read_late: u64,
     events: u64,
     reads: u64,
-    /// Reads with tokens that come after another read with tokens in the same stream. `delayed` of them come one
-    /// delayed acknowledgement after it.
+    /// Reads with tokens that come after another read with tokens in the same stream. `delayed` counts those among them
+    /// that come `DELAYED_ACK` after the previous read.
     later_reads: u64,
     delayed: u64,
-    /// The number of streams with known gaps whose tokens came in small bundles, most of them one delayed
-    /// acknowledgement after the previous one.
+    /// The number of streams with known gaps whose tokens came in small bundles. Most of these bundles came
+    /// `DELAYED_ACK` after the previous bundle.
     in_step_with_acks: u64,
 }
 
@@ -64,8 +64,8 @@ impl BundledStreams {
         }
     }
 
-    /// Small bundles that come as often as delayed acknowledgements. A server that computes several tokens in
-    /// each step of 40 ms looks the same, so their figures stay.
+    /// The finding on small bundles that come as often as delayed acknowledgements. A server that computes several
+    /// tokens in each step of 40 ms looks the same, so the figures of these streams stay.
     fn in_step_with_acks(&self) -> Option<Finding> {
         let share = self.in_step_with_acks as f64 / self.gaps.streams.max(1) as f64;
         (share > Gaps::MOST_HIDDEN).then(|| {
@@ -80,8 +80,8 @@ impl BundledStreams {
         })
     }
 
-    /// So few streams with hidden gaps that the figures of gaps stay. Streams that this client read late are not
-    /// reported, because the bounds of the figures contain this.
+    /// The finding on streams with hidden gaps, if they are so few that the figures of gaps stay. Streams that this
+    /// client read late are not reported, because the error bounds of the figures contain this effect.
     fn few(&self) -> Option<Finding> {
         let (hidden, streams) = (self.gaps.hidden, self.gaps.streams);
         (hidden > self.read_late).then(|| {

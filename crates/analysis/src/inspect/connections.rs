@@ -24,8 +24,8 @@ const DEVIATIONS: f64 = 3.29;
 const LEAST_MS: f64 = 1.0;
 const LEAST_SHARE: f64 = 0.2;
 
-/// The smallest share of the requests on reused connections that must have a TTFT in [`DELAYED_ACK`]. If new
-/// connections do not rule out a slow server, the same share must have a clearly smaller TTFT.
+/// At least this share of the requests on reused connections must have a TTFT in [`DELAYED_ACK`]. If new connections do
+/// not rule out a slow server, at least the same share must have a clearly smaller TTFT.
 const LEAST_DELAYED: f64 = 0.2;
 /// A delayed acknowledgement has a sharp minimum delay. The range of the same width just below [`DELAYED_ACK`] may
 /// contain at most this share of the number of requests in [`DELAYED_ACK`].
@@ -34,8 +34,9 @@ const MAX_SHARE_BELOW: f64 = 0.1;
 /// most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
 const MIN_NEW_CONNECTIONS: usize = 3;
 const MAX_DELAYED_SHARE_OF_NEW: f64 = 0.2;
-/// First tokens of requests that a server computes in one step arrive together: the time from one to the next is at most
-/// this long. Delayed acknowledgements are those of single connections, so there must be at least this many groups.
+/// First tokens of requests that a server computes in one step arrive as a group: the time from one to the next is at
+/// most `TOGETHER`. A delayed acknowledgement affects only one connection, so there must be at least
+/// `MIN_DELAYED_GROUPS` groups.
 const TOGETHER: Duration = Duration::from_millis(1);
 const MIN_DELAYED_GROUPS: usize = 5;
 
@@ -52,7 +53,8 @@ struct Seen {
     ttft_ms: f64,
 }
 
-/// The TTFT of a request on a new connection, and of one on a reused connection with as many in flight.
+/// The TTFT of a request on a new connection, and the TTFT of a request on a reused connection with the same number of
+/// requests in flight.
 struct Pair {
     new_ms: f64,
     kept_ms: f64,
@@ -77,8 +79,8 @@ impl KeptConnections {
         [self.differ(), self.delayed()].into_iter().flatten().collect()
     }
 
-    /// The number of requests that were sent before the first one ended. They arrive at an empty server, so they are not
-    /// compared with later ones. One request alone is compared, because no other one was in its way.
+    /// The number of requests that were sent before the first one ended. They arrive at an empty server, so they are
+    /// not compared with later requests. A single such request is compared, because no other request delayed it.
     fn at_start(&self) -> usize {
         let Some(first_end) = self.0.iter().map(|seen| seen.ended).min() else { return 0 };
         match self.0.partition_point(|seen| seen.sent < first_end) {
@@ -87,8 +89,8 @@ impl KeptConnections {
         }
     }
 
-    /// Pairs each request on a new connection with one on a reused connection: the nearest one in send order that has
-    /// the same number in flight.
+    /// Pairs each request on a new connection with a request on a reused connection that has the same number in flight.
+    /// Of these requests, the nearest one in send order is used.
     fn pairs(&self) -> Vec<Pair> {
         let at_start = self.at_start();
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
@@ -140,8 +142,8 @@ impl KeptConnections {
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
     }
 
-    /// The number of groups of first tokens that arrived together, on reused connections with a TTFT in this range, in
-    /// milliseconds.
+    /// The number of groups of first tokens that arrived together. Only requests on reused connections with a TTFT in
+    /// `range` (in milliseconds) count.
     fn groups(&self, range: Range<f64>) -> usize {
         let of = |seen: &&Seen| seen.kept && range.contains(&seen.ttft_ms);
         let first_token = |seen: &Seen| seen.sent + Duration::from_secs_f64(seen.ttft_ms / 1e3);
@@ -301,7 +303,7 @@ mod tests {
             codes(&found(1_000.0, requests)).contains(&"ttft_at_delayed_acknowledgements")
         };
         assert!(delayed(3.0, 43.9, 0));
-        // New connections are just as slow, so the time is that of the server.
+        // New connections are just as slow, so the server takes this time.
         assert!(!delayed(43.9, 43.9, 0));
         // New connections are as slow, but some requests on reused connections are much faster.
         assert!(delayed(43.9, 43.9, 3));

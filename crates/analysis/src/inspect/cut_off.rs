@@ -1,5 +1,6 @@
-//! Counts the requests of a pass that were cancelled or not sent because the pass was ended early: the result of a
-//! trial was certain, or a condition of the plan was met. They are not failures of the server.
+//! Counts the requests of a pass that were cancelled or not sent because the pass was ended early. A pass is ended
+//! early if the result of a trial is certain, or if a condition of the plan is met. These requests are not failures of
+//! the server.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
@@ -7,7 +8,7 @@ use inferometer_model::record::{
     CUT_OFF, Record, STOPPED_AT_MAX_TIME, STOPPED_WHEN_SATURATED, why_stopped,
 };
 
-/// The number of these requests, and the reason.
+/// The number of requests that were cut off, and the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CutOff {
     why: Option<&'static str>,

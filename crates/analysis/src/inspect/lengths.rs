@@ -205,8 +205,8 @@ pub(super) struct Counts {
     usage_tokens: u64,
     tokenizer_tokens: u64,
     completed: u64,
-    /// Completed requests whose usage is impossible. Below: the stated count and the count used instead, for the first
-    /// of them.
+    /// Completed requests whose usage is impossible. `first_impossible` has the stated count and the count that is used
+    /// instead, for the first of these requests.
     impossible: u64,
     first_impossible: Option<(u32, u32)>,
 }

@@ -22,9 +22,9 @@ const MANY: f64 = 100.0;
 /// If two counts differ by at most this share, client and server counted the same requests or tokens.
 const SAME_COUNT: f64 = 0.02;
 
-/// Findings on the server's metrics of a pass: they are incomplete, or they differ from the client's figures by more
-/// than the network and the histogram's buckets explain. `in_common` is the number of cached tokens per prompt that
-/// belong to the chat template.
+/// Findings on the server's metrics of a pass, if these are incomplete or differ from the client's figures. A
+/// difference counts only if it is larger than the network and the histogram's buckets explain. `in_common` is the
+/// number of cached tokens per prompt that belong to the chat template.
 pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(metrics) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
@@ -73,7 +73,7 @@ fn missing(metrics: &ServerMetrics) -> Option<Finding> {
     Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
-/// The finding that the server's count of output tokens differs from that of the client.
+/// The finding that the server's count of output tokens differs from the client's count.
 fn others(pass: &PassSummary, metrics: &ServerMetrics) -> Option<Finding> {
     let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
     let counted = metrics.generation_tokens.filter(|_| comparable)?;
@@ -94,7 +94,7 @@ fn others(pass: &PassSummary, metrics: &ServerMetrics) -> Option<Finding> {
     Some(Finding::of(code::SERVER_COUNTS_OTHER_TOKENS, message).advise(advice))
 }
 
-/// The finding that the server found prompt tokens in its prefix cache, besides those of the chat template.
+/// The finding that the server found prompt tokens in its prefix cache, in addition to those of the chat template.
 fn cached(pass: &PassSummary, metrics: &ServerMetrics, in_common: u32) -> Option<Finding> {
     let (hits, queries) = metrics.prefix_hits.zip(metrics.prefix_queries)?;
     let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn what_the_clients_own_bound_explains_or_matters_to_nobody_is_not_told() {
-        // The client's mean, the server's mean, the server's lowest bucket, the client's bound in microseconds, and
-        // whether a difference is reported.
+        // Columns: the client's mean, the server's mean, the server's lowest bucket, the client's bound in
+        // microseconds, and whether a difference is reported.
         for (client, mean, p50, bound_us, is_told) in [
             (1.6, 1.5, [0.0, 10.0], 0.0, false),
             (3.0, 1.0, [0.0, 10.0], 0.0, true),

@@ -1,12 +1,12 @@
-//! Shows the times that the server states of its requests beside the client's E2E. It judges neither of them, and it
-//! reads no metrics of the server.
+//! Reports the times that the server states for its requests, together with the client's E2E. It judges neither of
+//! them, and it reads no metrics of the server.
 
 use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_stats::Sample;
 
-/// The share of E2E above which the time in the queue is large, so that there is advice.
+/// If the time in the queue exceeds this share of E2E, the finding has advice.
 const LARGE_SHARE: f64 = 0.1;
 
 const ADVICE: &str = "The server processes fewer requests at once than it gets. Use a lower rate or fewer requests in \

@@ -1,14 +1,14 @@
-//! Describes the course of a pass: the order in which its requests were sent, which of them ran in the steady state of
-//! the load, and how many were in flight.
+//! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
+//! load, and the number in flight.
 
 use inferometer_load::KeptConstant;
 use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
 
-/// The fewest requests in the steady state of a closed loop, as a multiple of those in flight. With fewer, fluctuations
-/// that are slower than one request would not be visible. If requests arrive at a rate, 1 is enough, because
-/// [`Layout::memory`] says how slow fluctuations are.
+/// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
+/// requests, fluctuations that are slower than one request would not be visible. If requests arrive at a rate, a
+/// multiple of 1 is enough, because [`Layout::memory`] says how slow fluctuations are.
 const FEWEST_STAYS: usize = 2;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
@@ -36,12 +36,12 @@ impl SentRequest {
 pub(crate) struct Course(Vec<SentRequest>);
 
 impl Course {
-    /// Adds a request and returns its place, which counts from 0 in the order of calls. `None` if the request was not
-    /// sent, or if there are too many to keep.
+    /// Adds a request and returns its index among the stored requests, from 0. `None` if the request was not sent, or
+    /// if there are too many to store.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) -> Option<u32> {
         let record = timeline.record;
         let send = record.send_start?;
-        // One request above the limit is kept, to show that there were too many.
+        // One request above the limit is stored, to show that there were too many.
         if self.0.len() > VALUES_KEPT {
             return None;
         }
@@ -51,8 +51,8 @@ impl Course {
         Some(self.0.len() as u32 - 1)
     }
 
-    /// Sorts the requests by send time, and determines which of them ran in the steady state. If the pass shows nothing
-    /// about other passes, the error is the reason as text.
+    /// Sorts the requests by send time, and determines which of them ran in the steady state. The error is the reason,
+    /// as text, why the pass shows nothing about other passes.
     pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
@@ -128,8 +128,8 @@ pub(crate) struct Layout {
     pub begins_at_once: bool,
     /// The number of requests in flight: the planned number, or the mean; at least 1.
     pub in_flight: usize,
-    /// The number of requests over which a fluctuation of the number in flight lasts: those that are in flight together
-    /// if requests arrive at a rate, 0 in a closed loop.
+    /// The number of requests over which a fluctuation of the number in flight lasts. If requests arrive at a rate,
+    /// this is the mean number in flight. In a closed loop, it is 0.
     pub memory: f64,
     /// For each rank, the time since the previous arrival in seconds. The sum is the same in each pass like this one.
     /// Absent if the time span of the arrivals is not fixed.

@@ -5,20 +5,22 @@ use inferometer_stats::student_975;
 
 use super::course::Layout;
 
-/// The largest numbers of cosines: for a mean or a median, and for a higher percentile of a short and of a long series.
-/// Extreme values occur in short groups, and with more cosines their number is known better.
+/// The largest numbers of cosines: for a mean or a median, for a higher percentile of a short series, and for a higher
+/// percentile of a long series. Extreme values occur in short groups. With more cosines, their number is known better.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 const COSINES_OF_LONG_TAIL: usize = 24;
-/// The number of times that all requests in flight are replaced, for each further cosine of a long series.
+/// The number of cosines of a long series is the number of times that all requests in flight are replaced, divided by
+/// this.
 const STAYS_OF_LONG_TAIL: usize = 4;
 /// With fewer effective requests, the mean has no interval.
 const FEWEST_EFFECTIVE: f64 = 2.0;
 /// The range of n independent values contains their median with a probability of 1 - 2^(1 - n): 94 % for 5, 97 % for 6.
 /// The number of effective requests is an estimate, so the difference between 94 and 95 % does not matter.
 const FEWEST_FOR_RANGE: f64 = 5.0;
-/// If requests arrive at a rate, extreme values come in groups of about the requests that are in flight together. With
-/// a shorter steady state, as a multiple of those, the number of groups is not known well enough.
+/// If requests arrive at a rate, extreme values come in groups of about as many requests as are in flight together. The
+/// steady state must have this many times the requests in flight. With fewer, the number of groups is not known well
+/// enough.
 const FEWEST_GROUPS: f64 = 20.0;
 /// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, its error is not
 /// known well enough to be stated.
@@ -69,8 +71,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Whether a 99th percentile can have an interval, if these are the shares of the 90th. Extreme values come in
-    /// groups, and ten times as many values above the 90th percentile show the groups better.
+    /// Whether a 99th percentile can have an interval; `self` must belong to the 90th percentile. Extreme values come
+    /// in groups. Ten times as many values are above the 90th percentile, so they show the groups better.
     pub(crate) fn carries_p99(&self) -> bool {
         self.effective * 0.01 >= BEYOND_P99
     }
@@ -97,7 +99,7 @@ pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
 }
 
 impl<'a> Series<'a> {
-    /// Builds the series of a pass from contributions in any order. `None` if too few are in the steady state.
+    /// Builds the series of a pass from contributions in any order. `None` if too few requests are in the steady state.
     pub(crate) fn new(layout: &'a Layout, given: &[Contribution]) -> Option<Self> {
         let rank = |at: &u32| layout.ranks[given[*at as usize].at as usize];
         let mut order: Vec<u32> = (0..given.len() as u32).collect();
@@ -223,8 +225,7 @@ impl<'a> Series<'a> {
         let independent = variance(&all) * (all.len() as f64).powi(2);
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
-            // independent values there are.
-            // Values that are all the same show nothing about groups of others.
+            // independent values there are. Values that are all the same show nothing about groups of other values.
             let is_constant = all.windows(2).all(|pair| pair[0] == pair[1]);
             let own = if is_constant { effective } else { (independent / sum).min(effective) };
             if is_constant || own * (1.0 - share) < beyond {
@@ -236,7 +237,7 @@ impl<'a> Series<'a> {
         let (low, high) = (share - half, share + half);
         let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
         if !is_tail && has_one_value_each && independent >= FEWEST_FOR_RANGE * sum {
-            // The smallest and the largest value are then an interval, too.
+            // The range from the smallest to the largest value is then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
             let ends = Some([low.max(rank), high.min(1.0 - rank)]);
             return Some(Shares { ends, effective: independent / sum });
@@ -245,8 +246,9 @@ impl<'a> Series<'a> {
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
-    /// 1,000 effective requests: twice as many as independent requests would need (t^2 99, where t has about ten
-    /// degrees of freedom). If requests arrive at a rate, the pass also needs enough groups of extreme values.
+    /// that 1,000 effective requests are needed. This is twice the number for independent requests: t^2 x 99, where t
+    /// is Student's t with about ten degrees of freedom. If requests arrive at a rate, the pass also needs enough
+    /// groups of extreme values.
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let wanted = 1_000.0 * self.parts.len() as f64 / effective.max(1.0);
         let of_groups = (FEWEST_GROUPS + 2.0) * self.layout.memory;
@@ -330,8 +332,9 @@ impl Wave {
     }
 }
 
-/// The variance of the sum of the values at an edge, per value. It is that of the middle, `of_middle`. If neighbouring
-/// values differ much more than the values of the middle (`alone`), it is estimated from the edge itself.
+/// The variance of the sum of the values at an edge, per value. It equals the variance of the middle, `of_middle`, in
+/// most cases. If neighbouring values differ much more than the values of the middle (`alone`), it is estimated from
+/// the edge itself.
 fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;

@@ -32,8 +32,8 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
     fold.finish()
 }
 
-/// Poisson arrivals at a server that slows down with the number of requests that it has. About `in_flight` of them are
-/// in it at the same time.
+/// Poisson arrivals at a server that takes longer per request if more requests are in flight. On average, about
+/// `in_flight` requests are in flight.
 fn arriving(requests: usize, in_flight: usize, seed: u64) -> PassSummary {
     const GAP_MS: f64 = 20.0;
     let mut rng = seed::rng(seed, &["arriving"]);
@@ -52,7 +52,8 @@ fn arriving(requests: usize, in_flight: usize, seed: u64) -> PassSummary {
     fold.finish()
 }
 
-/// Among 200 passes, the number whose interval covers the mean over all of them, and the number that have an interval.
+/// Among 200 passes: the number of passes whose interval covers the mean over all passes, and the number of passes that
+/// have an interval.
 fn held(
     requests: usize,
     in_flight: u32,
@@ -65,7 +66,7 @@ fn held(
     held_in(|seed| of(&wandering(&plan, in_flight as usize, requests, seed)))
 }
 
-/// The same for any figure of passes with these seeds.
+/// Like `held`, but for any value and interval that `of` computes from a seed.
 fn held_in(of: impl Fn(u64) -> (f64, Option<[f64; 2]>)) -> (usize, usize) {
     let found: Vec<(f64, Option<[f64; 2]>)> = (0..200).map(of).collect();
     let truth = found.iter().map(|one| one.0).sum::<f64>() / found.len() as f64;
@@ -127,8 +128,8 @@ fn an_interval_is_no_wider_than_the_slow_fluctuations_make_it() {
         let [low, high] = e2e_of(&pass).mean_ci.unwrap();
         (high - low) / 2.0 / e2e_of(&pass).mean
     });
-    // 30 of 40 ms vary: independently with a standard deviation of 0.144 from the length, and in the long run with 0.02
-    // / (1 - 0.9) from the speed. The mean is over 400 requests.
+    // 30 of the 40 ms of a request vary: independently with a standard deviation of 0.144 from the length, and in the
+    // long run with 0.02 / (1 - 0.9) from the speed. The mean is over 400 requests.
     let expected = 1.96 * 0.75 * (0.144_f64.powi(2) + 0.2_f64.powi(2)).sqrt() / 20.0;
     let mean = widths.sum::<f64>() / 50.0;
     assert!((0.9..1.6).contains(&(mean / expected)), "{mean} for {expected}");
@@ -179,7 +180,7 @@ fn a_99th_percentile_has_no_interval_if_slow_requests_come_in_too_few_groups() {
     assert!(many >= 18, "{many} of 20");
     let few = stated(10);
     assert!(few <= 2, "{few} of 20");
-    // Some 80 groups do not carry the 90th percentile either, and count for the number of requests that is needed.
+    // About 80 groups are too few for the 90th percentile too, and they increase the number of needed requests.
     let needs = e2e_of(&in_groups(30, 1)).p99_needs;
     assert!(needs > Some(12_000), "{needs:?}");
 }

@@ -11,7 +11,8 @@ use super::series::cosines;
 /// the last answers varies, and one pass shows nothing about this variation.
 ///
 /// With c requests in flight, the durations of all requests add up to c times the duration of the pass, except for the
-/// idle time at the end. So the error is that of the sum of `of - rate x stay / c`, plus that of the last ends.
+/// idle time at the end. So the error of the total is the error of the sum of `of - rate x stay / c`, plus the error of
+/// the last ends.
 pub(crate) fn throughput(
     layout: &Layout,
     holds: &KeptConstant,

@@ -17,8 +17,8 @@ fn folded(records: &[Record]) -> PassSummary {
     fold.finish()
 }
 
-/// A stream whose events follow each other after these gaps in milliseconds. With `at_once`, the client reads an event
-/// with the flag only together with the next event without the flag.
+/// A stream whose events follow each other after these gaps in milliseconds. With `at_once`, an event with the flag is
+/// read together with the next event without the flag.
 fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
     let mut at = 0.0;
     let times: Vec<f64> = gaps
@@ -103,7 +103,7 @@ fn exact_arrivals_have_no_ranges_and_one_wide_one_gives_all_values_ends() {
     assert_eq!(ends(&ttft::FROM_SENT, Statistic::P50), [40.0, 40.0]);
     assert_eq!(ends(&ttft::FROM_SENT, Statistic::Max), [40.0, 40.02]);
     assert_eq!(ends(&ttft::FROM_DUE, Statistic::Mean), [35.556, 40.002]);
-    // The TPOT of that request lies between 39.98 ms / 4 and 80 ms / 4.
+    // The TPOT of the last request lies between 39.98 ms / 4 and 80 ms / 4.
     assert_eq!(ends(&tpot::DEFINITION, Statistic::Max), [10.0, 20.0]);
     assert_eq!(ends(&tpot::DEFINITION, Statistic::P50), [10.0, 10.0]);
     assert_eq!(got.instrument.end_width_us, 0.0);

@@ -31,7 +31,7 @@ pub struct SearchAnswer {
     pub objectives: Vec<SearchObjective>,
     /// The probability that the interval covers the edge: the highest load that meets the objectives. 0 to 1.
     pub confidence: f64,
-    /// The largest width of the interval for which the search ends, as a share of its lower end.
+    /// The search ends when the width of the interval is at most this share of the lower end of the interval.
     pub precision: f64,
     /// How the search ended.
     pub outcome: SearchEnding,
@@ -85,7 +85,7 @@ pub struct LoadAnswer {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// The number of requests that count: those of start-up and drain do not.
+    /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
     /// Whether the trials at this load show that the objectives are met or missed.
     pub claim: Claim,
@@ -202,7 +202,7 @@ impl SearchAnswer {
         self.estimate.or(self.guess)
     }
 
-    /// Whether the trials show that no load meets the objectives, as far down as loads were tried.
+    /// Whether the trials show that no load meets the objectives, down to the lowest tried load.
     pub fn is_missed(&self) -> bool {
         let is_missed = |lowest: &LoadAnswer| {
             lowest.claim == Claim::NotMet || self.high.is_some_and(|high| high <= lowest.load)
@@ -211,8 +211,8 @@ impl SearchAnswer {
             || self.best().is_none() && self.loads.first().is_some_and(is_missed)
     }
 
-    /// The tried load whose figures illustrate the answer: the highest load up to the estimate that is not shown to
-    /// miss the objectives. Loads whose trials were all too short are only used if there is no other.
+    /// The tried load whose figures illustrate the answer. It is the highest load up to the estimate, without loads
+    /// that miss the objectives for certain. Loads whose trials were all too short are only used if there is no other.
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.best()?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
@@ -288,7 +288,8 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     tier + &first.into_iter().chain(letters).collect::<String>()
 }
 
-/// Why the answer is not as exact as requested, as a part of a sentence; `None` if it is, or if the search is not finished.
+/// Why the answer is not as exact as requested, as a part of a sentence. `None` if it is as exact as requested, or if
+/// the search is not finished.
 fn why_open(answer: &SearchAnswer) -> Option<String> {
     let spent = match answer.outcome {
         SearchEnding::RequestsSpent => format!("{} requests", answer.requests),
@@ -304,8 +305,8 @@ fn why_open(answer: &SearchAnswer) -> Option<String> {
     Some(format!("{spent} did not narrow the interval to {precision} %"))
 }
 
-/// Why no load is shown to meet the objectives, and what to do, as a part of a sentence; `None` if they are missed, or
-/// if the search ended for another reason.
+/// Why no load is shown to meet the objectives, and what to do, as a part of a sentence. `None` if the objectives are
+/// missed, or if the search ended for another reason.
 fn too_little(answer: &SearchAnswer) -> Option<String> {
     if answer.is_missed() {
         return None;
@@ -334,7 +335,7 @@ fn limited(answer: &SearchAnswer) -> String {
     }
 }
 
-/// Formats a load with three significant digits. All digits before the decimal point are kept.
+/// Formats a load with three significant digits. All digits before the decimal point are written.
 pub fn load_text(load: f64) -> String {
     let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
     let decimals = (2.0 - before).clamp(0.0, 9.0) as usize;

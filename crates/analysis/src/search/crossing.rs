@@ -2,9 +2,9 @@
 //! trials together. It chooses no load and ends no search.
 //!
 //! Near the limit, the logarithm of the odds of a miss is assumed to be linear in the logarithm of the load. For an
-//! objective on a mean, it is the logarithm of the mean. The error of this assumption grows with the distance, so
-//! trials far from the edge have less weight. The interval contains every edge that is compatible with the trials for
-//! some slope (profile likelihood).
+//! objective on a mean, the logarithm of the mean is assumed to be linear instead. The error of this assumption grows
+//! with the distance from the limit, so trials far from the edge have less weight. The interval contains every edge
+//! that is compatible with the trials for at least one slope (profile likelihood).
 
 use inferometer_stats::student_above;
 
@@ -55,11 +55,11 @@ const SLOPE_OF_MEAN: (f64, f64) = (1.5, 1.2);
 const BEYOND: f64 = 1.5;
 /// Step sizes of the coarse and the fine search, as logarithms of the load.
 const STEPS: (f64, f64) = (0.08, 0.008);
-/// Only points whose curve is this close to the limit are used for the scatter around the curve.
+/// Only points at which the curve is this close to its limit are used to estimate the scatter around the curve.
 const NEAR: f64 = 2.5;
 
-/// The variance is assumed to be this many times what the trials show, because the rarest queue fluctuations last
-/// longer. The factor was measured (conformance/search).
+/// The trials show too small a variance, because the rarest queue fluctuations last longer. So the variance is
+/// multiplied by this factor, which was measured (conformance/search).
 const CAUTION: f64 = 1.3;
 
 struct Fit<'a> {
@@ -132,7 +132,7 @@ impl Fit<'_> {
         self.trust = self.points.iter().map(of).collect();
     }
 
-    /// The variance of the points around the curve, divided by what their own errors explain; at least 1.
+    /// The variance of the points around the curve, divided by the variance that their own errors explain; at least 1.
     fn scatter(&self, at: f64, slope: f64) -> f64 {
         let limit = self.at_limit();
         let (mut squares, mut count) = (0.0, 0.0);

@@ -59,7 +59,7 @@ pub(super) fn edge(
             edge.bad = Some(edge.bad.map_or(trial.load, |bad| bad.min(trial.load)));
         }
     }
-    // Each of several criteria may have a wrong interval, so they share the allowed probability.
+    // Each of several criteria may have a wrong interval, so they share the allowed probability of a wrong interval.
     let wrong = (1.0 - settings.confidence) / tier.len().max(1) as f64;
     let found: Vec<(usize, Crossing)> = tier
         .iter()

@@ -111,8 +111,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// The finding that the client was suspect at the lowest load that misses the objectives: the search may have found the
-/// limit of the client instead of the server's.
+/// The finding that the client was suspect at the lowest load that misses the objectives. The search may then have
+/// found the limit of the client, not of the server.
 fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> {
     let beyond = |load: &&LoadAnswer| load.claim == Claim::NotMet;
     let high = answer.loads.iter().find(beyond)?.load;

@@ -14,8 +14,8 @@ pub struct Load {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// For each tier, the criterion that so many requests missed that the load is far beyond its edge. From the latest
-    /// trial that shows this; empty if none does.
+    /// For each tier, the evidence that the load is far beyond its edge: a criterion that too many requests missed. It
+    /// comes from the latest trial that shows this; empty if no trial does.
     pub overwhelmed: Vec<Overwhelmed>,
     /// Whether a trial was long enough to reach the steady state of the load. If not, the load cannot count as meeting
     /// the criteria.

@@ -1,4 +1,4 @@
-//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial as soon as that
+//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial as soon as this
 //! is certain. The start-up needs no special treatment, because requests to an idle server are no slower than later
 //! ones.
 
@@ -10,7 +10,7 @@ use inferometer_plan::search::Criterion;
 /// The assumed number of independent requests in a trial. It is a cautious value, because misses may be strongly
 /// correlated.
 pub(super) const INDEPENDENT: u64 = 12;
-/// Under this assumption, the probability that a load at the edge is taken for one far beyond it.
+/// Under this assumption, the largest probability that a load at the edge counts as far beyond the edge.
 const WRONG: f64 = 1e-4;
 /// In a short trial, this many consecutive requests may be fully correlated, and count as one.
 const IN_A_CROWD: u64 = 8;
@@ -32,8 +32,8 @@ pub struct Overwhelmed {
 /// if no number is enough, as for a mean.
 ///
 /// `planned` requests are assumed to correspond to n independent ones: twelve, or an eighth of `planned` if that is
-/// fewer. M misses then correspond to n M / planned misses, rounded down. By the binomial distribution, so many misses
-/// must have a probability of at most one in ten thousand (divided by the number of criteria).
+/// fewer. M misses then correspond to n M / planned misses, rounded down. At the edge, the probability of at least this
+/// many misses (binomial distribution) must be at most one in ten thousand, divided by the number of criteria.
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
     let level = WRONG / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
@@ -73,8 +73,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch a pass. The load must be beyond the edge of every tier, because any other tier needs the rest of
-    /// the trial.
+    /// Starts to watch a pass. The result is certain only if the load is beyond the edge of every tier, because any
+    /// other tier needs the rest of the trial.
     pub fn new(criteria: &[Criterion], tiers: &[Vec<usize>], pass: &PassPlan) -> Self {
         let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
         Self {
@@ -91,7 +91,7 @@ impl Watcher {
         add(&mut self.missed, &self.criteria, self.crowd, figures);
     }
 
-    /// Whether the result is certain even in the best case for the requests in flight: that each of them ends now.
+    /// Whether the result is certain even in the best case for the requests in flight: each of them ends now.
     pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
         let mut missed = self.missed.clone();
         in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));

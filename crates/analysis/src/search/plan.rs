@@ -1,4 +1,4 @@
-//! Derives from the plan of a search: the settings of the procedure, the pass of each trial, and the
+//! Derives three things from the plan of a search: the settings of the procedure, the pass of each trial, and the
 //! watcher that ends a trial early.
 
 use inferometer_load::{ClosedPlan, Level, OpenPlan, PassPlan};

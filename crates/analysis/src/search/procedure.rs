@@ -9,7 +9,7 @@ use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// Requests of a trial far from the edge, which must only show on which side of the edge its load lies.
+/// The number of requests of a trial far from the edge. It must only show on which side of the edge its load lies.
 const PROBE: u64 = 40;
 /// A trial nearer to the edge has this many misses on average, if the allowed share of its requests misses.
 const MISSES: f64 = 2.0;
@@ -201,7 +201,7 @@ impl Search {
         (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
     }
 
-    /// The lowest load to try: at lower ones latencies are no better, because the server is nearly idle.
+    /// The lowest load to try. At lower loads, latencies are no better, because the server is nearly idle.
     pub fn lowest(&self) -> f64 {
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
             // A server that refuses most requests has few in flight, but is not idle.
@@ -251,8 +251,8 @@ impl Search {
         Some(NextTrial { load, requests: self.affordable(load, wanted) })
     }
 
-    /// The trial after one that met the objectives but was too short for a steady state: a longer one. If far more
-    /// requests arrived than ended, it has the rate at which they ended.
+    /// The next trial if the last one met the objectives but was too short for a steady state: a longer one. If far
+    /// more requests arrived than ended, its load is the rate at which they ended.
     fn unsettled(&self) -> Option<(f64, u64)> {
         let (last, overwhelmed) = self.last()?;
         if last.is_settled || overwhelmed.is_some() {
@@ -290,7 +290,7 @@ impl Search {
         }
     }
 
-    /// A lower load: the bad load divided by the stride, or the rate at which requests ended, if that is lower still.
+    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower.
     fn down(&self, bad: f64) -> (f64, u64) {
         if bad <= self.lowest() {
             return (bad, self.long_trial(bad));
@@ -337,7 +337,7 @@ impl Search {
         (load, self.long_trial(load))
     }
 
-    /// The number of requests with which a trial shows on which side of the edge its load lies.
+    /// The number of requests of a trial that must show on which side of the edge its load lies.
     fn side_trial(&self, load: f64) -> u64 {
         let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
         let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
@@ -345,7 +345,7 @@ impl Search {
         few.max(TIMES_ASIDE * self.aside(load))
     }
 
-    /// The number of requests with which a trial narrows the interval; it grows from trial to trial.
+    /// The number of requests of a trial that narrows the interval. It grows from trial to trial.
     fn long_trial(&self, load: f64) -> u64 {
         let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
         (wanted as u64).max(self.side_trial(load))
@@ -370,7 +370,7 @@ impl Search {
         if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
     }
 
-    /// The number of requests of start-up and drain, which hardly count.
+    /// About how many requests belong to start-up and drain, which do not count.
     fn aside(&self, load: f64) -> u64 {
         let in_flight = if self.settings.whole { load } else { load * self.latency_near(load) };
         (LATENCIES_ASIDE * in_flight).ceil() as u64
@@ -393,7 +393,7 @@ impl Search {
             return round(load).max(1.0);
         }
         let digits = if self.settings.precision < 0.02 { 4 } else { 3 };
-        // The load is parsed from decimal text, so that it has no rounding error of a product.
+        // The load is parsed from decimal text, because a product would have a rounding error.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
 }

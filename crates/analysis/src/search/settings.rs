@@ -23,7 +23,7 @@ pub struct Settings {
     pub whole: bool,
     /// The probability that the interval covers the edge, 0 to 1.
     pub confidence: f64,
-    /// The width of the interval at which the search ends, as a share of its lower end.
+    /// The search ends when the width of the interval is at most this share of its lower end.
     pub precision: f64,
     /// The largest number of requests of all trials.
     pub max_requests: u64,

@@ -157,7 +157,8 @@ impl TrialFold {
         let cut_off = cut_off + never_recorded;
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let found = startup::counted(&self.rows);
-        // The results of a trial decided when it was cut off, so none of its requests count.
+        // The results of a trial determine when it is cut off, so none of the requests of a trial that was cut off
+        // count.
         let none = CountedPart { startup: 0, end: 0, is_settled: false, ..found };
         let CountedPart { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
@@ -200,9 +201,9 @@ const LEAST_EXCESS: f64 = 0.1;
 /// The smallest excess in standard deviations of a difference of two Poisson counts.
 const EXCESS_DEVIATIONS: f64 = 4.0;
 
-/// The evidence that more requests arrived than ended, so that the number in flight grew (Little). In the second half
-/// of the arrivals, the excess must be at least a tenth of the arrivals and four standard deviations. Each part must
-/// have more in flight than the part two places before it.
+/// The evidence that more requests arrived than ended, so that the number in flight grew (Little's law). In the second
+/// half of the arrivals, the excess must be at least a tenth of the arrivals and four standard deviations. Each part
+/// must have more in flight than the part two places before it.
 fn saturation(rows: &[Row], latency_s: f64) -> Option<Saturation> {
     let (first, last) = (rows.first()?.stay.due, rows.last()?.stay.due);
     let span_s = last.seconds_after(first);

@@ -64,8 +64,8 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
     }
 }
 
-/// Marks the levels on the Pareto front of output tokens per second, and output tokens per second for each user: no
-/// other level is better in one of the two and at least as good in the other.
+/// Marks the levels on the Pareto front of two figures: output tokens per second in total, and output tokens per second
+/// for each user. No other level is better in one of the two figures and at least as good in the other.
 fn mark_front(levels: &mut [LevelAnswer]) {
     let point = |level: &LevelAnswer| {
         let point = (level.output_tokens_per_s?.value, level.tokens_per_s_per_user?.value);

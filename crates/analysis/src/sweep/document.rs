@@ -95,7 +95,7 @@ pub struct KneeAnswer {
     /// Mean latency at the knee divided by the mean latency at `latency_of`; absent if unknown.
     pub latency_ratio: Option<f64>,
     /// The load with which the latency is compared. It is the lowest load whose throughput does not differ
-    /// significantly from that at saturation. In a sweep by rate, it is one request in flight.
+    /// significantly from the throughput at saturation. In a sweep by rate, it is one request in flight.
     pub latency_of: f64,
 }
 
@@ -110,7 +110,7 @@ pub struct LevelAnswer {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// The number of requests that count: those of start-up and drain do not.
+    /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,

@@ -43,8 +43,8 @@ impl FigureEstimate {
         Some(Self { value, variance, degrees: found.degrees as f64 })
     }
 
-    /// Pools several estimates of one figure, each with the weight beside it. If the estimates differ by more than
-    /// their errors explain, the error is larger. `None` without weight.
+    /// Pools several estimates of one figure, each with its weight. If the estimates differ by more than their errors
+    /// explain, the pooled error is increased. `None` if the sum of the weights is 0.
     pub(super) fn pooled(all: &[(Self, f64)]) -> Option<Self> {
         let total: f64 = all.iter().map(|(_, weight)| weight).sum();
         if total <= 0.0 {

@@ -1,4 +1,4 @@
-//! Findings that a reader of a sweep must know besides the answer.
+//! Findings that a reader of a sweep must know in addition to the answer.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::Over;
@@ -45,7 +45,8 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     not_finished.into_iter().chain(falls).chain(limited).map(|finding| finding.at(&at)).collect()
 }
 
-/// The finding that the client was suspect at saturation: the limit may be that of the client, not of the server.
+/// The finding that the client was suspect at saturation. The limit may then be a limit of the client, not of the
+/// server.
 fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
     let load = answer.saturation.as_ref()?.load;
     let reason = validity::suspect_at(cell, answer.by, load)?;

@@ -25,7 +25,7 @@ pub struct LevelTrial {
     pub unfinished: u64,
     /// The number of requests that completed.
     pub completed: u64,
-    /// The number of requests that count: those of start-up and drain do not.
+    /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
     /// The median time from due to end of all requests, in seconds.
     pub latency_s: f64,
@@ -58,8 +58,8 @@ impl LevelTrial {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     index: u32,
-    /// Whether the request was sent. A limit on the number in flight drops due requests. These neither arrive at the
-    /// server nor end there.
+    /// Whether the request was sent. A limit on the number in flight can drop a due request. Such a request neither
+    /// arrives at the server nor ends there.
     was_sent: bool,
     stay: Stay,
     tokens: f64,
@@ -171,8 +171,8 @@ impl LevelFold {
     }
 }
 
-/// Requests and tokens per second of a closed loop. A new request begins as soon as another one ends. So `places`
-/// requests end in the mean time that a request is in flight (Little: L = λW).
+/// Requests and tokens per second of a closed loop. A new request begins as soon as another one ends. So on average,
+/// `places` requests end during the mean duration of a request (Little: L = λW).
 fn of_places(rows: &[Row], places: f64) -> [Option<FigureEstimate>; 2] {
     let taken: Vec<f64> = rows.iter().map(|row| row.stay.seconds() / places).collect();
     let completed: Vec<f64> =

@@ -1,4 +1,4 @@
-//! Finds the knee: the lowest load whose throughput is a given share of that at saturation.
+//! Finds the knee: the lowest load whose throughput is a given share of the throughput at saturation.
 
 use super::estimate::FigureEstimate;
 use super::level::Level;
@@ -14,7 +14,7 @@ pub struct Knee {
     pub high: f64,
 }
 
-/// A point of the curve: the load, and its throughput as a share of that at saturation.
+/// A point of the curve: the load, and its throughput as a share of the throughput at saturation.
 #[derive(Clone, Copy)]
 struct Point {
     load: f64,
@@ -24,9 +24,10 @@ struct Point {
 /// Finds the knee of a curve. `levels` must be in the order of their loads; the last one is the level at saturation.
 /// `None` if the knee cannot be estimated.
 ///
-/// Between two levels, the share is assumed to be linear in the logarithm of the load. The lower end of the interval is
-/// the load at which the upper ends of the shares' own intervals reach `share`. The upper end is the load at which
-/// their lower ends reach it. So a load lies in the interval unless its throughput differs significantly from `share`.
+/// Between two levels, the share is assumed to be linear in the logarithm of the load. The share of each level has an
+/// interval. The lower end of the knee's interval is the load at which the upper ends of these intervals reach `share`.
+/// The upper end of the knee's interval is the load at which the lower ends of these intervals reach `share`. So a load
+/// lies in the knee's interval unless its throughput differs significantly from `share`.
 pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee> {
     let (last, below) = levels.split_last()?;
     let most = last.requests_per_s?;

@@ -17,7 +17,7 @@ pub struct Level {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// The number of requests that count: those of start-up and drain do not.
+    /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,

@@ -1,4 +1,4 @@
-//! Sweeps the load, from one request in flight to saturation. Determines the next load to try, when the server is
+//! Sweeps the load, from one request in flight to saturation. It determines the next load to try, when the server is
 //! saturated, and where the knee is. It sends nothing: other modules measure the trials and report them here.
 //!
 //! A [`Sweep`] requests a trial, gets its figures ([`LevelTrial`]), and finally gives the answer. docs/sweep.md

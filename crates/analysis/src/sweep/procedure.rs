@@ -24,7 +24,7 @@ const STRIDE: f64 = 2.0;
 const MOST_UNCLEAR: u32 = 4;
 /// The levels on both sides of the knee must be this close together before trials are made longer.
 const BRACKET: f64 = 1.2;
-/// A level is at the knee if it differs from it by at most this share.
+/// A level is at the knee if its load differs from the load of the knee by at most this share.
 const AT_KNEE: f64 = 0.02;
 /// A rate that exceeds the capacity by more than this factor is too high to show the limit of the server.
 const FAR_ABOVE: f64 = 1.6;
@@ -137,8 +137,8 @@ impl Sweep {
         self.saturated().map(|found| &self.levels[found.at])
     }
 
-    /// The lowest level whose throughput does not differ significantly from that at saturation: the start of the
-    /// plateau. `None` if no saturation is shown.
+    /// The lowest level whose throughput does not differ significantly from the throughput at saturation: the start of
+    /// the plateau. `None` if no saturation is shown.
     pub fn plateau(&self) -> Option<&Level> {
         let found = self.saturated()?;
         let most = self.levels[found.at].requests_per_s?;
@@ -149,7 +149,7 @@ impl Sweep {
         self.levels[..=found.at].iter().find(|level| !is_less(level))
     }
 
-    /// A level above that of saturation at which throughput is clearly lower; `None` if there is none.
+    /// A level above the level of saturation at which throughput is clearly lower; `None` if there is none.
     pub fn falls_beyond(&self) -> Option<&Level> {
         let found = self.saturated()?;
         let (at, shown_at) = (&self.levels[found.at], &self.levels[found.shown_at]);
@@ -283,8 +283,8 @@ impl Sweep {
         Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
     }
 
-    /// A load between the two levels around the knee. Once they are near enough, longer trials of the level with the
-    /// largest error.
+    /// A load between the two levels around the knee. Once these levels are near enough, the next trial is a longer one
+    /// at the level with the largest error.
     fn near_knee(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let Some(knee) = self.knee() else { return Err(SweepEnding::Found) };
         let levels = &self.levels[..=found.at];
@@ -307,7 +307,7 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// First a rate just above capacity, then one at the knee, then longer trials above capacity.
+    /// First a rate just above capacity, then the rate of the knee, then longer trials above capacity.
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
@@ -339,6 +339,6 @@ impl Sweep {
 
 /// Rounds a rate to three digits.
 fn rounded(rate: f64) -> f64 {
-    // The rate is parsed from decimal text, so that it has no rounding error of a product.
+    // The rate is parsed from decimal text, because a product would have a rounding error.
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

@@ -28,14 +28,14 @@ pub(super) struct Saturated {
     pub shown_at: usize,
 }
 
-/// The largest gain in throughput that still counts as no growth, as a factor. It assumes a server with X = N / (a + b
-/// N), for which doubling the load up to the higher one raises throughput by [`LEAST_GAIN`].
+/// The largest gain in throughput, as a factor, that still counts as no growth. It assumes a server with X = N / (a + b
+/// N). On this server, doubling the load up to the higher one raises throughput by [`LEAST_GAIN`].
 fn allowed(below: &Level, above: &Level) -> Option<f64> {
     let ratio = above.load / below.load;
     (ratio >= LEAST_RATIO).then_some(1.0 + LEAST_GAIN * (ratio - 1.0))
 }
 
-/// The largest throughput of such a server with any number in flight, as a multiple of that at saturation.
+/// The largest throughput of a server with X = N / (a + b N) at any N, as a multiple of its throughput at saturation.
 pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
 }

@@ -23,7 +23,7 @@ fn plan() -> SweepPlan {
 }
 
 /// A server that completes 1 request per second for each request in flight, up to 20. Above 100 in flight, the
-/// throughput falls to the share `falls_to` of that.
+/// throughput falls to the share `falls_to` of this maximum.
 fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
     let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
     let requests_per_s = asked.load.min(most);

@@ -81,8 +81,8 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
         if *name == "tokenizer" && path.is_dir() {
             path = path.join("tokenizer.json");
         }
-        // The model name of a server may also be the path of an unrelated file, so a model counts only if it ends with
-        // `.json`.
+        // The model name of a server can by chance be the path of an unrelated file. So the value of `model` counts as
+        // a file name only if it ends with `.json`.
         let is_file = path.is_file() && (*name != "model" || named.ends_with(".json"));
         if *always || is_file {
             files.push(FileOfPlan { key: name, named: named.to_owned(), path });
@@ -102,7 +102,7 @@ pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
     files
 }
 
-/// Makes a key of the spec name another file. Returns false and changes nothing if `key` is not one of `KEYS`.
+/// Changes the spec so that `key` names `file`. Returns false and changes nothing if `key` is not one of `KEYS`.
 pub fn set_file(spec: &mut Spec, key: &str, file: &Path) -> bool {
     let Some(Key { of, prefix, .. }) = KEYS.iter().find(|known| known.name == key) else {
         return false;

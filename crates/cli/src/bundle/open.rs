@@ -36,7 +36,7 @@ pub struct Bundled {
     pub kind: RunKind,
     /// How the run ended: complete, interrupted or failed.
     pub state: RunState,
-    /// The plan as JSON, in the text of the store without trailing white space.
+    /// The plan as JSON. It is the text from the store, but without trailing white space.
     pub plan_json: String,
     /// The results of the run.
     pub summary: Summary,

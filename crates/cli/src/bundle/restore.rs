@@ -1,4 +1,4 @@
-//! Restores the runs of a bundle into a store, as the same runs.
+//! Restores the runs of a bundle into a store, with their original run ids.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -11,7 +11,7 @@ use super::open::{Bundle, Bundled};
 
 /// A run of a bundle that is now in the store.
 pub struct Restored {
-    /// Whether the run was already in the store, so that nothing was stored.
+    /// Whether the run was already in the store. If true, nothing was stored.
     pub was_there: bool,
 }
 

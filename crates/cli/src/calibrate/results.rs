@@ -15,7 +15,7 @@ use inferometer_store::Store;
 
 use super::CalibrateError;
 
-/// The origin of the runs in words, and the runs.
+/// A description of the origin of the runs, and the runs themselves.
 pub(crate) type ResultRuns = (String, Vec<MeasuredRun>);
 
 /// Reads the passes of a result file or of a stored run.
@@ -53,8 +53,8 @@ pub(crate) fn read_results(
     Ok((format!("run {} of {model}", run.row.id), runs_of(passes)))
 }
 
-/// The passes of a result file. An error if the file does not state the load of its passes, because they then cannot be
-/// simulated.
+/// The passes of a result file. Returns an error if the file does not state the load of its passes, because a pass
+/// without a known load cannot be simulated.
 fn of_import(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,

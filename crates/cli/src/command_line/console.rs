@@ -59,7 +59,7 @@ pub fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Whether output is coloured: only if standard output is a terminal and `NO_COLOR` is not set.
+/// Whether output is coloured: only if standard output is a terminal, and `NO_COLOR` is absent or empty.
 pub fn colour() -> Colour {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
@@ -111,8 +111,8 @@ pub fn secrets() -> &'static Secrets {
                 Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
                 None => ("authorization".to_owned(), header),
             });
-        // Headers that are not for keys may contain ordinary words, such as the name of the model, which must stay
-        // readable.
+        // Only headers for keys count as secrets. Other headers may contain ordinary words, such as the name of the
+        // model, and messages must still show these words.
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));
         let proxies = Proxies::of_variables(&variable).secret_headers();

@@ -15,8 +15,8 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
 }
 
-/// Like [`write`], before the results are known. Does nothing if the file is a pipe or a device: its reader would get both
-/// texts.
+/// Like [`write`], for a text that is written before the results are known. Does nothing if the file is a pipe or a
+/// device, because its reader would get this text and also the results.
 ///
 /// # Errors
 /// If the file cannot be written.

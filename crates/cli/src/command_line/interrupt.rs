@@ -12,7 +12,7 @@ use crate::command_line::console::tell;
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 /// Whether a run has begun, so that there are records to store.
 static RECORDING: AtomicBool = AtomicBool::new(false);
-/// The runs of this process that have begun, in their order.
+/// The ids of the runs of this process that have begun, in the order of their beginning.
 static RUNS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The time that operations before a run, such as a request to a server, have to finish after an interruption.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -89,7 +89,7 @@ fn end() {
     std::process::exit(130);
 }
 
-/// Names the runs whose records are kept; `None` if no run has begun.
+/// A message that names the runs whose records are stored; `None` if no run has begun.
 fn kept(runs: &[String]) -> Option<String> {
     let (last, before) = runs.split_last()?;
     let others = match before.len() {

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// A message about the first argument that is not UTF-8; None for other errors of the parser. `clap` accepts any bytes
-/// for paths of files that are only opened.
+/// A message about the first argument that is not UTF-8; None for other errors of the parser. `clap` reports no error
+/// for the path of a file that is only opened, because such a path may have any bytes.
 pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if error.kind() != clap::error::ErrorKind::InvalidUtf8 {
         return None;

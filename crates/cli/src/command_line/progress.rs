@@ -17,7 +17,7 @@ use inferometer_run::{LiveState, left};
 const REDRAW: Duration = Duration::from_millis(200);
 /// The creation of prompts is shown only if it takes longer than this.
 const A_MOMENT: Duration = Duration::from_millis(500);
-/// Templates for the creation of prompts, with a known and an unknown total.
+/// Templates of the bars for the creation of prompts: with a known total, and with an unknown total.
 const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made{msg}";
 const PROMPTS: &str = "  {prefix} {spinner}  {pos} prompts made  {elapsed}";
 /// The number of readings over which the displayed rate is computed.

@@ -1,5 +1,5 @@
-//! Shortens `-h` of commands with many flags to the flags that most users need; `--help` shows all flags. Flags that a
-//! command shares with `run` but rejects are in neither.
+//! Shortens `-h` of commands with many flags to the flags that most users need; `--help` shows all flags. Some flags of
+//! `run` are rejected by other commands that share its flags. `-h` and `--help` of these commands do not show them.
 
 use clap::Command;
 

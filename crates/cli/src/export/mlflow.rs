@@ -1,5 +1,5 @@
-//! Exports a run for MLflow: the plan as parameters, the figures of each cell and pass as metrics with a step for each
-//! repeat, and the files of its report as artifacts.
+//! Exports a run for MLflow. The plan becomes parameters. The figures of each cell and pass become metrics, with a step
+//! for each repeat. The files of the report become artifacts.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -188,7 +188,8 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
     metrics
 }
 
-/// The value of a figure as a metric. None for the ends of intervals, for counts other than of requests, and for texts.
+/// The value of a figure as a metric. None for the ends of intervals, for texts and flags, and for counts of anything
+/// other than requests.
 fn shown(figure: &str, value: &Value) -> Option<f64> {
     match value {
         Value::Number(Some(_)) if figure.contains("_lo_") || figure.contains("_hi_") => None,

@@ -70,9 +70,9 @@ impl<'a> Out<'a> {
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// Ends the export, for which `written` is the result. A complete file gets its final name, and `say` receives its
-    /// description from `what`. An incomplete file is removed. If the reader has closed the pipe of standard output,
-    /// this is not a failure, and the function returns None.
+    /// Ends the export. `written` is the result of writing. A complete file gets its final name, and `say` receives a
+    /// message with the description from `what`. An incomplete file is removed. If the reader has closed the pipe of
+    /// standard output, this is not a failure, and the function returns None.
     ///
     /// # Errors
     /// If reading, writing or renaming failed.

@@ -136,8 +136,8 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
     Ok(rows)
 }
 
-/// The rows of cells, if they are requested. Otherwise an empty list, after a check that the run has records for the
-/// other kinds of rows.
+/// Returns the rows of cells, if they are requested. For the other kinds of rows, only checks that the run has records,
+/// and returns an empty list.
 ///
 /// # Errors
 /// If the run has no passes, or no records for the requested rows.
@@ -221,8 +221,8 @@ pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary,
     Ok(made.summary)
 }
 
-/// The columns of a row of cells. They have no descriptions: their names and the definitions of metrics state their
-/// meaning.
+/// The columns of a row of cells. They have no descriptions, because their names and the definitions of metrics state
+/// what they mean.
 fn fields_of(row: &[cells_table::Field]) -> Vec<Field> {
     let field = |(name, value): &cells_table::Field| Field {
         name: Cow::Owned(name.clone()),

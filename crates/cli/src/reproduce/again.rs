@@ -66,8 +66,8 @@ pub fn again(
     Ok(RepeatedRun { plan, context })
 }
 
-/// Rejects a bundle if its plan would start another server command than the recorded one, because the user was shown
-/// the recorded command.
+/// Rejects a bundle if its plan would start a server command that differs from the recorded command. The user has seen
+/// only the recorded command.
 fn check_command(
     run: &Bundled,
     there: &Plan,
@@ -166,7 +166,7 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
     Ok(spec)
 }
 
-/// The variables and the folder of a server's command, in words.
+/// The environment variables and the working folder of a server's command, as text for a message.
 fn beside(launch: &LaunchPlan) -> String {
     let variables = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let variables = variables.collect::<Vec<_>>().join(" ");
@@ -200,7 +200,8 @@ fn servers_own(
     }
 }
 
-/// The spec with the keys for the connection to the server here, or with the command that starts the server.
+/// The spec with the user's keys for the connection to the server. If the user gave a command that starts the server,
+/// the spec also has this command.
 fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
@@ -217,8 +218,8 @@ fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     Ok(plan_file::merge(None, keys, plan_file::OverrideOrigin::Flags)?)
 }
 
-/// The cells of the original run, because a prediction may have covered only a part of its grid. An error if the
-/// resolved plan does not have one of these cells.
+/// Returns the cells of the original run, because a prediction may have covered only a part of its grid. Returns an
+/// error if the resolved plan does not have one of these cells.
 fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
     match there.cells.iter().find(|cell| !cells.contains(cell)) {
         None => Ok(there.cells.clone()),

@@ -1,4 +1,4 @@
-//! Compares the new runs with those of the bundle, with the same method as `compare`.
+//! Compares the new runs with the runs of the bundle, with the same method as `compare`.
 
 use inferometer_analysis::compare::{Options, Reproduction, ReproductionResult, Subject};
 use inferometer_analysis::summary::Summary;
@@ -18,7 +18,7 @@ pub struct NewRun {
     pub plan: Plan,
     /// The results of the new run.
     pub summary: Summary,
-    /// Whether the requests were compared with those of the bundle's run, and are the same.
+    /// Whether the requests were compared with the requests of the bundle's run, and are the same.
     pub is_same_work: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Reproduced {
 /// The name and version of the document.
 const SCHEMA: &str = "inferometer.reproduction/1";
 
-/// Compares new runs, one for each run of the bundle, with those of the bundle.
+/// Compares the runs of a bundle with the new runs. `new` has one run for each run of the bundle, in the same order.
 ///
 /// # Errors
 /// If the runs have no cell in common, or if a condition names a figure that cannot be compared.

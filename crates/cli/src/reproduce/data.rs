@@ -1,5 +1,4 @@
-//! The files from which a bundle's requests are made: extracted from the bundle, or found on this machine by their
-//! checksums.
+//! The input files of a bundle's requests: extracted from the bundle, or found on this machine by their checksums.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
@@ -75,7 +74,7 @@ fn place(
     let cached = known.map(|known| FetchConfig::from_env().path(known));
     let candidates = there.map(|file| file.path.clone()).into_iter().chain(cached);
     for path in candidates.filter(|path| path.is_file()) {
-        // A file that was missing when the bundle was made has no checksum. The hash of the requests shows later
+        // A file that was missing when the bundle was written has no checksum. The hash of the requests shows later
         // whether the file found here is the right one.
         if data.sha256.is_none() || is_it(&sum_of(&path)?) {
             return Ok(path);

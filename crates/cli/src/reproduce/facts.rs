@@ -1,5 +1,5 @@
-//! The facts that differ between two runs and may explain a difference: about the server, its cards and the machine.
-//! Facts that only identify a run, a file or an address are left out.
+//! The facts that differ between two runs and may explain different results. They concern the server, its cards and the
+//! machine. Facts that only identify a run, a file or an address are left out.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::target::Environment;

@@ -186,7 +186,7 @@ fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_comman
         &["engine", "--listen", "127.0.0.1:0"],
         &["memory"],
     ] {
-        // The engine has no flag for a quiet start, and `memory` has no progress.
+        // The commands `engine` and `memory` have no flag --quiet.
         let is_short = ["engine", "memory"].contains(&command[0]);
         let flags = if is_short { &model[..2] } else { &model[..] };
         let output = inferometer(folder.path(), &[command, flags].concat());
@@ -201,7 +201,7 @@ fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_comman
         }
         assert!(!told.contains("--max-model-len"), "{command:?}: {told}");
         assert!(!told.contains("message is above"), "{command:?}: {told}");
-        // A run has no flags of the engine.
+        // `run` has no engine flags, so its message names the command that has them.
         let is_elsewhere = told.contains("these are flags of `inferometer engine`");
         assert!(is_elsewhere || command[0] != "run", "{command:?}: {told}");
     }
@@ -230,7 +230,7 @@ fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
             }
         }
     }
-    // With several servers, no mistake is repeated for each of them.
+    // With several servers, a mistake in the plan is still printed only once.
     let servers =
         "[[target]]\nurl = 'http://127.0.0.1:9'\n[[target]]\nurl = 'http://127.0.0.1:9/b'\n";
     fs::write(folder.path().join("plan.toml"), format!("{plan}{servers}")).unwrap();
@@ -262,7 +262,7 @@ fn a_prediction_tells_all_mistakes_of_its_plan_and_its_engine_at_once() {
         assert!(told.lines().any(|line| line.contains(key)), "{key}: {told}");
     }
     assert!(told.contains("no model named `chatglm-6b`"), "{told}");
-    // A mistake that the plan and the engine share is told once.
+    // If the plan and the engine have the same mistake, it is printed once.
     fs::write(folder.path().join("plan.toml"), "model = 'chatglm-6b'\nrepeat = 0\n").unwrap();
     let told = self::told(&inferometer(folder.path(), &["predict", "plan.toml"]));
     assert!(told.contains("did you mean `chatglm3-6b`?") && told.contains("repeat"), "{told}");

@@ -61,7 +61,7 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     }
     assert_eq!(file["ttfts"].as_array().map(Vec::len), Some(6));
     assert!(file["p99.9_e2el_ms"].is_number() && file.get("mean_tpot_ms").is_none());
-    // The last of three pairs of requests waited for the two pairs before it.
+    // Only two requests may be in flight, so the last request waited for earlier requests.
     let waits: Vec<f64> = serde_json::from_value(file["queue_times"].clone()).expect("seconds");
     let ends: Vec<f64> = serde_json::from_value(file["latencies"].clone()).expect("seconds");
     assert!(waits[5] > waits[0] && waits[5] >= ends[0], "{waits:?} {ends:?}");

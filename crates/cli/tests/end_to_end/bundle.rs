@@ -25,7 +25,7 @@ pub fn id(summary: &Value) -> &str {
     summary["run_id"].as_str().expect("an id")
 }
 
-/// Makes a bundle of a run, and returns its path.
+/// Writes a bundle of a run, and returns its path.
 pub fn bundle_of(folder: &Path, run: &str, more: &[&str]) -> PathBuf {
     stdout(folder, &[&["bundle", run, "--out", "run.tar.gz"], more].concat());
     folder.join("run.tar.gz")

@@ -14,7 +14,7 @@ fn measured(folder: &TempDir) -> Value {
 }
 
 /// Writes a summary with five repeats of the pass in `of`, and returns its path. The repeats start at `from_s` and are
-/// two seconds apart; each latency is multiplied by `slower`.
+/// two seconds apart. Each latency is set to `slower` times 100 ms, plus up to 0.8 %.
 fn summary(
     folder: &TempDir,
     of: &Value,

@@ -44,7 +44,8 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     parts.map(|part| part.split("```").next().unwrap_or_default()).collect()
 }
 
-/// A line in the form in which it is compared: figures as 0, names of runs as RUN, and single spaces.
+/// Converts a line for the comparison: figures become 0, names of runs become RUN, and white space becomes single
+/// spaces.
 fn comparable(line: &str) -> String {
     let is_run =
         |part: &str| part.len() > 15 && part.as_bytes()[..8].iter().all(u8::is_ascii_digit);

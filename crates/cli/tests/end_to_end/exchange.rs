@@ -99,7 +99,7 @@ fn a_published_table_is_a_run_among_others() {
     assert!(told(&refused).contains("has no request records"), "{}", told(&refused));
 }
 
-/// Checks that a report of a prediction has the same content if it is made again.
+/// Checks that the report of a prediction has the same content if it is written again.
 fn made_again(at: &Path, id: &str) {
     stdout(at, &["report", id, "--out", "again"]);
     for file in ["prediction.md", "summary.json", "report.md"] {
@@ -108,7 +108,8 @@ fn made_again(at: &Path, id: &str) {
     }
 }
 
-/// Checks predictions that are compared with a table without common cells, and with a table of another model.
+/// Checks predictions that are compared with a stored table: without a common cell, of the same model, and of another
+/// model.
 fn held_against(at: &Path, table: &str) {
     let against = |model: &str, length: &str| {
         let lengths = ["--input-lengths", length, "--output-lengths", length];

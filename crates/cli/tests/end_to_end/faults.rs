@@ -13,7 +13,7 @@ use crate::tiny_server;
 const QUESTIONS: usize = 2;
 const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
 
-/// The messages of a stream of four words in a dialect, each as in the body.
+/// The messages of a stream of four words in a dialect, each exactly as in the HTTP body.
 fn messages(dialect: &str, prompt: &str) -> Vec<String> {
     let event = |value: Value| format!("data: {value}\n\n");
     let named = |value: Value| {
@@ -138,7 +138,7 @@ fn with(messages: &[String], message: &str) -> String {
     stream(&[before, &[message.to_owned()], after].concat())
 }
 
-/// A stream whose messages state this number for each count of output tokens.
+/// A stream in which `count` replaces each count of output tokens.
 fn counting(messages: &[String], count: &str) -> String {
     let fields = ["completion_tokens", "output_tokens", "generated_tokens", "tokens_predicted"];
     let with_count = |message: &String| {
@@ -238,7 +238,7 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     match (dialect, fault) {
         ("triton" | "vllm", "no end of the stream") => Some("complete"),
         ("triton" | "vllm", "no end of the chunks") => Some("truncated"),
-        // Neither has finish reasons.
+        // These dialects have no finish reasons.
         ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
         // vLLM's own stream consists of JSON alone, without comments and names of events.
         ("vllm", "a comment and an empty event" | "an error event" | "an error field")

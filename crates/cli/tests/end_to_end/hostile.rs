@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{folder, inferometer, told};
 
-/// Contains an end of a request line, terminal commands, a change of text direction, a formula and markup.
+/// A name with an end of a request line, terminal commands, a change of text direction, a formula and markup.
 const NAME: &str = "=cmd|'/C calc'!A1\r\nX-Evil: 1\r\n\r\n\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{2028}\u{9b}\
                     31m<script>alert(1)</script>|\u{0}";
 

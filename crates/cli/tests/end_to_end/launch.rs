@@ -147,7 +147,7 @@ fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
         let folder = folder();
         let (mut run, mut pipe) = with_a_grandchild(folder.path());
         run.signal(signal);
-        // Reading ends when all processes that have the other end open have ended.
+        // Reading ends only after every process with an open write end of the pipe has ended.
         let mut nothing = Vec::new();
         pipe.read_to_end(&mut nothing).expect("the end of the pipe");
         let status = run.finish().status;

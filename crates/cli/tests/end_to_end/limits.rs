@@ -28,7 +28,7 @@ const SMALL: [&str; 12] = [
     "--quiet",
 ];
 
-/// Runs the binary after a command of the shell that sets a limit.
+/// Runs the binary from a shell, after the shell command `limit` has set a limit.
 fn limited(limit: &str, arguments: &[&str]) -> Output {
     let folder = folder();
     let line = format!("{limit}; exec \"$0\" \"$@\"");
@@ -61,7 +61,7 @@ fn a_limit_on_threads_is_an_error_in_words_and_no_panic() {
     let run = |limit: u32, arguments: &[&str]| {
         let folder = folder();
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-        // The option of `dash` has another name.
+        // In the shell `dash`, the option has another name.
         let line = format!(
             "ulimit -u {limit} 2>/dev/null || ulimit -p {limit} || exit 99; exec \"$0\" \"$@\""
         );
@@ -120,7 +120,7 @@ fn a_stop_and_a_continuation_during_a_question_to_the_server_do_not_end_the_run(
         run.signal("-CONT");
     }
     released.wait();
-    // The run has waited for this answer, and names it as the reason for which it ends.
+    // The run has waited for this answer, and states it as the reason for its failure.
     let output = run.finish();
     assert!(!told(&output).contains("nterrupted"), "{}", told(&output));
     assert!(told(&output).contains("401"), "{}", told(&output));
@@ -162,7 +162,8 @@ fn counting_server() -> (String, Arc<Mutex<Vec<u32>>>) {
     (url, counts)
 }
 
-/// The head of the next request on a connection, after its body was read; `None` at its end.
+/// Reads the next request on a connection, including its body, and returns its head. `None` at the end of the
+/// connection.
 fn next_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -196,7 +197,7 @@ fn each_request_gets_its_own_connection_if_a_header_asks_for_it() {
     }
 }
 
-/// The most resident memory of a process until it ended, in MiB.
+/// Waits until a process ends. Returns its peak resident memory in MiB, and its output.
 fn peak_mib(mut run: Running) -> (u64, Output) {
     let path = format!("/proc/{}/status", run.id());
     let mut peak = 0;

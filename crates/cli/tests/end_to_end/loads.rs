@@ -252,8 +252,8 @@ fn arrivals_have_the_rate_asked_for_and_are_drawn_for_each_pass_alike_in_run_and
     for (pass, last_ms) in played.iter().zip([250, 125, 250, 125]) {
         assert_eq!(pass.last(), Some(&(last_ms * 1_000_000)));
     }
-    // If both rates used the same random draw, the first gap of the double rate, doubled, would equal the first gap of
-    // the single rate.
+    // The second rate is twice the first rate. If both used the same random numbers, twice the first gap at the second
+    // rate would equal the first gap at the first rate.
     let first: Vec<u64> = played.iter().zip([1, 2, 1, 2]).map(|(due, by)| due[0] * by).collect();
     for (at, due) in first.iter().enumerate() {
         assert!(!first[..at].iter().any(|other| due.abs_diff(*other) < 3), "{first:?}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};
 
-/// The path of a published table, which is unchanged.
+/// The path of a file with a published table. The file has exactly the published content.
 fn published(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/src/table_import/fixtures");
     format!("{folder}/{name}.md")

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::ranks::{CELL, meeting, rank, rank_with, summary, two_of_three_ranks};
 use crate::support::{Engine, folder, inferometer, told};
 
-/// A shared library that gives a process another clock, as on another machine.
+/// Compiles a shared library that gives a process a different clock, as if the process ran on another machine. Returns
+/// its path.
 fn other_clock(folder: &Path) -> PathBuf {
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/clock_of_another_machine.c");
@@ -49,7 +50,8 @@ fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bou
         assert_eq!(of(rank)["requests"]["complete"], 50, "{}", summary["ranks"]);
     }
     let number = |key: &str| of(1)["clock"][key].as_f64().expect("a number");
-    // The test does not know how long the clocks drifted. No test waits longer than 600 s for an event.
+    // The test does not know for how long the clocks drifted. It assumes 600 s, because no test waits longer for an
+    // event.
     let drifted_ms = 600.0 * PPM / 1e3;
     let wrong = (number("offset_ms") + AHEAD_MS).abs();
     assert!(wrong <= number("bound_ms") + drifted_ms, "{}", of(1)["clock"]);

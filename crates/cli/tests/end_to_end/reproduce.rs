@@ -67,7 +67,7 @@ fn a_slower_server_is_told_with_its_interval_and_the_facts_that_differ() {
     let first = document(at.path(), &repeated);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let bundle = bundle.to_str().expect("a path");
-    // The server is a hundred times slower, which no busy machine causes.
+    // The server is a hundred times slower. A busy machine alone cannot slow a server down that much.
     let slow = Engine::start_at("1", &["--profile", "a100-40g-vllm-0.32"]);
     let arguments = ["reproduce", bundle, "--target", &slow.url, "--quiet"];
     let again = document(at.path(), &[&arguments[..], &["--json"]].concat());
@@ -185,7 +185,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
 fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
 {
     let at = folder();
-    // The run has only default values. Its resolved values are measured again, with any server.
+    // The run uses only default values. It is measured again with its resolved values, even on another server.
     document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let to = ["--target", "http://127.0.0.1:1", "--dry-run"];
@@ -261,8 +261,9 @@ fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
     fs::write(to, write(Vec::new(), parts).expect("a bundle")).expect("written");
 }
 
-/// Replaces the passes with five repeats of the first pass, which start at `from_s` and are one second apart. Each
-/// latency is multiplied by `slower`.
+/// Replaces the passes with five repeats of the first pass. They start one second apart; the first starts one second
+/// after `from_s`. Each latency is set to `slower` times 100 ms, plus up to 0.8 %. The rates are inversely proportional
+/// to the latencies.
 fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
     let mut document = serde_json::to_value(&*summary).expect("JSON");
     let pass = document["cells"][0]["passes"][0].clone();

@@ -265,7 +265,7 @@ fn a_second_interruption_ends_the_process_and_names_the_run() {
     scraped.run.signal("-INT");
     let mut said = scraped.errors.by_ref().map_while(Result::ok);
     assert!(said.any(|line| line.starts_with("stopping; the records are kept")));
-    // If the run has ended by now, its own last line names it.
+    // If the run has already ended after the first interruption, its last line names the run.
     let (said, output) = scraped.interrupt();
     assert_eq!(output.status.code(), Some(130), "{said:?}");
     let runs = inferometer(folder.path(), &["runs", "--json"]);

@@ -1,4 +1,4 @@
-//! `search` as users run it: in virtual time, and with a server that it sends requests to.
+//! `search` as users run it: in virtual time, and against a server over sockets.
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ const TENANT: &str = "tenant-hush-5512";
 /// The placeholder of the key in the answers below.
 const IN: &str = "KEY";
 
-/// For each kind of server: the answers with facts about the server, by path.
+/// For each kind of server: the paths of requests for facts about the server, each with the body of the answer.
 const KINDS: [&[(&str, &str)]; 5] = [
     &[
         (
@@ -78,7 +78,8 @@ fn answers() -> Vec<String> {
     ]
 }
 
-/// Starts a server of one kind that includes the key in every possible answer. Returns its address.
+/// Starts a server of the given kind. All its answers to the requests for facts and for generations include the key or
+/// a part of it. Returns its address.
 fn telling_server(kind: &'static [(&str, &str)]) -> String {
     let answers = answers();
     let posted = AtomicUsize::new(0);

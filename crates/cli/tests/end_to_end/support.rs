@@ -48,7 +48,7 @@ impl Engine {
     }
 }
 
-/// The URL in the first line of a process that prints where it listens.
+/// Reads the first line that a process prints, and returns the URL in it, at which the process listens.
 fn url_of(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("stdout is a pipe");
@@ -83,13 +83,13 @@ impl Dashboard {
         get(&self.address, target).expect("it listens")
     }
 
-    /// Closes its standard input, and returns its exit code.
+    /// Closes the standard input of the dashboard, and returns the exit code.
     pub fn end(mut self) -> Option<i32> {
         drop(self.child.stdin.take());
         self.child.wait().expect("it ends").code()
     }
 
-    /// Sends SIGINT, and returns its exit code.
+    /// Sends SIGINT to the dashboard, and returns the exit code.
     pub fn interrupt(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-INT", &id]).status().expect("kill");
@@ -231,8 +231,8 @@ pub fn get(address: &str, target: &str) -> Option<String> {
     Some(answer)
 }
 
-/// An address at which no process listens and no other process can listen while this value exists. The address is the
-/// client's end of a connection.
+/// An address at which no process listens. While this value exists, no other process can listen at the address, because
+/// it is the client's end of an open connection.
 pub struct Nobody {
     _listener: TcpListener,
     _client: TcpStream,

@@ -75,7 +75,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
 const ONLY_IN: [(&str, &[&str]); 8] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
-    // It panics where the system refuses a thread: use inferometer_net::thread.
+    // This function panics if the system cannot start a thread; `inferometer_net::thread` returns an error instead.
     ("std::thread::spawn", &[]),
     ("scope.spawn(", &["analysis/src/compare/tests.rs", "cluster/src/tests.rs"]),
     (

@@ -36,7 +36,7 @@ impl Modules {
                 syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             let mut names = Names::default();
             names.visit_file(&parsed);
-            // A library and a binary may have the same folder; the root stands for both.
+            // A library and a binary may be in the same folder. The root module then has the paths of both.
             modules.named.entry(module.clone()).or_default().extend(names.named);
             modules.handed_on.entry(module).or_default().extend(names.handed_on);
         }
@@ -118,7 +118,8 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
             next.entry(a).or_default().entry(b).or_insert(example);
         }
     }
-    // Modules without imports are removed repeatedly, until none is left or only cycles are left.
+    // Modules that import nothing are removed repeatedly. At the end, no module is left, or only cycles and the modules
+    // that lead to them.
     loop {
         let free = next.keys().find(|name| next[*name].is_empty()).cloned();
         let leaf = next.values().flat_map(BTreeMap::keys).find(|name| !next.contains_key(*name));

@@ -23,7 +23,7 @@ pub struct Rank {
     works: bool,
     /// The hash of the rank's requests, once the rank is prepared for the pass of the current order.
     prepared: Option<String>,
-    /// The longest round trip that the rank reported, in nanoseconds.
+    /// The longest round trip that the rank reported when it was last prepared, in nanoseconds.
     round_trip_ns: u64,
     /// Set when the rank has completed the current order. Contains the report if the order was a pass.
     done: Option<Option<Box<PassReport>>>,

@@ -9,8 +9,8 @@ use super::rank_states::Shared;
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
 
-/// A rank counts as lost if it sends nothing for this long. A rank sends a message at least every 250 ms in a run of
-/// up to 1,250 ranks, and every 20 s in a run of 100,000 ranks (see `pace`).
+/// A rank counts as lost if it sends nothing for this long. In a run of up to 1,250 ranks, a rank sends a message at
+/// least every 250 ms. In a run of 100,000 ranks, it sends one at least every 20 s (see `pace`).
 pub const LOST_AFTER: Duration = Duration::from_secs(30);
 
 /// Answers the messages of a rank until the end of the run. If the connection ends earlier, the rank counts as lost.

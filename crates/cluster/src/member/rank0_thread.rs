@@ -231,7 +231,7 @@ impl<L: Rank0Connection> Rank0Thread<L> {
         self.bound = self.bound.max(offset.bound_ns);
         let due = record.due;
         record.shift(offset.ns);
-        // The plan counts due times from the start by rank 0's clock, so due times do not depend on the drift of this
+        // The plan counts due times from the start by rank 0's clock. So due times do not depend on the drift of this
         // clock.
         if let Some(PassStart { at, here, is_scheduled: true }) = self.start {
             let planned = at + due.since(here);

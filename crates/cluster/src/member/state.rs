@@ -132,8 +132,8 @@ impl MemberState {
                 self.changed();
             }
             if let Some(order) = order {
-                // Rank 0 waits for the message that the order is done, so this waits until the other thread has sent
-                // it.
+                // Rank 0 waits for the message that the order is done. So this thread waits until the other thread
+                // has sent it.
                 while matches!(order, Order::End { .. }) && !state.left {
                     state = self.wait(state, LOOK_EVERY);
                 }

@@ -126,7 +126,8 @@ impl Made {
 }
 
 impl Script {
-    /// Executes the next step of the run; false if there is nothing to do. In a pass: true after the last record.
+    /// Executes the next step of the run. Returns false if there is nothing to do. During a pass, returns true only
+    /// after the last record was created.
     fn act(&mut self, shared: &MemberState, now: Nanos) -> bool {
         let (order, is_told) = {
             let state = shared.lock();

@@ -168,8 +168,7 @@ impl<R: Recorder> State<R> {
             NextRequest::Request(mut encoded) => {
                 self.loops[which].begun += u32::from(continues.is_none());
                 self.begun += u32::from(continues.is_none());
-                // If loops do not have requests of their own, numbers are given in the order in which
-                // requests begin.
+                // If loops have no separate requests, numbers are given in the order in which requests begin.
                 let number = if self.order == Order::Own { number } else { self.next };
                 if full {
                     let why = format!(
@@ -260,7 +259,7 @@ impl<R: Recorder> State<R> {
             return Prepared::WaitsForLoops;
         }
         let start = match &mut self.gate {
-            // The other loops wake up in this time.
+            // This delay gives the other loops time to wake up.
             None if self.loops.len() > 1 => now + WAKING,
             None => now,
             Some(gate) => match gate.start(now) {

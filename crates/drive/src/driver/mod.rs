@@ -68,9 +68,9 @@ pub struct Driver<R> {
     connections: Connections,
     timers: Timers,
     in_flight: u32,
-    /// The part of this loop in the limit of requests in flight, if there is a limit.
+    /// This loop's part of the limit of requests in flight, if there is a limit.
     most_in_flight: Option<u32>,
-    /// The share of the process and the part of this loop, if the loop has conversations of its own.
+    /// The share of the process and the part of this loop, if each loop has separate conversations.
     own_conversations: Option<(Share, Share)>,
     /// Whether this loop begins no more requests, even if the load model has more.
     begins_no_more: bool,
@@ -81,7 +81,7 @@ pub struct Driver<R> {
     next_look: Option<Nanos>,
 }
 
-/// How often, and for how long, no request began because too many records were waiting to be written.
+/// How often, and for how long, no due request began because too many records were waiting to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// The number of such waits.
@@ -215,7 +215,7 @@ impl<R: Recorder> Driver<R> {
         drivers
     }
 
-    /// How often and how long due requests waited for the recorder.
+    /// How often, and for how long, due requests waited because the recorder had no room.
     pub fn waits(&self) -> Waits {
         self.common.lock().waits
     }
@@ -225,8 +225,8 @@ impl<R: Recorder> Driver<R> {
         self.start
     }
 
-    /// Whether a connection may still be used for several requests, one after the other. False if the job did
-    /// not allow this, or if the server closed a connection that it had announced to keep.
+    /// Whether a connection may still be used for several requests, one after the other. False if the job did not allow
+    /// this, or if the server closed a connection that it had announced to keep open.
     pub fn reuses_connections(&self) -> bool {
         self.common.reuses_connections.load(Relaxed)
     }

@@ -29,7 +29,7 @@ impl<R: Recorder> Driver<R> {
         let Some(exchange) = self.connections.carried(conn) else { return };
         match net.write(conn, exchange.unsent()) {
             Ok(written) => exchange.wrote(written, net.now()),
-            // The server may have responded before it stopped reading: the response counts.
+            // The server may have responded before it stopped reading, so the response is still read.
             Err(_) => self.receive(net, conn),
         }
     }
@@ -100,8 +100,8 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Ends the request whose answer uses most memory beyond the plan's need, because all answers in flight
-    /// together use too much memory.
+    /// All answers in flight together use too much memory. Ends the request whose answer exceeds the plan's need by the
+    /// most memory.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;

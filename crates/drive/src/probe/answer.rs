@@ -97,7 +97,8 @@ impl UnexpectedAnswer {
 /// Sends requests to a server, one after the other, and remembers unexpected answers.
 pub(super) struct ProbeClient<'a> {
     client: &'a Client,
-    /// `None` before the first request. Then: the first answer if it was not JSON, otherwise `Some(None)`.
+    /// `None` before the first request. Afterwards, `Some` with the first answer if it was not JSON, otherwise
+    /// `Some(None)`.
     first: Option<Option<UnexpectedAnswer>>,
     /// The answer of a server that is loading its model.
     loading: Option<UnexpectedAnswer>,

@@ -133,8 +133,8 @@ pub(super) fn note_llama_cpp(found: &mut ServerInfo, props: &Value) {
     note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
 }
 
-/// Reads a server's description of its API. The title may identify the engine. If the dialect is not known
-/// yet, the paths determine the dialect, or what else the server serves.
+/// Reads a server's description of its API. The title may identify the engine. If the dialect is not known yet, the
+/// paths show the dialect, or what the server serves instead of generated text.
 pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     let title = api["info"]["title"].as_str().unwrap_or_default();
     if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {

@@ -1,5 +1,5 @@
-//! A pass on several event loops is the same as on one: the same requests at the same instants, whatever ends
-//! the pass.
+//! A pass on several event loops is the same as on one event loop: the same requests at the same instants, even if the
+//! pass ends early.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! The measured rows of current engines, predicted with all of them, and with some of them left out of the fit. Each
-//! prediction has its ranges.
+//! Predicts the measured rows of current engines, with the constants of a fit to all rows and of fits without some of
+//! the rows. Each prediction has its ranges.
 
 use inferometer_engine::EngineError;
 use inferometer_engine::choose_from;
@@ -12,18 +12,18 @@ use inferometer_load::{PassPlan, SaturatedPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_stats::percentile;
 
-/// How the rows were predicted.
+/// The fit from which the constants of a prediction come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// With the built-in profiles, which were fitted on the rows.
+    /// The built-in profiles, which were fitted to the rows.
     Fitted,
-    /// Without half of all rows.
+    /// A fit without half of all rows.
     HalfLeftOut,
-    /// Without the row's set. The profile is the one that `choose` finds among the others.
+    /// A fit without the row's set. `choose_from` selects the profile from those that still have measured rows.
     SetLeftOut,
-    /// Without all rows of the card.
+    /// A fit without all rows of the row's card.
     CardLeftOut,
-    /// With the built-in profiles. The rows were used in no fit.
+    /// The built-in profiles, for rows that no fit used.
     Test,
 }
 
@@ -31,7 +31,7 @@ pub enum Fit {
 pub struct Predicted {
     pub fit: Fit,
     pub run: MeasuredRun,
-    /// The figures, in the order of `RunFigures::NAMES`.
+    /// The ranges and measured values of the figures, in the order of `RunFigures::NAMES`.
     pub figures: [Option<Figure>; 5],
 }
 
@@ -69,7 +69,7 @@ fn details_of(name: &str) -> Result<Details, EngineError> {
     details(text, name)
 }
 
-/// Predicts all rows in all ways.
+/// Predicts all rows with the constants of every fit.
 pub fn predict_all() -> Result<Vec<Predicted>, EngineError> {
     let runs = parse_runs(file!("calibration.csv"), "calibration.csv", None, &details_of)?;
     let test = parse_runs(file!("test.csv"), "test.csv", None, &details_of)?;
@@ -112,7 +112,8 @@ pub fn predict_all() -> Result<Vec<Predicted>, EngineError> {
     Ok(all)
 }
 
-/// The profiles without the errors of runs. A profile that has no other errors is left out.
+/// Returns the profiles without the provenance of the tables that the runs `out` belong to. A profile of a current
+/// engine is left out if no other provenance remains.
 fn without(profiles: &[Profile], out: &[&MeasuredRun]) -> Vec<Profile> {
     let keep = |profile: &Profile| {
         let mut profile = profile.clone();
@@ -149,7 +150,8 @@ fn predicted(fit: Fit, known: &[Profile], run: MeasuredRun) -> Result<Predicted,
     Ok(Predicted { fit, run, figures })
 }
 
-/// An estimate of the largest number of requests in flight. An open load has a Poisson distribution around rate x E2E.
+/// An estimate of the largest number of requests in flight. For an open load, the number is assumed to have a Poisson
+/// distribution with the mean rate x E2E latency. The estimate is then three standard deviations above the mean.
 fn in_flight(run: &MeasuredRun) -> u64 {
     let at_once = match run.pass {
         PassPlan::Saturated(SaturatedPlan { requests }) => Some(requests),
@@ -159,7 +161,8 @@ fn in_flight(run: &MeasuredRun) -> u64 {
     at_once.map_or((mean + 3.0 * mean.sqrt()).ceil() as u64, u64::from).max(1)
 }
 
-/// Errors of figures, and the number of figures in their ranges, as (inside, all).
+/// Errors of figures, and the numbers of figures as (inside their ranges, all), separately for calibrated and
+/// uncalibrated ranges.
 #[derive(Default)]
 pub struct Counted {
     errors: Vec<f64>,
@@ -175,7 +178,7 @@ impl Counted {
     }
 }
 
-/// Counts figures.
+/// Collects the errors of figures, and counts the figures inside their ranges.
 pub fn counted(figures: impl Iterator<Item = Figure>) -> Counted {
     let mut counted = Counted::default();
     for figure in figures {

@@ -24,7 +24,8 @@ pub struct Operations {
     pub fp8: Option<Curve>,
 }
 
-/// The [`Operations::decode_attention_us`] of cards on which it was not measured: about that of most measured cards.
+/// The [`Operations::decode_attention_us`] of cards on which it was not measured: about the value of most measured
+/// cards.
 pub const DECODE_ATTENTION_US: f64 = 12.0;
 
 fn typical_attention_us() -> f64 {

@@ -119,21 +119,21 @@ impl Spread {
     }
 }
 
-/// The weight of the errors of all tables, as a number of additional rows of a table. Used with the cost model since
-/// vLLM 0.8.
+/// The weight of the errors of all tables, in the unit of rows: they count as this many additional rows of a table.
+/// Used with the cost model since vLLM 0.8.
 const OTHERS_AS_ROWS: f64 = 6.0;
-/// Nine of ten errors of left-out rows lie within this many scatters of the mean of their table. It is less than with a
-/// normal distribution, because most errors are small and a few are large.
+/// Nine of ten errors of left-out rows differ from the mean of their table by at most this many scatters. The number is
+/// lower than for a normal distribution, because most errors are small and a few are large.
 const SCATTERS: f64 = 1.4;
 /// The scatter of repeated runs of the same engine, in percent. No prediction is assumed to be more accurate than this.
 const REPLICATES_PERCENT: f64 = 1.8;
 
-/// The range that contains 90 % of the rows of a table. Tables of the cost model since vLLM 0.8 have few rows each. So
-/// the errors of all tables are added to the table's own, with the weight of [`OTHERS_AS_ROWS`] rows.
+/// The range that contains 90 % of the rows of a table. In the cost model since vLLM 0.8, each table has few rows. So
+/// the table's own errors are combined with the errors of all tables, which have the weight of [`OTHERS_AS_ROWS`] rows.
 ///
-/// The mean of the table's errors shifts the range, because the rows of a table were measured with the same client and
-/// the same server. It counts as much as its rows outweigh [`OTHERS_AS_ROWS`] rows without an error. The width follows
-/// from the errors around this mean.
+/// The rows of a table were measured with the same client and the same server, so their mean error shifts the range.
+/// The mean is computed as if the table had [`OTHERS_AS_ROWS`] further rows with error 0. So the mean of few rows
+/// shifts the range only a little. The width follows from the errors around this mean.
 pub(super) fn of_few_rows(
     known: &[Profile],
     config: &ResolvedConfig,
@@ -153,7 +153,7 @@ pub(super) fn of_few_rows(
     Some(LogRange { shift: -shrunk_mean(&error) / 100.0, half: SCATTERS * scatter / 100.0 })
 }
 
-/// The mean error of a table in percent, with [`OTHERS_AS_ROWS`] further rows without an error.
+/// The mean error of a table in percent, computed as if it had [`OTHERS_AS_ROWS`] further rows with error 0.
 fn shrunk_mean(error: &SignedError) -> f64 {
     let rows = f64::from(error.rows);
     error.bias * rows / (rows + OTHERS_AS_ROWS)
@@ -165,8 +165,8 @@ fn squares_around_mean(error: &SignedError) -> f64 {
     rows * (error.bias - shrunk_mean(error)).powi(2) + (rows - 1.0).max(0.0) * error.scatter.powi(2)
 }
 
-/// The signed errors of a table in fits without half of all rows. If the table has only absolute errors, they are
-/// assumed to have no mean.
+/// The signed errors of a table in fits without half of all rows. If the table has only absolute errors, their mean is
+/// assumed to be 0.
 fn half_left_out(table: &Provenance, column: ErrorColumn) -> Option<SignedError> {
     signed(&table.without_half, column).or_else(|| {
         let scatter = p90(&table.left_out_lengths, column)? / NINE_OF_TEN;
@@ -180,10 +180,10 @@ fn alike<'a>(known: &'a [Profile], config: &ResolvedConfig) -> impl Iterator<Ite
     known.iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
 
-/// The range for a model without measured rows, with the cost model since vLLM 0.8. It follows from the errors of all
-/// sets of rows that were left out of the fit as a whole, as in [`Spread`]. The constants of all profiles were fitted
-/// together, so the weights and the card of the sets do not matter. The mean errors are taken around zero, so there are
-/// as many degrees of freedom as sets. Also returns the number of sets.
+/// The range for a model without measured rows, with the cost model since vLLM 0.8. It is computed as in [`Spread`],
+/// from the errors of all sets of rows that were left out of the fit as a whole. The constants of all profiles were
+/// fitted together, so the weights and the card of the sets do not matter. The biases are squared without subtracting
+/// their mean, so there are as many degrees of freedom as sets. Also returns the number of sets.
 pub(super) fn of_other_sets(
     known: &[Profile],
     config: &ResolvedConfig,
@@ -211,8 +211,8 @@ fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     Some(left_out.into_iter().chain(of_few).reduce(f64::max)? / NINE_OF_TEN)
 }
 
-/// The additional half-width, as a logarithm, for measurements of another version than the profile's. It is computed
-/// from the errors of tables that were predicted with the constants of another version.
+/// The additional half-width, as a logarithm, if the measured version differs from the profile's version. It is
+/// computed from the errors of tables that were predicted with the constants of another version.
 pub(super) fn other_version(
     known: &[Profile],
     config: &ResolvedConfig,
@@ -223,7 +223,7 @@ pub(super) fn other_version(
     let set: Vec<SignedError> =
         tables.filter_map(|table| signed(&table.other_version, column)).collect();
     if set.is_empty() {
-        // There are no such errors, so this is a guess.
+        // No table was predicted with the constants of another version, so this is a guess.
         return super::UNCALIBRATED_FACTOR.ln();
     }
     let spread = Spread::pooled(&[set], 0.0, true, String::new());
@@ -231,7 +231,7 @@ pub(super) fn other_version(
 }
 
 /// The 95 % quantile of Student's t, which is the half-width of a 90 % interval. Between the tabulated degrees of
-/// freedom, the quantile is interpolated linearly in 1 / degrees. The result is slightly too large.
+/// freedom, the quantile is interpolated linearly in 1 / degrees. The interpolated values are slightly too large.
 pub(super) fn student_95(degrees: f64) -> f64 {
     /// (degrees of freedom, quantile)
     const TABLE: [(f64, f64); 12] = [

@@ -1,16 +1,17 @@
-//! The engine and card of the measurements that a prediction is compared with. It judges no figure.
+//! The engine and card of the measurements that a prediction is compared with. Nothing here compares figures.
 
 use crate::card::{Card, cards};
 use crate::config::ResolvedConfig;
 
-/// The engine and card of measurements, as far as they are known. An unknown value is assumed to be the profile's.
+/// The engine and card of measurements, as far as they are known. A value that is not known is assumed to equal the
+/// profile's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasuredOn {
     /// The engine, in lower case.
     pub engine: Option<String>,
     /// The version of the engine, such as `0.2.7`.
     pub engine_version: Option<String>,
-    /// The card, as named by the measuring person or tool.
+    /// The card, as the measuring person or tool named it.
     pub card: Option<String>,
 }
 
@@ -76,8 +77,8 @@ fn series(version: &str) -> &str {
     &version[..end]
 }
 
-/// Returns the card that a text means, such as the name that a driver reports. `None` if no card or several cards
-/// match. Drivers state the form of PCIe cards, and the memory of other cards: `NVIDIA H100 80GB HBM3`.
+/// Returns the card that a text such as `NVIDIA H100 80GB HBM3` names. `None` if no card or several cards match.
+/// Drivers report the form factor of PCIe cards, and the memory instead of the form factor for other cards.
 pub fn card_in_words(words: &str) -> Option<&'static Card> {
     let lower = words.to_lowercase();
     let is_pcie = lower.contains("pcie");
@@ -89,7 +90,7 @@ pub fn card_in_words(words: &str) -> Option<&'static Card> {
         return Some(named);
     }
     let says_form = is_pcie || lower.contains("sxm") || lower.contains("hbm3");
-    // The text must contain every part of a name such as `rtx-pro-6000`, except form and memory.
+    // The text must contain every part of a name such as `rtx-pro-6000`, except form factor and memory.
     let is_named = |card: &&Card| {
         let mut parts = card.name.split('-').filter(|part| !is_form(part) && !part.ends_with("gb"));
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
@@ -109,7 +110,7 @@ fn is_form(part: &str) -> bool {
 }
 
 /// Whether a text may mean the card of this name: `A100 40G` may mean `a100-pcie-40gb`. The text must contain the
-/// family, such as `a100`. If both text and name state the memory or the form, these must be equal.
+/// family, such as `a100`. If both text and name state the memory or the form factor, the two must be equal.
 fn is_card(words: &str, name: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let lower = text.to_lowercase();
@@ -119,7 +120,8 @@ fn is_card(words: &str, name: &str) -> bool {
             let is_memory = !digits.is_empty() && part[digits.len()..].starts_with('g');
             match part {
                 _ if is_memory => format!("{digits}g"),
-                // The number belongs to the socket: `SXM4` is the form that data sheets call SXM.
+                // The number is the generation of the socket. Data sheets name the form factor without it: `SXM4` is
+                // SXM.
                 _ if is_form(part) => part.trim_end_matches(char::is_numeric).to_owned(),
                 _ => part.to_owned(),
             }

@@ -17,9 +17,9 @@ use left_out::Spread;
 const UNCALIBRATED_FACTOR: f64 = 2.0;
 /// The factor on the errors of fitted rows. These errors are used if there are no errors of left-out rows.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
-/// How far a cell may be outside of the range of the measured rows: the factors of input tokens, output tokens and
-/// sequences. The cost model since vLLM 0.8 applies there too, because it is the sum of single operations that were
-/// measured with one to thousands of tokens.
+/// How far a cell may be outside of the range of the measured rows, as factors: of the input tokens, the output tokens
+/// and the number of sequences. The cost model since vLLM 0.8 is also valid there. It is the sum of single operations,
+/// and these were measured with one to thousands of tokens.
 const BEYOND: [u32; 3] = [8, 8, 4];
 /// The additional half-width, as a logarithm, for each doubling outside of the range of the measured rows.
 const BEYOND_LOGARITHM: f64 = 0.03;
@@ -59,8 +59,8 @@ impl ErrorColumn {
     }
 }
 
-/// A range around a prediction: the logarithms of the ends, divided by the prediction, are `shift` - `half` and
-/// `shift` + `half`. The range is extended to the prediction if it does not contain it.
+/// A range around a prediction, on a logarithmic scale. Its ends are the prediction times exp(`shift` - `half`) and
+/// times exp(`shift` + `half`). If the range does not contain the prediction, it is extended to the prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogRange {
     shift: f64,
@@ -90,7 +90,8 @@ impl Confidence {
         }
     }
 
-    /// The range around a predicted rate that has the errors of a latency: it is higher if the latency is lower.
+    /// The range around a predicted rate, from the errors of a latency. The rate is inversely proportional to the
+    /// latency, so the range is shifted in the opposite direction.
     pub fn interval_of_rate(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         match self.range(column) {
             Some(LogRange { shift, half }) => around(predicted, half + shift, half - shift),
@@ -158,7 +159,7 @@ pub fn confidence_from(
         true => logarithm.hypot(left_out::other_version(known, config, column)).hypot(beyond),
         false => logarithm.hypot(beyond),
     };
-    // Prefer rows of the model itself on the same number of cards.
+    // Prefer measured rows of the model itself on the same number of cards.
     let own = || tables.iter().filter(|it| it.table == config.model.name);
     let is_of_today = config.profile.steps.is_some();
     let own = own()
@@ -199,8 +200,8 @@ pub fn confidence_from(
     Confidence { ranges, widest, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
 }
 
-/// The range from a prediction divided by the exponential of `below` to the prediction multiplied by that of `above`. It
-/// contains the prediction.
+/// The range from predicted / exp(`below`) to predicted x exp(`above`). A negative `below` or `above` counts as 0, so
+/// the range contains the prediction.
 fn around(predicted: f64, below: f64, above: f64) -> [f64; 2] {
     [predicted / below.max(0.0).exp(), predicted * above.max(0.0).exp()]
 }
@@ -260,7 +261,8 @@ fn not_covered(
     sequences: u32,
 ) -> Option<String> {
     let cards = config.tensor_parallel_size;
-    // The step model has no further operations on one card, so rows of several cards support it.
+    // In the step model, a step on one card consists only of operations that a step on several cards also has. So rows
+    // of several cards support it.
     let is_part_of_seen = cards == 1 && config.profile.steps.is_some();
     if !is_part_of_seen && !tables.iter().any(|table| table.seen.cards == cards) {
         return Some(format!("no row on {cards} cards was fitted"));
@@ -294,8 +296,7 @@ fn measures(
     ]
 }
 
-/// The number of doublings by which a cell is outside of the range of the tables, for the property that is farthest
-/// out.
+/// How far a cell is outside of the range of the tables, in doublings. The property that is farthest outside counts.
 fn doublings_beyond(
     config: &ResolvedConfig,
     tables: &[&Provenance],

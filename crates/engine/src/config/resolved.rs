@@ -19,7 +19,7 @@ pub struct Limits {
     pub max_paddings: u32,
     /// Maximum tokens of one prompt in a step.
     pub max_prompt_part: u32,
-    /// Whether a prompt is begun only if there is memory for all of it.
+    /// Whether the computation of a prompt starts only if there is memory for the whole prompt.
     pub reserves_prompts: bool,
 }
 
@@ -83,7 +83,8 @@ impl ResolvedConfig {
         })
     }
 
-    /// Returns why no measured row supports the profile: whose constants it has. `None` if it has measured rows.
+    /// Returns why no measured row supports the profile, with the source of its constants if it is known. `None` if the
+    /// profile has measured rows.
     pub fn uncalibrated_profile(&self) -> Option<String> {
         let Profile { name, engine, engine_version, card, .. } = &self.profile;
         if !self.profile.provenance.is_empty() {

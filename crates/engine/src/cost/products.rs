@@ -16,9 +16,9 @@ const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
-    /// The parameters of the layers that one token is multiplied by.
+    /// The number of parameters of the layers by which one token is multiplied.
     linear: f64,
-    /// The parameters of one expert of every layer with experts; 0 if the model has no experts.
+    /// The number of parameters of one expert, summed over all layers with experts; 0 if the model has no experts.
     expert: f64,
     experts: Option<Experts>,
     parameter_bytes: f64,
@@ -44,7 +44,7 @@ impl Products {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
-            // Since vLLM 0.8, the costs are those of `v1`, and profiles have no constants of these kernels.
+            // Since vLLM 0.8, `v1` computes the costs, and profiles have no constants of these kernels.
             _ if config.profile.steps.is_some() => Kernel::Dense,
             Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => Kernel::Dense,
             Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
@@ -149,7 +149,7 @@ mod tests {
             for weights in Weights::ALL {
                 let mut config = EngineConfig::of("qwen-14b", Some(&profile.name)).unwrap();
                 config.weights = Some(weights);
-                // A card may be too old for weights.
+                // An old card may not support these weights.
                 let Ok(resolved) = config.resolve() else { continue };
                 let products = Products::new(&resolved);
                 assert!(products.seconds(1.0, 1.0) > 0.0, "{} {weights}", profile.name);

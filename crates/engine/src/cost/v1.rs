@@ -40,8 +40,9 @@ use crate::weights::Weights;
 const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
 /// The numbers of rows of the points of the curve, if the products were not measured on the card.
 const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
-/// Typical shares of the data sheet's speeds that measured cards reach, for use with cards that were not measured. In
-/// order: weight reads, matrix products, both with eight bits, reads of keys and values, attention of prompts.
+/// The shares of the data sheet's speeds that cards typically reach. They were measured on other cards, and are used
+/// for cards that were not measured. In order: weight reads, matrix products, weight reads with eight bits, matrix
+/// products with eight bits, reads of keys and values, attention of prompts.
 const STREAM_SHARE: f64 = 0.74;
 const PRODUCTS_SHARE: f64 = 0.78;
 const FP8_STREAM_SHARE: f64 = 0.65;

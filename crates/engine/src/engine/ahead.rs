@@ -22,8 +22,8 @@ impl Engine {
         Some(step)
     }
 
-    /// Counts the requests that end with the scheduled step and are no longer in a queue. The first number is that of
-    /// requests with output, which hold KV blocks until the step ends. The second is that of ignored requests.
+    /// Counts the requests that end with the scheduled step and are no longer in a queue. Returns (requests with
+    /// output, ignored requests). Requests with output hold KV blocks until the step ends.
     pub(super) fn ending(&self) -> (usize, usize) {
         self.scheduled.as_ref().map_or((0, 0), |Planned { step, ended }| {
             let all = step.outputs.iter().filter(|output| output.finished.is_some()).count();
@@ -49,7 +49,7 @@ impl Engine {
     pub(super) fn steady_steps_ahead(&mut self, limit: Duration) -> Option<SteadySteps> {
         let Planned { step, ended } = self.scheduled.as_ref()?;
         let running = self.queues.running.len();
-        // The instant of a first token is recorded, so a step with a first token is left to `step`.
+        // A step with a first token is left to `step`, because the instant of a first token must be recorded.
         let is_steady = step.kind == StepKind::Decode
             && ended.is_empty()
             && step.outputs.len() == running

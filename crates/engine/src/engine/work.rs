@@ -5,7 +5,7 @@ use crate::policy::Sequence;
 use crate::request::Finish;
 use crate::step::StepOutput;
 
-/// The work of a decode step over all running sequences.
+/// The work of a decode step in which every running sequence takes part.
 pub(super) struct DecodeLoad {
     pub sequences: u32,
     pub context: u64,
@@ -27,7 +27,7 @@ impl DecodeLoad {
     }
 }
 
-/// The outputs of requests that can never run.
+/// The outputs of ignored requests, which end because they can never run.
 pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
     let ending = |sequence: &Sequence| StepOutput {
         id: sequence.id,

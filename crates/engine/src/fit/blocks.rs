@@ -67,7 +67,7 @@ pub fn block_errors(
     blocks.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to blocks. All other constants keep their values.
+/// Fits the named constants of a profile to blocks. All other constants remain unchanged.
 ///
 /// # Errors
 /// See [`super::fit`].

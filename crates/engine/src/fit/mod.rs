@@ -37,9 +37,9 @@ use solve::least_squares;
 const ENDING_ONE_BY_ONE: u32 = 10;
 
 /// The weight of the ridge term that keeps the fitted constants near their start: the residual of one unit on a
-/// parameter's axis. Rows scatter by about 1 %, so one sixth of a unit has the same weight as one row. One sixth of a
-/// unit changes a bandwidth by about 1/40, and a time by up to 1/3. Without the ridge, the fit follows the scatter of
-/// few rows, and errors of left-out rows are up to twice as large.
+/// parameter's axis. Rows scatter by about 1 %, so a change of one sixth of a unit has the same residual as the scatter
+/// of one row. One sixth of a unit changes a bandwidth by about 1/40, and a time by up to 1/3. Without the ridge, the
+/// fit follows the scatter of few rows, and errors of left-out rows are up to twice as large.
 const RIDGE_WEIGHT: f64 = 0.06;
 /// The weight of the ridge term for the blocks of a log. It is smaller, because many rows determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
@@ -95,7 +95,7 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
     table.rows.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to the rows of tables. All other constants keep their values.
+/// Fits the named constants of a profile to the rows of tables. All other constants remain unchanged.
 ///
 /// Minimises the sum of squared logarithmic errors of throughput and latency, with every constant within its
 /// bounds. A ridge term keeps the constants near `start`.
@@ -113,9 +113,10 @@ pub fn fit(
     search(start, names, RIDGE_WEIGHT, |profile, ridge| residuals(profile, tables, ridge))
 }
 
-/// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants keep
-/// their values. `ridge_weight` is the weight of the ridge term. `residuals` gets a profile and the residuals of the
-/// ridge, and appends the residuals of the rows. It returns `None` if the engine cannot start with the profile.
+/// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants
+/// remain unchanged. `ridge_weight` is the weight of the ridge term. `residuals` gets a profile and the residuals of
+/// the ridge, and returns these with the residuals of the rows appended. It returns `None` if the engine cannot start
+/// with the profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -155,9 +156,9 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// Returns the profile at which the search for the named constants starts. Its constants are round numbers. So the
-/// start of a fit without some rows contains no information about these rows. Constants without a round number, and
-/// constants that are not named, keep their values in `profile`.
+/// Returns the profile at which the search for the named constants starts. The named constants are set to round
+/// numbers. So the start of a fit without some rows contains no information about these rows. Constants without a round
+/// number, and constants that are not named, remain as in `profile`.
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -220,7 +221,8 @@ const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficie
 const GPTQ: [&str; 3] =
     ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
 /// The constants that rows of models with AWQ weights determine. The AWQ table was measured with vLLM 0.2.5. The last
-/// two constants differ from those of 0.2.7: host time of the sampler, and attention outside of captured graphs.
+/// two constants are not specific to AWQ, but they differ between 0.2.5 and 0.2.7: host time per sequence, layer and
+/// head, and the speed of reading keys and values again outside of captured graphs.
 const AWQ: [&str; 4] = [
     "awq.bandwidth_efficiency",
     "awq.dense_efficiency",

@@ -6,8 +6,8 @@ use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows determine the factors if
-/// possible.
+/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows determine the factors as
+/// far as they can.
 const RIDGE_WEIGHT: f64 = 0.003;
 /// The largest factor; the smallest is 1 / `MOST`.
 const MOST: f64 = 4.0;
@@ -37,8 +37,8 @@ pub fn fit_scales(
     Ok((scaled(start, found), found))
 }
 
-/// Fits the named constants for another card than that of the profile. Fits the multipliers first; the
-/// constants then start at their scaled values.
+/// Fits the named constants for another card than the card of the profile. First fits the multipliers. Then the search
+/// for the constants starts at their scaled values.
 ///
 /// # Errors
 /// See [`fit`].

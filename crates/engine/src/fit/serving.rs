@@ -79,11 +79,11 @@ pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError>
     })
 }
 
-/// Returns the lengths of the requests. The order of the prompts and that of the outputs are unrelated.
+/// Returns the lengths of the requests. The prompt length of a request and its output length are not correlated.
 fn lengths() -> Vec<Lengths> {
     let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
     let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);
-    // A step without a common divisor with `REQUESTS` reaches every index once.
+    // If `step` has no common divisor with `REQUESTS`, every index occurs once.
     let place = |at: u32, step: u32| ((at * step) % REQUESTS) as usize;
     let of = |at: u32| {
         let prompt = prompts[place(at, 617)];
@@ -92,7 +92,7 @@ fn lengths() -> Vec<Lengths> {
     (0..REQUESTS).map(of).collect()
 }
 
-/// Returns quantiles of a log-normal distribution that is limited to a range. Their mean is `mean`.
+/// Returns quantiles of a log-normal distribution, limited to a range. The mean of the quantiles is `mean`.
 fn log_normal(mean: f64, sigma: f64, (least, most): (f64, f64)) -> Vec<u32> {
     let quantiles = |location: f64| -> Vec<u32> {
         let at = |at: u32| (f64::from(at) + 0.5) / f64::from(REQUESTS);

@@ -86,7 +86,8 @@ fn linearise(
                 (Some(up), Some(down)) => {
                     up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * PROBE)).collect()
                 }
-                // At an edge of the domain, the search does not move this coordinate.
+                // At an edge of the domain, the residuals cannot be differentiated, so the search does not move this
+                // coordinate.
                 _ => vec![0.0; here.len()],
             }
         })

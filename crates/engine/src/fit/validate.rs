@@ -52,8 +52,8 @@ pub fn leave_table_out(
     errors(&fit(start, &others, names)?, &left)
 }
 
-/// Returns the errors of the rows of `tables`, which have FP16 weights, from a fit to one table of quantised
-/// weights only. All constants that FP16 rows use come from this fit.
+/// Returns the errors of the rows of `tables`, which have FP16 weights. The fit uses only one table of quantised
+/// weights. All constants that the predictions of FP16 rows need come from this fit.
 ///
 /// # Errors
 /// See [`fit`].
@@ -66,7 +66,8 @@ pub fn leave_weights_out(
     tables.iter().map(|table| errors(&fitted, table)).collect()
 }
 
-/// Fits all constants to one table of quantised weights only: those that all weights use, and those of the kernel.
+/// Fits constants to one table of quantised weights only: the constants that all weights use, and the constants of the
+/// kernel.
 ///
 /// # Errors
 /// See [`fit`].

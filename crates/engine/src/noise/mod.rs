@@ -1,5 +1,5 @@
 //! Options for the noise of the engine: how the durations of steps differ from their computed cost, as on a real
-//! engine. This file parses and formats the options; it draws no random numbers.
+//! engine. This file parses and formats the options; it generates no random numbers.
 
 mod state;
 
@@ -11,7 +11,7 @@ use crate::error::EngineError;
 pub use state::NoiseState;
 
 /// The kinds of noise, which make steps longer or shorter than their computed cost; an absent kind has no effect. All
-/// times are working times of the engine, without the times in which it is idle.
+/// times count only while the engine works; idle time does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Independent variation of each step: the standard deviation of the logarithm of its factor, whose mean is 1.
@@ -24,7 +24,7 @@ pub struct Noise {
     pub burst: Option<Burst>,
     /// Occasional stops of the engine.
     pub pause: Option<Pause>,
-    /// The seed of all draws; absent: the caller chooses one.
+    /// The seed of all random numbers; absent: the caller chooses one.
     pub seed: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub struct Drift {
 /// Slower steps at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmUp {
-    /// The share by which the first step is slower. It decreases linearly to 0.
+    /// The relative increase of the duration of the first step. It decreases linearly to 0.
     pub share: f64,
     /// The time after which the share is 0.
     pub time: Duration,
@@ -56,7 +56,7 @@ pub struct Burst {
     pub factor: f64,
 }
 
-/// Stops of the engine, such as garbage collections. A stop occurs within a step, which takes longer by its length.
+/// Stops of the engine, such as garbage collections. A stop occurs within a step and makes this step longer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pause {
     /// The length of a stop.
@@ -129,7 +129,7 @@ impl Noise {
                     set(&mut noise.burst, burst).ok_or_else(again)?;
                 }
                 "pause" => {
-                    // With shorter times between pauses, a prediction would mainly compute pauses.
+                    // If pauses were closer together, a prediction would spend most of its time on computing pauses.
                     let length = |text: &str| span(text).filter(|&time| time <= LONGEST_PAUSE);
                     let every = |text: &str| span(text).filter(|&time| time >= SHORTEST_WAY);
                     let pause = two(value, length, every)

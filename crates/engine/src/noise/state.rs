@@ -1,4 +1,4 @@
-//! The state of the noise from step to step: its random draws, and their effect on the time of a step.
+//! The state of the noise from step to step: its random numbers, and their effect on the time of a step.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::{Drift, Noise};
 #[derive(Clone, Debug)]
 pub struct NoiseState {
     noise: Noise,
-    /// Separate random streams, so that one kind of noise does not change the draws of another.
+    /// Separate random streams, so that one kind of noise does not change the random numbers of another.
     steps: ChaCha8Rng,
     drifts: ChaCha8Rng,
     bursts: ChaCha8Rng,
     pauses: ChaCha8Rng,
     /// The logarithm of the drift, in units of its standard deviation.
     drift: f64,
-    /// The duration of the previous step. When the next step begins, the drift changes over this time.
+    /// The duration of the previous step. At the start of the next step, the drift advances by this time.
     last_ns: u64,
     /// The total time of work so far, including pauses.
     busy_ns: u64,
@@ -57,7 +57,7 @@ impl NoiseState {
             let kept = portable::exp(-(self.last_ns as f64) / time.as_nanos() as f64);
             let drawn = normal(&mut self.drifts);
             self.drift = kept * self.drift + (1.0 - kept * kept).sqrt() * drawn;
-            // Slow periods contain fewer steps. The last factor makes the mean over all steps 1.
+            // Slow periods contain fewer steps, which lowers the mean over all steps. The last term raises it to 1.
             factor *= log_normal(sd, self.drift) * portable::exp(sd * sd);
         }
         if let Some(warmup) = warmup {
@@ -188,7 +188,7 @@ mod tests {
     fn pauses_lie_as_far_apart_as_asked_for_in_the_mean() {
         let factors = factors("pause=20ms:1s,seed=4", 100_000);
         let paused = factors.iter().map(|factor| factor - 1.0).sum::<f64>() / 2.0;
-        // 1,000 s of work, with a standard deviation of 32 s.
+        // 1,000 s of work contain about 1,000 pauses, with a standard deviation of 32 pauses.
         assert!((paused - 1_000.0).abs() < 130.0, "{paused}");
         assert!(factors.iter().all(|factor| (factor - 1.0) % 2.0 < 1e-9));
     }

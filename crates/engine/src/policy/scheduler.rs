@@ -13,8 +13,8 @@ pub enum Batch {
     Prompt {
         /// The number of admitted sequences; 0 if requests were only ignored.
         admitted: usize,
-        /// Requests that can never run. They end in this step with the output tokens from before a preemption, usually
-        /// none.
+        /// Requests that can never run. They end in this step. A request that was preempted before has the output
+        /// tokens from before the preemption; all others have none.
         ignored: Vec<Sequence>,
     },
     /// Every running sequence gets a token.
@@ -45,8 +45,8 @@ pub trait Scheduler: Send + Sync {
     /// allocates KV blocks for every token that the step will store.
     fn schedule(&self, queues: &mut Queues) -> Option<Batch>;
 
-    /// How many of the next steps, `most` at most, are decode steps of all running sequences, if no request arrives and
-    /// none ends. This is a lower bound; the true number may be higher.
+    /// Returns how many of the next steps are decode steps of all running sequences, at most `most`. It is assumed that
+    /// no request arrives or ends. The result is a lower bound; the true number may be higher.
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32;
 
     /// The number of tokens, prompt and output together, at which a sequence ends. By default it is `max_model_len` +

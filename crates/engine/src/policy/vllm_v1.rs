@@ -1,7 +1,7 @@
 //! The scheduler of vLLM since 0.8 ("V1"): each step has a token budget. Running sequences are served first, in order
-//! of arrival, mostly with one token each. The rest of the budget goes to waiting prompts, in chunks if they are
-//! longer. Cached prefixes of prompts are not computed again. If KV blocks run out, the sequence that arrived last is
-//! preempted and recomputed later.
+//! of arrival, mostly with one token each. The rest of the budget goes to waiting prompts. A prompt that is longer than
+//! the rest is computed in chunks. Cached prefixes of prompts are not computed again. If KV blocks run out, the
+//! sequence that arrived last is preempted and recomputed later.
 //!
 //! `crate::engine` implements scheduling ahead. Priorities, speculative decoding and KV transfers are not modelled.
 
@@ -48,7 +48,8 @@ impl Scheduler for VllmV1 {
         vllm_limits::check_step(max_num_batched_tokens, max_num_seqs)?;
         let mut config = config.clone();
         if is_of_today && config.max_model_len.is_none() {
-            // The engine uses the model's own limit, and does not start if its KV memory cannot hold such a sequence.
+            // The engine uses the model's own limit. It does not start if its KV memory cannot hold a sequence of this
+            // length.
             config.max_model_len = config.model.context_limit;
         }
         let max_model_len = vllm_limits::max_model_len(&config)?;
@@ -59,7 +60,7 @@ impl Scheduler for VllmV1 {
             max_num_batched_tokens,
             max_paddings: 0,
             max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
-            // Without the reservation, a long prompt that does not fit would be begun and preempted repeatedly.
+            // Without the reservation, the engine would repeatedly begin and preempt a long prompt that does not fit.
             // Versions without a reservation avoid this, because the blocks of the computed part remain cached.
             reserves_prompts: is_of_today,
         })

@@ -44,11 +44,12 @@ pub struct Provenance {
     /// Signed errors of the table, predicted by a fit to tables with other weights only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_weights: SignedErrors,
-    /// Signed errors of the table, predicted with the constants that differ in another version of the engine.
+    /// Signed errors of the table. In the prediction, the constants that differ between versions are those of another
+    /// version of the engine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_version: SignedErrors,
-    /// The largest left-out errors of the profile that was scaled to a few rows; otherwise empty. A few rows cannot
-    /// show that the errors are smaller.
+    /// If the profile was scaled to a few rows: the largest left-out errors, by column, that the profile before scaling
+    /// states. Otherwise empty. A few rows cannot show that the errors are smaller than these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_of_start: ColumnErrors,
 }
@@ -79,7 +80,7 @@ pub struct Coverage {
     pub input_tokens: (u32, u32),
     /// Tokens of the outputs.
     pub output_tokens: (u32, u32),
-    /// Requests in flight, at most as many as the engine runs at once.
+    /// Requests in flight; limited by the number of requests that the engine runs at once.
     pub sequences: (u32, u32),
     /// The number of cards that share the model.
     pub cards: u32,
@@ -89,11 +90,11 @@ pub struct Coverage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// All constants were fitted on them.
+    /// All constants were fitted to them.
     Fitted,
-    /// Only the constants of their kernel were fitted on them.
+    /// Only the constants of their kernel were fitted to them.
     FittedKernel,
-    /// No constant was fitted on them.
+    /// No constant was fitted to them.
     HeldOut,
 }
 

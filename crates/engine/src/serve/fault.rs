@@ -25,7 +25,7 @@ pub enum FaultKind {
     Bundle(u32),
     /// `comments`: a comment before each event.
     Comments,
-    /// `halves`: every second event has an empty text, and the next one has the text of both, as if each token were
+    /// `halves`: every second event has an empty text, and the next event has the text of both, as if each token were
     /// half of a character.
     Halves,
     /// `close`: the connection is closed after the complete answer, although the response head does not announce it.

@@ -52,7 +52,7 @@ impl Latencies {
         }
     }
 
-    /// Writes the Prometheus text. With `is_v1`, it leaves out the names that vLLM since 0.8 no longer has.
+    /// Writes the Prometheus text. If `is_v1` is set, the older name of the time between tokens is left out.
     pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
         let mut exposition = Exposition::default();
         for (histogram, name, help) in [

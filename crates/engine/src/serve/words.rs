@@ -17,7 +17,7 @@ impl Words {
         let mut words = Vec::with_capacity(MAX_TOKENS);
         for &id in ids.iter().step_by(stride) {
             let text = tokenizer.decode(&[id])?;
-            // Incomplete and control characters would change in a client's own tokenizer.
+            // A client's own tokenizer would change incomplete characters and control characters.
             if !text.is_empty() && !text.contains(|c: char| c.is_control() || c == '\u{fffd}') {
                 words.push((id, text));
             }

@@ -1,5 +1,5 @@
-//! Tests that a fit finds the constants that the runs were simulated with, and does not change constants that the runs
-//! do not determine.
+//! Simulates runs with known constants. Tests that a fit finds these constants, and does not change constants that the
+//! runs do not determine.
 
 use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, simulate_run};
 use inferometer_engine::profile::{Profile, StepConstants, profile};

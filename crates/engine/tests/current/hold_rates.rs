@@ -37,13 +37,13 @@ fn ranges_contain_nine_of_ten_measured_figures_and_not_all_of_them() {
         }
         assert!(all >= fewest, "{fit:?}: {all} figures are calibrated");
         assert!(100 * inside >= least * all, "{fit:?}: {inside} of {all}");
-        // Too wide ranges would contain all of them.
+        // Ranges that are too wide would contain all figures.
         let is_wide = fit == Fit::HalfLeftOut && 100 * inside > 97 * all;
         assert!(!is_wide, "{fit:?}: {inside} of {all}");
     }
 }
 
-/// The stored constants of the fits without half of the rows must be those of the fits whose errors the profiles state.
+/// Profiles state the errors of fits without half of the rows. The stored constants must come from these fits.
 #[test]
 fn the_stored_constants_of_other_fits_have_the_errors_that_profiles_state() {
     let mut compared = 0;

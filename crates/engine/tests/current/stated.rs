@@ -95,7 +95,7 @@ fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);
             let halves = &provenance.left_out_lengths["tpot_ms"];
-            // Three rows of eight-bit weights on a card of which only the data sheet is known.
+            // This table has three rows with eight-bit weights. Of their card, only the data sheet is known.
             let is_fp8_on_pcie = profile.card == "h100-pcie" && provenance.weights == Weights::Fp8;
             let most = if is_fp8_on_pcie { 4.1 } else { 4.0 };
             assert!(halves.median < most, "{place}: {}", halves.median);

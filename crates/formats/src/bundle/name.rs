@@ -2,7 +2,7 @@
 
 /// The maximum length of a name, in characters.
 const MOST_CHARS: usize = 99;
-/// The maximum number of characters that are kept of the original name of a data file.
+/// The maximum number of characters of the original name of a data file that its new name contains.
 const MOST_DATA_CHARS: usize = 40;
 
 /// Returns why a name is not allowed in a bundle; `None` if it is allowed.
@@ -23,7 +23,7 @@ pub fn data_name(number: usize, file: &str) -> String {
     let own = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let kept: Vec<char> = own.chars().map(plain).collect();
-    // The end of the name is kept because it contains the extension.
+    // The end of the name is used, because it contains the extension.
     let kept: String = kept[kept.len().saturating_sub(MOST_DATA_CHARS)..].iter().collect();
     format!("data/{number}-{kept}")
 }

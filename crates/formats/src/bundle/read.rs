@@ -16,7 +16,7 @@ use super::{BundleError, Checksum, FOLDER, SUMS, name};
 pub struct Limits {
     /// The maximum size of all parts together, unpacked, in bytes.
     pub unpacked: u64,
-    /// The maximum size of all JSON documents together, in bytes. They are kept in memory.
+    /// The maximum size of all JSON documents together, in bytes. The reader stores them in memory.
     pub documents: u64,
 }
 
@@ -158,8 +158,8 @@ fn check_version(manifest: &[u8]) -> Result<(), BundleError> {
     }
 }
 
-/// A callback that receives the name, the size in bytes and the content of a part. It need not read all of
-/// the content.
+/// A callback that receives the name, the size in bytes and the content of a part. It does not have to read the
+/// whole content.
 type Visit<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), BundleError> + 'a;
 /// A callback that receives the name, the size and the checksum of a part after the part was checked.
 type OnChecked<'a> = dyn FnMut(&str, Checksum) + 'a;

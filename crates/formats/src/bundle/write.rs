@@ -59,7 +59,8 @@ pub fn write<W: Write>(to: W, parts: Vec<Part<'_>>) -> Result<W, BundleError> {
 }
 
 fn written<W: Write>(to: W, parts: Vec<Part<'_>>) -> io::Result<W> {
-    // No time and no operating system (255 is unknown): the same parts must give the same bytes.
+    // The header states no time and no operating system (255 means unknown), because equal parts must give
+    // equal bytes.
     let zipped = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
     let mut archive = Builder::new(zipped);
     let mut sums = String::new();

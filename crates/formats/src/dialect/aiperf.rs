@@ -72,8 +72,8 @@ impl Times {
         let (first, last) = (chunks.first()?, chunks.last()?);
         let icl = gaps(&chunks);
         let after_one = f64::from(stream.output) - 1.0;
-        // A token count of the first chunk that is zero, or that leaves no tokens for later chunks, is
-        // ignored, as in AIPerf.
+        // AIPerf ignores the token count of the first chunk if it is zero, or if no tokens are left for later
+        // chunks. This code does the same.
         let first_tokens = first.tokens.filter(|tokens| (1..stream.output).contains(tokens));
         let rest = first_tokens.map_or(after_one, |tokens| f64::from(stream.output - tokens));
         let over =
@@ -143,7 +143,7 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
     ToolTable { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
 }
 
-/// Seconds from the first pick to the last chunk with content. Only completed requests count, because the tool
+/// Seconds from the first pick to the last chunk with content. Only completed requests count, because AIPerf
 /// excludes failed requests from its duration.
 fn of_valid(streams: &[Stream<'_>]) -> Option<f64> {
     let picked = streams.iter().map(|stream| stream.start).min()?;

@@ -1,9 +1,9 @@
 //! The tables of other benchmarks, computed from our records with the names and the definitions of those
 //! benchmarks ([`definitions`]).
 //!
-//! A request counts as failed if our outcome says so, even if the tool would not have noticed the failure.
-//! Figures of different runs are never mixed. To add a tool, add a module with its formulas and an entry in
-//! [`Tool::ALL`].
+//! A request counts as failed if our outcome says so, even if the other tool would not have noticed the
+//! failure. Figures of different runs are never mixed. To add a tool, add a module with its formulas and an
+//! entry in [`Tool::ALL`].
 
 mod layout;
 mod numbers;

@@ -102,8 +102,8 @@ impl Weighted {
         self.shares.last().map_or(0.0, |(value, _)| *value)
     }
 
-    /// The nearest-rank percentile: the smallest value such that all values up to it have at least `percent`
-    /// percent of the total weight. `percent` is from 0 to 100.
+    /// The nearest-rank percentile: the smallest value for which the values up to and including it have at
+    /// least `percent` percent of the total weight. `percent` is from 0 to 100.
     pub fn nearest_rank(&self, percent: f64) -> f64 {
         let mut up_to = 0.0;
         let reached = self.shares.iter().find(|(_, share)| {

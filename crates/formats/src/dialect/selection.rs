@@ -103,7 +103,7 @@ pub struct ServingSelection {
     /// arrives when it is due.
     pub all_arrive_at_start: bool,
     /// When the pass began. `vllm bench serve` measures its duration from this instant. If absent, the duration
-    /// is that of the pass itself.
+    /// of the pass itself is used.
     pub begin: Option<Nanos>,
     /// How the steady-state window is found; absent if its figures are not wanted.
     pub steady_state: Option<SteadyStateWindow>,

@@ -1,4 +1,5 @@
-//! A record as other tools see it: the instant of its pick, and its chunks with output.
+//! A record as other tools see it: the instant at which the client picked the request, and the chunks with
+//! output.
 
 use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;
@@ -7,11 +8,12 @@ use inferometer_model::time::Nanos;
 #[derive(Clone, Debug)]
 pub(crate) struct Stream<'a> {
     pub record: &'a Record,
-    /// The start of the request in other tools: after the wait in the client, before connecting.
+    /// The pick, which other tools use as the start of the request. The client picks a request after its wait
+    /// in the client, and before it connects.
     pub start: Nanos,
-    /// The chunks that contain output of any kind, or empty content without a role. Never empty.
+    /// The chunks that contain output of any kind, or empty content without a role. There is at least one.
     pub chunks: Vec<Chunk>,
-    /// When the last line of the stream arrived, whatever it contained.
+    /// When the last line of the stream arrived. This line may contain anything, such as the usage.
     pub last_line: Nanos,
     /// Output tokens from the best source in the record.
     pub output: u32,

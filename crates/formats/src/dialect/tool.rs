@@ -6,7 +6,7 @@ use inferometer_model::record::Record;
 use super::layout::ToolTable;
 use super::stream::Stream;
 
-/// [`Tool::origin`] of tools that measure latencies from the pick.
+/// [`Tool::origin`] of tools that measure latencies from the pick of a request.
 pub(super) const FROM_PICK: &str =
     "counted from the pick: after waiting for its turn, before connecting";
 

@@ -160,8 +160,8 @@ impl Figures {
     }
 }
 
-/// Returns the maximum number of chunks that arrive in one second, and the maximum number of requests that are
-/// in flight in one second. Seconds are counted from the first start.
+/// Returns two maxima over the seconds of the pass: the number of chunks that arrive in one second, and the
+/// number of requests that are in flight in one second. Seconds are counted from the first start.
 fn peaks(requests: &[Request]) -> (f64, u64) {
     let first = requests.iter().map(|request| request.start).fold(f64::INFINITY, f64::min);
     let second = |at: f64| (at - first).max(0.0) as u64;

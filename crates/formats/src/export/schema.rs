@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::export::value::{Field, Kind, Presence};
 
-/// Returns the JSON schema of a table: of the JSON document with all rows. `$defs/row` is the schema of one
-/// row, and so of one line of JSON Lines.
+/// Returns the JSON schema of the document that contains all rows of a table. `$defs/row` is the schema of
+/// one row, and so of one line of JSON Lines.
 pub fn of(schema: &str, about: &str, fields: &[Field]) -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,6 +1,6 @@
 //! Imports: published tables, logs and the result files of other tools, as runs of the store.
 //!
-//! A figure of another tool is stored as our figure if both have the same definition. Otherwise it is stored
+//! A figure of another tool is stored as our figure if both have the same definition. Every figure is stored
 //! under the tool's own name ([`inferometer_analysis::imported::ImportedPass`]). No code here opens a file, reads
 //! a clock or connects to a server.
 

@@ -9,8 +9,8 @@ use crate::import::{published, tool};
 /// Returns the runs that a file of results contains. `file` is the file's name without its folder.
 ///
 /// # Errors
-/// [`ImportError::Unknown`] if the format is not recognised, [`ImportError::Malformed`] if it is
-/// recognised and a part of the file does not follow it.
+/// [`ImportError::Unknown`] if the format is not recognised; [`ImportError::Malformed`] if a part of the file
+/// does not follow the recognised format.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     let mut runs = parse_runs(file, bytes)?;
     for run in &mut runs {

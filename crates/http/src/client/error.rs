@@ -88,8 +88,8 @@ pub enum ClientError {
     },
 }
 
-/// The message of an I/O error. A time-out has its own text, because its error code is also that of a
-/// non-blocking socket without data.
+/// The message of an I/O error. A timeout has its own text, because its error code is also the error code of
+/// a non-blocking socket without data.
 pub(super) fn reason(source: &io::Error) -> String {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),

@@ -7,8 +7,8 @@ use super::stream::Stream;
 use super::{Client, ClientResponse, Reuse};
 
 /// A client with a pool of connections, one for each thread that sends at the same time. Secrets are not
-/// removed from response bodies, because the bodies are used in computations and not shown. The value of a
-/// header may be an ordinary word in a tokenizer's text.
+/// removed from response bodies, because the bodies are used in computations and not shown. Also, the value
+/// of a secret header may be an ordinary word in the text of a tokenizer.
 pub struct KeepAliveClient {
     client: Client,
     idle: Mutex<Vec<Stream>>,

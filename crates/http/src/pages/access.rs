@@ -23,8 +23,9 @@ const COOKIE: &str = "inferometer-token";
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderAccess {
-    /// Every client that names a loopback address in the `Host` field. Another name in this field belongs to
-    /// a foreign page, whose host name resolves to this machine (DNS rebinding).
+    /// Every client that names a loopback address in the `Host` field. Another name can mean a DNS rebinding
+    /// attack: the page of another site sends the request, and the name of that site resolves to this
+    /// machine.
     Loopback,
     /// Every client.
     Everybody,

@@ -1,5 +1,5 @@
-//! The errors that prevent serving a site. If one page fails, this is not such an error: the page itself is
-//! the response.
+//! The errors that prevent serving a site. A page that fails is not such an error: its response tells the
+//! reader about the failure.
 
 use std::io;
 

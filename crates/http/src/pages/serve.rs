@@ -12,8 +12,8 @@ use super::error::ServeError;
 use super::handler::{PageHandler, Pages};
 use crate::server::Server;
 
-/// Listens, calls `ready` with the address, a stop flag and a waker, and serves until the flag is set and the
-/// waker is called.
+/// Listens, and calls `ready` with the address, a stop flag and a waker. Then serves until the flag is set
+/// and the waker is called.
 ///
 /// # Errors
 /// [`ServeError::Listen`] if the server cannot listen on the address; [`ServeError::Sockets`] if the event

@@ -1,5 +1,5 @@
-//! The target of a request: path and query, decoded. Segments are names that pages look up, never
-//! the path of a file.
+//! The target of a request: path and query, decoded. Pages look up the segments as names, and never use them
+//! as the path of a file.
 
 use std::fmt::Write as _;
 

@@ -52,7 +52,7 @@ impl Exposition {
         };
     }
 
-    /// Writes a histogram, which is a family of its own. A bucket counts values at or below its bound.
+    /// Writes a histogram as a family. A bucket counts values at or below its bound.
     pub fn histogram(&mut self, name: &str, help: &str, labels: Labels<'_>, of: &Buckets) {
         self.head(name, "histogram", help);
         let (bucket, sum, count) =

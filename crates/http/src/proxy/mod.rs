@@ -66,7 +66,8 @@ impl Proxy {
                 );
             }
         };
-        // The user is checked first: without escapes, these characters would change the host.
+        // The user and the password are checked first: without escapes, these characters would change the
+        // host.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
@@ -120,10 +121,10 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both, except for
-    /// the servers of `no_proxy`. A variable in lower case has priority over upper case, and an empty
-    /// variable counts as absent. `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set: in such a CGI program,
-    /// `HTTP_PROXY` is the header `Proxy` of a client's request.
+    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both. The servers
+    /// of `no_proxy` are reached without a proxy. A variable in lower case has priority over upper case, and
+    /// an empty variable counts as absent. `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set, because this
+    /// program is then a CGI program. There, `HTTP_PROXY` contains the header `Proxy` of a client's request.
     pub fn of_variables(variables: Variables<'_>) -> Self {
         let value = |name| variables(name).filter(|value| !value.trim().is_empty());
         let is_cgi = variables("REQUEST_METHOD").is_some();

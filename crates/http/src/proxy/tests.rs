@@ -1,4 +1,4 @@
-//! Which proxy is used for a server, and that its password is in no text.
+//! Which proxy is used for a server. Also checks that no text contains the proxy's password.
 
 use inferometer_plan::spec::parse_url;
 

@@ -1,7 +1,7 @@
 //! Constant arrivals: the first at 0 s, then one per second. No random numbers are used.
 
-/// Arrivals with equal gaps. Each time is computed from the index of its arrival, not by adding gaps, so
-/// times do not drift.
+/// Arrivals with equal gaps. Each time is computed from the index of its arrival. It is not a sum of
+/// gaps, so rounding errors do not add up.
 #[derive(Debug, Default)]
 pub struct Constant {
     next: u64,

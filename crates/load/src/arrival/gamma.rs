@@ -20,10 +20,10 @@ impl Gamma {
         Self { shape, second: 0.0, rng: rng(seed, &["arrival", "gamma"]) }
     }
 
-    /// Draws a gamma variable with the shape `self.shape` and the scale 1. The method is from Marsaglia and
-    /// Tsang, "A simple method for generating gamma variables" (ACM TOMS 26, 2000). For a shape below 1,
-    /// section 8 of that paper draws with the shape plus 1, and multiplies the result by u^(1/shape) for a
-    /// uniform u.
+    /// Draws a gamma variable with the shape `self.shape` and the scale 1. The method is from Marsaglia
+    /// and Tsang, "A simple method for generating gamma variables" (ACM TOMS 26, 2000). A shape below 1
+    /// is handled as in section 8 of that paper: the variable is drawn with the shape plus 1, and
+    /// multiplied by u^(1/shape). Here u is uniform.
     fn draw(&mut self) -> f64 {
         let (shape, factor) = if self.shape < 1.0 {
             let u = 1.0 - unit(&mut self.rng);

@@ -1,6 +1,6 @@
-//! Arrivals scaled to the requested load: N arrivals at a rate R take N / R seconds, whichever random
-//! numbers were drawn. All gaps within a part of the load are multiplied by one factor, so their
-//! proportions stay as drawn.
+//! Arrivals scaled to the requested load: N arrivals at a rate R take exactly N / R seconds, for every
+//! seed. All gaps within a part of the load are multiplied by one factor, so the ratios between gaps do
+//! not change.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ struct StretchedPart {
     from: f64,
     area: f64,
     count: u64,
-    /// Whether the part ends at a given time, which is after its last arrival. One more gap is then drawn
-    /// for the time between the two. If false, the part ends at its last arrival.
+    /// Whether the part ends at a given time after its last arrival. If true, one more gap is drawn for
+    /// the time from the last arrival to the end. If false, the part ends at its last arrival.
     ends_by_time: bool,
 }
 
@@ -39,16 +39,16 @@ fn parts(rate: &Level, bound: Bound) -> Vec<StretchedPart> {
         (from, counted) = (until, counted + count);
     }
     if let Some(last) = parts.last_mut().filter(|last| counted == 0 && last.area > 0.0) {
-        // A load of less than half a request still gets one request: a pass without requests measures
-        // nothing.
+        // A load of less than half a request still gets one request, because a pass without requests
+        // measures nothing.
         last.count = most.min(1);
     }
     parts
 }
 
-/// Returns the arrivals of a load, in order. Each arrival is the area under the rate up to its time. The
-/// random numbers are drawn twice, once for the factors and once for the arrivals, so that they need not be
-/// stored.
+/// Returns the arrivals of a load, in order. Each arrival is given as the integral of the rate up to its
+/// time. The random numbers are drawn twice, once for the factors and once for the arrivals, so they are
+/// not stored.
 pub fn scaled(
     arrivals: Arrivals,
     rate: &Level,

@@ -75,7 +75,7 @@ proptest! {
         let level = Level::Stages(stages);
         let text = serde_json::to_string(&level).expect("plain data");
         let read: Level = serde_json::from_str(&text).expect("what was written");
-        // Durations are drawn in whole nanoseconds and stored in whole nanoseconds, so nothing is lost.
+        // Durations are created and stored in whole nanoseconds, so they are read back exactly.
         prop_assert_eq!(read, level);
     }
 }

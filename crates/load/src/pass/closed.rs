@@ -1,4 +1,4 @@
-//! Closed loop: keeps as many requests in flight as the concurrency says. When a request ends, the next
+//! Closed loop: the number of requests in flight is the concurrency. When a request ends, the next
 //! request is due at that instant.
 
 use std::collections::VecDeque;
@@ -66,8 +66,8 @@ impl LoadPlan for ClosedPlan {
     }
 
     fn at_start(&self) -> Option<u32> {
-        // The highest concurrency: its connections are opened before the pass, so that a ramp opens none
-        // while it is measured.
+        // The highest concurrency. That many connections are opened before the pass, so that a ramp
+        // opens none during the measurement.
         let most = self.concurrency.peak().round() as u32;
         Some(most.min(self.bound.requests.unwrap_or(u32::MAX)))
     }
@@ -149,7 +149,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Creates a model that keeps as many requests in flight as `concurrency` says, until the bound.
+    /// Creates a model that keeps `concurrency` requests in flight, until the bound.
     pub fn new(concurrency: &Level, bound: Bound) -> Self {
         Self::of_steps(concurrency.whole_steps(), bound)
     }

@@ -1,6 +1,7 @@
-//! The load model of conversations. Another load model decides when the first turn of each conversation is due. Each
-//! later turn is due one think time after the end of the previous answer. With `CountOf::Requests`, it is due when a
-//! place is also free. Due times of later turns follow from the ends of answers, never from the times of sending.
+//! The load model of conversations. Another load model decides when the first turn of each conversation
+//! is due. Each later turn is due one think time after the end of the previous answer. With
+//! `CountOf::Requests`, a place must also be free. Due times of later turns follow from the ends of
+//! answers, never from the times of sending.
 //!
 //! This module makes no prompts. It only needs to know whether an answer is complete: a turn that failed is
 //! the last turn of its conversation.
@@ -59,14 +60,14 @@ impl LoadPlan for ConversationsPlan {
     }
 
     fn concurrency(&self) -> Option<u32> {
-        // A conversation in its think time has no request in flight, so the number of conversations in
+        // A conversation in its think time has no request in flight. So the number of conversations in
         // progress is not the number of requests in flight.
         self.begin.load().concurrency().filter(|_| self.of == CountOf::Requests)
     }
 
     fn peak_rate(&self) -> f64 {
-        // Later turns arrive in addition to first turns: each conversation in progress has a new turn after
-        // each think time.
+        // Later turns arrive in addition to first turns. Each conversation in progress has a new turn
+        // after each think time.
         let begin = self.begin.load();
         let think_s = self.script.mean_think_s();
         let under_way = f64::from(begin.at_start().unwrap_or(self.script.conversations));
@@ -148,7 +149,7 @@ pub struct Conversations {
     limit: Option<Nanos>,
     /// For each conversation that has begun: the number of its current turn, from 0.
     at: Vec<u32>,
-    /// For each conversation whose next turn has a due time: this time, and the number of the conversation.
+    /// The known due times of next turns, each with the number of its conversation.
     thinking: BTreeSet<(Nanos, u32)>,
     /// The number of requests in flight that are not the last turn of their conversation.
     to_be_followed: u32,
@@ -175,8 +176,8 @@ impl Conversations {
         }
     }
 
-    /// The due time of the next request and its turn. If no request has a due time before the limit:
-    /// [`Due::AfterEnd`] or [`Due::Never`].
+    /// The due time of the next request, and its turn. The error is [`Due::AfterEnd`] or [`Due::Never`],
+    /// if no request has a due time before the limit.
     fn next(&self) -> Result<(Nanos, Turn), Due> {
         let follows = self.thinking.first().copied();
         let fresh = self.at.len() < self.think.len();

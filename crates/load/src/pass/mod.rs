@@ -95,8 +95,8 @@ impl PassPlan {
         Self::Closed(ClosedPlan { concurrency: concurrency.into(), bound })
     }
 
-    /// An open loop at this constant rate in requests per second: Poisson arrivals as drawn, without a
-    /// limit of requests in flight.
+    /// An open loop at this constant rate in requests per second: Poisson arrivals that are not scaled,
+    /// without a limit of requests in flight.
     pub fn open(rate_per_s: f64, bound: Bound) -> Self {
         Self::Open(OpenPlan {
             rate: rate_per_s.into(),
@@ -153,9 +153,10 @@ impl PassPlan {
         self.load().constant_load()
     }
 
-    /// A label that distinguishes its prompts from those of the other passes of a plan: the load, as users
-    /// see it. For recorded arrivals, the label does not contain the name of the file, because the same
-    /// content in another file is the same workload. (A plan has recorded arrivals at most once.)
+    /// A label that distinguishes the prompts of this pass from those of the other passes of a plan. It
+    /// is the load, as it is shown to users. For recorded arrivals, the label does not contain the name
+    /// of the file, because the same content in another file is the same workload. (A plan has recorded
+    /// arrivals at most once.)
     pub fn prompt_label(&self) -> String {
         match self {
             PassPlan::Replay(_) => RECORDED.to_owned(),
@@ -196,7 +197,8 @@ impl PassPlan {
         }
     }
 
-    /// The turns of the conversations, if the load has them. They must be drawn before the pass.
+    /// The turns of the conversations, if the load has conversations. They must be computed before the
+    /// pass.
     pub fn script_mut(&mut self) -> Option<&mut Script> {
         match self {
             PassPlan::Conversations(ConversationsPlan { script, .. }) => Some(script),

@@ -20,12 +20,12 @@ pub struct OpenPlan {
     #[serde(default)]
     pub arrivals: Arrivals,
     /// Whether the gaps are scaled so that the requested number of requests arrives at exactly this
-    /// rate. If false, the gaps are as drawn. Stored plans without this key mean false.
+    /// rate. If false, the gaps stay as they were drawn. In stored plans without this key, it is false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scaled: bool,
     /// When the pass stops starting requests.
     pub bound: Bound,
-    /// The most requests in flight; `None`: no limit.
+    /// The maximum number of requests in flight; `None`: no limit.
     pub max_in_flight: Option<u32>,
     /// What happens to requests that are due while this limit is reached.
     #[serde(default)]
@@ -94,8 +94,8 @@ impl LoadPlan for OpenPlan {
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         let rate = self.rate.clone();
         let due = move |area| rate.time_of_area_s(area).map(|second| Nanos((second * 1e9) as u64));
-        // Arrivals are not scaled in three cases: equal gaps already match the rate, an infinite rate makes
-        // all requests due at once, and a load without an end has no number of requests to match.
+        // Arrivals are not scaled in three cases. Equal gaps already match the rate. An infinite rate
+        // makes all requests due at once. A load without an end has no number of requests to match.
         let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
         let ends = self.bound != Bound::none() || self.rate.duration().is_some();
         if self.scaled && is_drawn && ends {

@@ -23,7 +23,7 @@ pub struct ReplayPlan {
     pub speed: f64,
     /// When the pass stops starting requests, if this is before the end of the recording.
     pub bound: Bound,
-    /// The most requests in flight; `None`: no limit.
+    /// The maximum number of requests in flight; `None`: no limit.
     pub max_in_flight: Option<u32>,
     /// What happens to requests that are due while this limit is reached.
     pub over_limit: OverLimit,
@@ -48,8 +48,8 @@ impl LoadPlan for ReplayPlan {
     }
 
     fn peak_rate(&self) -> f64 {
-        // The rate in the busiest tenth of the recording. The peak of a short burst would open too many
-        // connections for the rest of the pass.
+        // The rate in the tenth of the recording with the most arrivals. If the peak of a short burst
+        // were used, too many connections would be opened for the rest of the pass.
         let offsets = &self.recording.offsets;
         let tenth_s = (self.recording.span_s() / 10.0).max(1e-3);
         let mut counts = [0u32; 11];
@@ -91,7 +91,7 @@ impl LoadPlan for ReplayPlan {
 
 impl fmt::Display for ReplayPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The name of the file is enough for a reader, and its path may be long.
+        // Only the name of the file is shown, because its path may be long.
         let file = Path::new(&self.recording.file);
         let name = file.file_name().unwrap_or(file.as_os_str());
         write!(f, "replay of {}", name.display())?;

@@ -1,4 +1,4 @@
-//! Findings: problems that change the meaning of a figure, with codes, numbers and advice.
+//! Findings: facts that affect the meaning of figures, each with a code, a message and possibly advice.
 
 pub mod code;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Severity {
     /// For information.
     Note,
-    /// Figures may not mean what they seem to mean.
+    /// Figures may be wrong or misleading.
     Warning,
 }
 
@@ -30,14 +30,14 @@ pub struct Code {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The name of the finding's [`Code`]. It is text, because stored findings may have codes of another
-    /// version.
+    /// The name of the finding's [`Code`]. It is a text, because stored findings may have codes of
+    /// another version of this program.
     pub code: String,
     /// How much the finding matters.
     pub severity: Severity,
     /// The pass or the cell that the finding is about; `None` for the whole run.
     pub place: Option<String>,
-    /// What was found, with its numbers.
+    /// The facts that were found, with numbers.
     pub message: String,
     /// What the user can do; `None` if there is no advice.
     pub advice: Option<String>,

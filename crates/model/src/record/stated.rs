@@ -1,5 +1,4 @@
-//! What a server states about a request: its token counts and its own times. Nothing here is measured by the
-//! client.
+//! Token counts and times of a request as the server reports them. The client measures none of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +16,11 @@ pub struct Usage {
 /// Times of a request as the server states them, in whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerTimes {
-    /// From the queue's entry to its exit.
+    /// The time in the server's queue.
     pub queue_ms: Option<u32>,
-    /// Prefill and decode, without the time in the queue.
+    /// The time of prefill and decode, without the time in the queue.
     pub inference_ms: Option<u32>,
-    /// From the arrival of the request to its last token.
+    /// The time from the arrival of the request to its last token.
     pub total_ms: Option<u32>,
 }
 

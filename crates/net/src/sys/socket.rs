@@ -53,7 +53,7 @@ pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
     let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
     let bytes = path.as_os_str().as_bytes();
-    // The last byte stays 0.
+    // The last byte stays 0, because it terminates the path.
     if bytes.len() >= address.sun_path.len() || bytes.is_empty() || bytes.contains(&0) {
         let what = "the path of a Unix socket has 1 to 107 bytes";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -104,7 +104,7 @@ pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     set_option(stream, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
 }
 
-/// Makes the kernel stamp what it receives on this connection.
+/// Makes the kernel record a receive timestamp for data that arrives at this socket.
 pub fn enable_receive_stamps(socket: &impl AsRawFd) -> io::Result<()> {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
@@ -136,7 +136,7 @@ fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io:
     Ok(())
 }
 
-/// A buffer for control messages, larger than the one with the three stamps of SCM_TIMESTAMPING.
+/// A buffer for control messages. It is larger than an SCM_TIMESTAMPING message, which contains three stamps.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 128]);
 
@@ -145,8 +145,8 @@ struct ControlBuffer([u8; 128]);
 pub struct Received {
     /// The number of bytes received.
     pub bytes: usize,
-    /// The kernel's stamp of the last segment of these bytes, in nanoseconds of the wall clock; `None`
-    /// without a stamp.
+    /// The kernel's stamp of the last segment of these bytes, in nanoseconds of the wall clock; `None` if
+    /// there is no stamp.
     pub wall_stamp: Option<u64>,
     /// Whether the control messages did not fit into their buffer, so that a stamp may be lost.
     pub truncated: bool,
@@ -162,9 +162,9 @@ pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received>
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control.0).cast();
     message.msg_controllen = control.0.len() as _;
-    // The wrapper of the C library is a cancellation point, which costs as much as reading a clock. So this
-    // is the system call itself. SAFETY: the message points at buffers that outlive the call, with their true
-    // lengths.
+    // The wrapper in the C library is a cancellation point, which costs as much as reading a clock. So this
+    // code makes the system call itself. SAFETY: the message points at buffers that outlive the call, with
+    // their true lengths.
     let received = unsafe {
         let (fd, message) = (socket.as_raw_fd(), &raw mut message);
         libc::syscall(libc::SYS_recvmsg, fd as c_long, message, libc::MSG_DONTWAIT as c_long)

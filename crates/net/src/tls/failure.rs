@@ -14,8 +14,8 @@ pub enum TlsFailure {
     /// The server presents a certificate that is marked as an authority, as most self-signed certificates
     /// are.
     SelfSigned,
-    /// The server's certificate is for these names, which do not include the host; empty if there are no
-    /// names.
+    /// The server's certificate is for these names, which do not include the host. Empty if the certificate
+    /// has no names, or the TLS library does not state them.
     OtherName(Vec<String>),
     /// The server's certificate has expired.
     Expired,

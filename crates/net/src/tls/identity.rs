@@ -21,8 +21,8 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads the certificates of one PEM text, the client's own certificate first, and the first private key
-    /// of a second PEM text. Both texts may be the same.
+    /// Reads the client's identity: all certificates of one PEM text, the client's own certificate first, and
+    /// the first private key of a second PEM text. Both arguments may be the same text.
     ///
     /// # Errors
     /// When a text does not contain certificates or a private key. [`super::TlsClient::new`] checks that the

@@ -6,8 +6,8 @@ use rustls::pki_types::pem::PemObject;
 
 use super::error::TlsError;
 
-/// Returns the trusted authorities (those of Mozilla and the certificates of a PEM text), and the
-/// certificates of the PEM text as a list.
+/// Returns the trusted authorities, and the certificates of a PEM text as a list. The authorities are those
+/// of Mozilla and the certificates of the PEM text.
 pub(super) fn authorities(
     pem: &[u8],
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {

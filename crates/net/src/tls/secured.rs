@@ -37,8 +37,8 @@ impl<A> Secured<A> {
         Self { actor, sessions, ready: Vec::new() }
     }
 
-    /// Uses other settings for connections to these addresses: other servers, whose certificates have other
-    /// names.
+    /// Uses other settings for connections to these addresses, because these servers have certificates with
+    /// other names.
     #[must_use]
     pub fn with_others(mut self, others: Vec<(Address, TlsClient)>) -> Self {
         self.sessions.others = others;
@@ -81,7 +81,7 @@ struct Sessions {
     client: TlsClient,
     /// The settings for other servers, with their addresses.
     others: Vec<(Address, TlsClient)>,
-    /// For each connection to one of the other servers that is being opened: the index of the server in
+    /// The connections to other servers that are being opened. The value is the index of the server in
     /// `others`.
     of_others: BTreeMap<ConnId, usize>,
     by_slot: Vec<Option<Session>>,

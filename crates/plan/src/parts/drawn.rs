@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use inferometer_load::distribution::Distribution;
 
-/// The options of random prompts whose lengths vary, or which share one prefix.
+/// The options of random prompts with lengths that vary, or with one shared prefix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrawnPlan {
     /// Prompt tokens. With [`Lengths::Around`], they include the shared prefix; otherwise the prefix comes
@@ -42,18 +42,17 @@ impl Lengths {
     }
 }
 
-/// The options of prompts in groups: all prompts of a group share a prefix. Further prompts share no
-/// prefix.
+/// The options of prompts in groups. All prompts of a group share a prefix. Prompts without a group
+/// share no prefix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrefixPlan {
     /// The number of groups in a pass.
     pub groups: u32,
     /// Tokens of the prefix that a group shares.
     pub prefix_length: u32,
-    /// How uneven groups are: the expected number of requests of group k = 1, 2, ... is in proportion to
+    /// How uneven groups are. The expected number of requests of group k = 1, 2, ... is proportional to
     /// k^-zipf. With 0, all groups get the same number of requests.
     pub zipf: f64,
-    /// The share of requests that belong to a group, from 0 to 1. Each other request has a prefix of its
-    /// own.
+    /// The share of requests that belong to a group, from 0 to 1. All other requests share no prefix.
     pub warm_share: f64,
 }

@@ -23,7 +23,7 @@ pub struct LaunchPlan {
     pub directory: Option<String>,
     /// An HTTP path that answers with a status from 200 to 299 once the server is ready.
     pub ready_url: Option<String>,
-    /// A text: a line of the server's log that contains it shows that the server is ready.
+    /// A text. When a line of the server's log contains this text, the server is ready.
     pub ready_line: Option<String>,
     /// The longest time from the start of the server until it is ready.
     #[serde(rename = "ready_timeout_ns", with = "nanoseconds")]
@@ -31,7 +31,7 @@ pub struct LaunchPlan {
     /// The time between SIGTERM and SIGKILL when the server is ended.
     #[serde(rename = "grace_ns", with = "nanoseconds")]
     pub grace: Duration,
-    /// The most bytes of the server's log that are stored.
+    /// The maximum size of the stored log of the server, in bytes.
     pub log_limit_bytes: u64,
     /// The named arguments of the command with their values. Comparisons of servers show them.
     pub settings: BTreeMap<String, String>,

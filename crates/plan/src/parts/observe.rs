@@ -9,7 +9,7 @@ use inferometer_model::time::nanoseconds;
 
 use super::Url;
 
-/// What is observed besides the measurement, and how often.
+/// What is observed in addition to the requests, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservePlan {
     /// The address of the server's metrics.
@@ -41,12 +41,12 @@ pub enum MetricsAt {
     Path(String),
     /// Another address. `Url::prefix` is its path.
     Address(Url),
-    /// Several addresses, each with metrics of its own, such as those of prefill and decode pools.
+    /// Several addresses, each with its own metrics, such as those of prefill and decode pools.
     Addresses(Vec<Url>),
 }
 
-/// The default period of one second: short enough to see a batch fill up, and long enough to cost the
-/// server little.
+/// The default period of one second. It is short enough to show how a batch fills up, and long enough to
+/// add little load to the server.
 const PERIOD: Duration = Duration::from_secs(1);
 
 impl Default for ObservePlan {

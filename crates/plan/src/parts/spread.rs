@@ -8,14 +8,14 @@ use super::Url;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
-    /// The servers in turn.
+    /// Each server one after the other, then again from the first one.
     #[default]
     RoundRobin,
-    /// The server with the fewest requests in flight. If several servers have the fewest, the next of them
-    /// in turn.
+    /// The server with the fewest requests in flight. If several servers have equally few, these are
+    /// used one after the other.
     LeastInFlight,
-    /// All requests of a session go to the same server: the turns of a conversation, prompts with the
-    /// same prefix.
+    /// All requests of a session go to the same server. A session is the turns of a conversation, or the
+    /// prompts with the same prefix.
     Session,
 }
 
@@ -23,7 +23,8 @@ inferometer_model::names!(Balance {
     RoundRobin => "round-robin", LeastInFlight => "least-in-flight", Session => "session",
 });
 
-/// The other servers, how requests are spread, and how a router can recognise sessions.
+/// The servers in addition to the first one, how requests are spread, and how a router can recognise
+/// sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpreadPlan {
     /// The servers other than the first one, whose address is in `TargetPlan`.

@@ -10,7 +10,7 @@ use super::{SpreadPlan, Url};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetPlan {
-    /// The embedded engine, as a process of its own.
+    /// The embedded engine, as a separate process.
     Embedded {
         /// The name of the model.
         model: String,
@@ -35,7 +35,7 @@ pub enum TargetPlan {
         dialect: Option<String>,
         /// The HTTP path of requests, if it is not the path of the dialect.
         endpoint: Option<String>,
-        /// The name of the model on the server; absent: the server is asked for it.
+        /// The name of the model on the server; absent: the name is requested from the server.
         model: Option<String>,
         /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,

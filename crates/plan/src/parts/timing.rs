@@ -36,11 +36,12 @@ impl Warmup {
 /// How many times the passes of a cell are run, with new prompts each time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// At least this often.
+    /// The minimum number of repeats.
     pub at_least: u32,
-    /// At most this often; equal to `at_least` if the number of repeats is fixed.
+    /// The maximum number of repeats; equal to `at_least` if the number of repeats is fixed.
     pub at_most: u32,
-    /// Repeat until all of these are precise enough, or up to `at_most`.
+    /// The precisions that end the repeats early: a cell is repeated until all of these figures are
+    /// precise enough, at most `at_most` times.
     pub until: Vec<Precision>,
 }
 

@@ -48,7 +48,7 @@ impl fmt::Display for TraceFormat {
     }
 }
 
-/// A part of a trace, by the time since its first row.
+/// A part of a trace, by the time since its earliest row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceWindow {
     /// Where it begins.
@@ -60,7 +60,7 @@ pub struct TraceWindow {
 }
 
 impl TraceWindow {
-    /// Whether a row is inside the window. `after` is the time from the first row to this row.
+    /// Whether a row is inside the window. `after` is the time from the earliest row to this row.
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

@@ -32,7 +32,7 @@ pub enum WorkloadPlan {
     },
     /// Lengths and arrival times from a trace of production traffic, with seeded words as prompts.
     Trace(TracePlan),
-    /// Conversations of several turns; each turn contains the answers before it.
+    /// Conversations of several turns. Each request contains all earlier turns and answers.
     Conversation(ConversationPlan),
     /// The unchanged first turns of the conversations in a ShareGPT file. The output length of each request
     /// is the length of the recorded answer, as in the serving benchmark of vLLM.
@@ -50,7 +50,7 @@ pub enum WorkloadPlan {
         template: Template,
         /// The number of requests in flight for each size of block; empty if the user gives the loads.
         in_flight: Vec<InFlight>,
-        /// The most output tokens of a request; absent: derived from the requested length.
+        /// The maximum number of output tokens of a request; absent: derived from the requested length.
         max_output_tokens: Option<u32>,
     },
 }
@@ -96,7 +96,7 @@ pub enum Grid {
     Tokens,
     /// Block sizes and requested lengths, in characters.
     Characters,
-    /// One cell, [`CellPlan::OWN`]: the requests have lengths of their own.
+    /// One cell, [`CellPlan::OWN`]: each request has its own lengths.
     Own,
 }
 
@@ -142,8 +142,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// For the input lengths and for the output lengths: whether they come from the requests, not from the
-    /// grid.
+    /// Two facts: whether each request has its own input length, and whether each request has its own
+    /// output length, instead of a length of the grid.
     pub fn own_axes(&self) -> (bool, bool) {
         match self {
             Self::Drawn(plan) => (plan.input.is_own(), plan.output.is_own()),
@@ -151,7 +151,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The number of tokens that a prompt shares with other prompts by design.
+    /// The number of tokens of the shared prefix of prompts; 0 if the workload has none.
     pub fn prefix_length(&self) -> u32 {
         match self {
             Self::Drawn(plan) => plan.prefix_length,

@@ -10,18 +10,19 @@ use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
 
 const MINIMAL_EFFECT: f64 = 0.05;
-/// The default limit on requests of both servers together. If the blocks are so large that [`USUAL_PAIRS`]
-/// pairs have more requests than this, the default is that number.
+/// The default limit on requests of both servers together. If [`USUAL_PAIRS`] pairs of blocks have more
+/// requests than this, the default is the number of requests of these pairs.
 const MAX_REQUESTS: u64 = 10_000;
 /// The number of pairs of blocks that is enough for most comparisons.
 const USUAL_PAIRS: u64 = 40;
-/// The default number of requests in a block of a closed loop, as a multiple of the requests in flight. The
-/// first requests of a block only fill the server.
+/// The default number of requests in a block of a closed loop, as a multiple of the requests in flight.
+/// The first requests of a block only fill the server, so a block needs more requests than are in
+/// flight.
 const IN_FLIGHT_TIMES: u32 = 4;
 /// The default number of requests in a block of an open loop or a saturated pass. In an open loop, the
-/// first quarter does not count, because the server is still filling up.
+/// first quarter is not counted, because the number of requests in flight still increases.
 const OTHERS: u32 = 64;
-/// The most requests of a block, because their times are kept in memory.
+/// The maximum number of requests of a block. It is limited because their times are stored in memory.
 const MOST_OF_A_BLOCK: u32 = 100_000;
 /// The default number of requests in flight.
 const IN_FLIGHT: u32 = 8;
@@ -46,7 +47,7 @@ impl Spec {
     }
 }
 
-/// Adds the comparison to the plan, if the spec has one.
+/// Adds the options of the comparison to the plan, if the spec has a comparison.
 pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     let Some(asked) = &spec.ab else { return };
     refused(spec, mistakes);
@@ -74,7 +75,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         return;
     };
     if requests == 0 {
-        // The resolution of the load reports this mistake.
+        // The code that resolves the load reports this mistake.
         return;
     }
     if requests > MOST_OF_A_BLOCK {
@@ -126,8 +127,8 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     });
 }
 
-/// Refuses blocks of a closed loop with so few requests that the server is always filling up or draining.
-/// The rates of such blocks have no meaning.
+/// Refuses blocks of a closed loop that have too few requests. In such blocks, the number of requests in
+/// flight always increases or decreases, so their rates have no meaning.
 fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes: &mut Mistakes) {
     let PassPlan::Closed(ClosedPlan { concurrency, .. }) = pass else { return };
     let in_flight = concurrency.constant().map_or(1, |level| level as u32);
@@ -142,7 +143,7 @@ fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes:
     }
 }
 
-/// Refuses options without a meaning for blocks.
+/// Refuses options that have no meaning for a comparison in blocks.
 fn refused(spec: &Spec, mistakes: &mut Mistakes) {
     let others = [
         (
@@ -212,8 +213,8 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
     }
 }
 
-/// Sets the number of requests in a block, if none is given. Returns the default number of requests at the
-/// start of a block that do not count.
+/// Sets the number of requests in a block, if none is given. Returns the default number of requests at
+/// the start of a block that are not counted.
 fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
     match pass {
         PassPlan::OneByOne(OneByOnePlan { bound }) => {
@@ -265,7 +266,7 @@ fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
     share.unwrap_or(MINIMAL_EFFECT)
 }
 
-/// The figures that are compared: those that the user gave, otherwise defaults that suit the load.
+/// The figures that are compared: those that the user gave, otherwise defaults for this kind of load.
 fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFigure> {
     let usual: &[&str] = match pass {
         PassPlan::Closed(ClosedPlan { concurrency, .. }) if concurrency.constant() == Some(1.0) => {

@@ -137,8 +137,8 @@ fn lengths(
     lengths.to_vec()
 }
 
-/// The axis of the grid for lengths that come from a distribution: a single 0. Adds a mistake if the user
-/// gave lengths too.
+/// The axis of the grid for lengths that come from a distribution. It has the single length 0. Adds a
+/// mistake if the user gave lengths too.
 fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
     if given.is_some() {
         mistakes.add(key, "is not used: these lengths have their own distribution");

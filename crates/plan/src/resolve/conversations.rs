@@ -1,10 +1,11 @@
-//! Resolves the loads of conversations: another load begins them.
+//! Resolves the loads of conversations. In such a load, another load, such as a closed loop, begins the
+//! conversations.
 
 use crate::spec::{Mistakes, Spec};
 use inferometer_load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
 
-/// Turns each load into a load that begins conversations. The load counts conversations, or requests in
-/// conversations.
+/// Wraps each load in a load of conversations, which it begins. The wrapped load counts conversations,
+/// or requests of conversations.
 pub(super) fn begun_by(
     spec: &Spec,
     loads: Vec<PassPlan>,
@@ -46,7 +47,7 @@ pub(super) fn begun_by(
     loads.into_iter().map(wrap).collect()
 }
 
-/// The load that options apply to: for conversations, the load that begins them.
+/// The load to which options apply. For conversations, this is the load that begins them.
 pub(super) fn beginning(pass: &PassPlan) -> &PassPlan {
     match pass {
         PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,

@@ -160,7 +160,7 @@ fn without_stream(objective: &str) -> String {
     format!("`{objective}` cannot be judged without streaming")
 }
 
-/// Adds a mistake if the plan has too many passes, or a model with too long a name.
+/// Adds a mistake if the plan has too many passes, or if the name of the model is too long.
 fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
     let repeats = plan.repeat.at_most as usize;
     let passes = plan.cells.len().saturating_mul(plan.passes.len()).saturating_mul(repeats);

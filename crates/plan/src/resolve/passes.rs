@@ -15,14 +15,16 @@ use inferometer_load::{
 };
 use inferometer_model::suggest::did_you_mean;
 
-/// Numbers of requests in the published tables: one by one, and saturated.
+/// The numbers of requests in the published tables: of the pass "one by one", and of the pass
+/// "saturated".
 const TABLE_ONE_BY_ONE: u32 = 10;
 const TABLE_REQUESTS: u32 = 399;
 /// Number of blocks in each pass of the published text-block log.
 const BLOCKS: u32 = 500;
 /// Number of requests in the published serving run.
 const SERVING_REQUESTS: u32 = 1_000;
-/// The same numbers for a run without any options. Such a run takes less than a minute.
+/// The numbers of requests of these two passes in a run without any options. Such a run takes less than
+/// a minute.
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
 
@@ -137,7 +139,7 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     (spec.max_in_flight, over_limit)
 }
 
-/// The user's own loads: loops, stages, a replay.
+/// Makes the passes of the loads that the user gave: loops, stages, a replay.
 struct Loads<'a> {
     spec: &'a Spec,
     workload: &'a WorkloadPlan,
@@ -251,7 +253,8 @@ fn requests_of(spec: &Spec) -> u32 {
     }
 }
 
-/// Whether the load is that of the published text-block log, because the user gave no load.
+/// Whether the pass has the load of the published text-block log. This is the default load of text
+/// blocks.
 fn is_published_blocks(spec: &Spec) -> bool {
     spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
 }
@@ -303,14 +306,14 @@ fn unknown_pass(name: &str) -> String {
     )
 }
 
-/// The bound of a pass. If only a duration is given, it is the duration. Otherwise it is the number of
-/// requests, together with the duration if one is given.
+/// The bound of a pass. If the user gave only a duration, the bound is this duration. Otherwise it is
+/// the number of requests, together with the duration if one is given.
 fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     let by_time_alone = duration.is_some() && spec.requests.is_none();
     Bound { requests: (!by_time_alone).then_some(requests), duration }
 }
 
-/// Refuses options that no pass uses, instead of ignoring them.
+/// Adds a mistake for each option that no pass uses.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any =
         |wanted: fn(&PassPlan) -> bool| passes.iter().map(conversations::beginning).any(wanted);

@@ -19,7 +19,8 @@ const MAX_TRIALS: u32 = 40;
 /// Without `from`, the lowest rate is this share of the first rate, but at most [`LOWEST_RATE`].
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// The first rate: a short trial takes only seconds, and its completion rate suggests the next load.
+/// The default rate of the first trial, in requests/s. A short trial at this rate takes only seconds,
+/// and its completion rate suggests the load of the next trial.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
@@ -75,8 +76,8 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     .map(|(key, given, usual)| {
         let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
             share if share > 0.0 && share < 1.0 => Ok(share),
-            // A share of 100 % is accepted here. `criteria` refuses it, with a message that says what to
-            // give instead.
+            // A share of 100 % is accepted here. `criteria` refuses it, and its message suggests a valid
+            // share.
             share if share >= 1.0 && key == "attainment" => Ok(share),
             _ => Err("is not a share between 0% and 100%"),
         });
@@ -108,7 +109,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     })
 }
 
-/// Returns all criteria, and the tiers. Criteria that are given outside of tiers must be met in each tier.
+/// Returns all criteria, and the tiers. Criteria that are given outside of tiers belong to every tier.
 fn criteria_of(
     spec: &Spec,
     named: Option<&[String]>,
@@ -175,8 +176,8 @@ fn criteria_of(
     (judged, tiers)
 }
 
-/// Whether a text is a word of letters, digits, `-` and `_`: the names of tiers are used in findings and
-/// files.
+/// Whether a text is a valid name of a tier: a word of letters, digits, `-` and `_`. These names are
+/// used in findings and files.
 fn is_name(name: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(is_of_word)
@@ -196,8 +197,8 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
     value
 }
 
-/// The only pass of a plan with a search, at the load of the first trial. All other trials differ only in
-/// the load.
+/// The only pass of a plan with a search, at the load of the first trial. The trials differ only in the
+/// load.
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
@@ -277,8 +278,8 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
     }
 }
 
-/// An open pass with arrivals as drawn, not scaled, because the result is about arrivals that vary like
-/// those of users.
+/// An open pass. Its arrivals are not scaled to the exact rate, because the result must hold for
+/// arrivals that vary randomly, as those of users do.
 pub(super) fn open_pass(
     spec: &Spec,
     rate_per_s: f64,

@@ -30,7 +30,7 @@ impl Spec {
             let fuller = Self::from_keys(all).ok()?;
             (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
         };
-        // The defaults of the load depend on each other, so all of them are first added together.
+        // The defaults of the load depend on each other. So the first attempt adds all of them at once.
         let load = load(&plan);
         let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
         for key in load.into_iter().chain(defaults(&plan)) {

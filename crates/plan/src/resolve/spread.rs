@@ -1,4 +1,4 @@
-//! Resolves several equal servers behind one load from a spec.
+//! Resolves the options for several equal servers that share one load.
 
 use crate::parts::{Balance, SpreadPlan, Url, WorkloadPlan};
 use crate::spec::limits::MAX_SERVERS;
@@ -60,7 +60,7 @@ impl Spec {
                 Balance::default()
             })
         });
-        // A host name may have several IP addresses, so it may stand for several servers.
+        // A host name may have several IP addresses. It may then refer to several servers.
         let is_one = others.is_empty() && (first.unix.is_some() || is_address(&first.host));
         if balance.is_some() && is_one {
             mistakes.add(

@@ -10,14 +10,14 @@ use inferometer_load::{Bound, OverLimit, PassPlan};
 
 const KNEE: f64 = 0.95;
 const CONFIDENCE: f64 = 0.95;
-/// The default precision of the knee in a sweep of requests in flight. It is low, because throughput is
-/// flat near this knee. In a sweep of rates, the knee can be found more precisely.
+/// The default precision of the knee in a sweep of requests in flight. The interval may be wide, because
+/// throughput is flat near this knee. In a sweep of rates, the knee can be found more precisely.
 const PRECISION_IN_FLIGHT: f64 = 0.25;
 const PRECISION_OF_RATE: f64 = 0.05;
 const MAX_CONCURRENCY: u32 = 1_024;
 const MAX_REQUESTS: u64 = 30_000;
 const MAX_TRIALS: u32 = 40;
-/// The most cards: more than any server has.
+/// The maximum number of cards. No server has as many.
 const MAX_GPUS: u32 = 65_536;
 
 /// The sweep of a spec, if it has one.
@@ -94,7 +94,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     })
 }
 
-/// The only pass of a plan with a sweep, at the lowest load. All other trials differ only in the load.
+/// The only pass of a plan with a sweep, at the lowest load. The trials differ only in the load.
 pub(crate) fn passes(
     spec: &Spec,
     sweep: &SweepPlan,

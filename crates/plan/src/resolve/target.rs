@@ -39,7 +39,8 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
-    /// How long to wait until a server that the plan does not start is ready; `None`: no wait.
+    /// The longest time to wait until a running server is ready; `None`: no wait. The plan does not
+    /// start this server.
     ///
     /// # Errors
     /// If the value is not a duration, or if the plan has no such server.
@@ -227,8 +228,7 @@ impl Spec {
     }
 }
 
-/// The names of the fields, at any depth of a JSON body, whose name suggests a secret and whose value is a
-/// text.
+/// The names of the text fields in a JSON body that suggest a secret. Fields at any depth are included.
 fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
     let mut names: Vec<String> =
         body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();

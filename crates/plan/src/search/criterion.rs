@@ -1,6 +1,7 @@
-//! An objective as a statement about all requests that a server could ever get at a load: about a share of
-//! them, or about their mean. It is not a statement about the percentile of a sample, because the same
-//! share of every sample lies below its percentile.
+//! An objective as a statement about all requests that a server could ever get at a load. The statement
+//! is about a share of these requests, or about their mean. For example, `ttft_p99<1s` means that at
+//! least 99 % of them have a TTFT below 1 s. The percentile of the measured sample is not judged,
+//! because in every sample the same share of requests lies below it.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,7 @@ struct Limit {
     limit_ms: f64,
 }
 
-/// Why no highest load exists for an objective.
+/// Why a search cannot find a highest load for an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriterionError {
     /// The objective is a lower limit, or its metric has no value per request.
@@ -68,8 +69,9 @@ pub enum CriterionError {
 /// The result of a request under one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CriterionResult {
-    /// For a mean: the value of the metric, in milliseconds. For a share: the value as a multiple of its
-    /// limit, the largest if there are several limits. For completion: 0. Infinite if the request failed.
+    /// For a mean: the value of the metric, in milliseconds. For a share: the value divided by its
+    /// limit; with several limits, the largest of these quotients. For completion: 0. Infinite if the
+    /// request failed.
     pub value: f64,
     /// Whether the request meets the criterion. Always true for the mean of a completed request.
     pub met: bool,
@@ -83,7 +85,7 @@ const MAX_FAILURES: f64 = 0.01;
 /// a criterion of their own if `max_failures` is given, or if all other criteria are means.
 ///
 /// # Errors
-/// One error for each objective for which no highest load exists.
+/// One error for each objective for which a search cannot find a highest load.
 pub fn criteria(
     slo: &[Objective],
     goodput: &[RequestObjective],
@@ -109,7 +111,7 @@ pub fn criteria(
         let text = format!("{}% with {}", trimmed(attainment * 100.0), texts.join(","));
         criteria.push(Criterion { text, kind: Kind::Share { needed: attainment, limits } });
     }
-    // A mean covers completed requests only: a server that refuses nearly everything could meet it.
+    // A mean covers completed requests only, so a server that refuses nearly all requests could meet it.
     let counts_failures = |criterion: &Criterion| !matches!(criterion.kind, Kind::Mean { .. });
     let are_means = !criteria.is_empty() && !criteria.iter().any(counts_failures);
     if let Some(max_failures) = max_failures.or(are_means.then_some(MAX_FAILURES)) {
@@ -146,7 +148,7 @@ enum Share {
     All,
 }
 
-/// A percentile below a limit means that this share of requests lies below the limit.
+/// The share of requests that lies below a limit if this statistic lies below it.
 fn share_of(statistic: Statistic) -> Share {
     match statistic {
         Statistic::Mean => Share::Mean,

@@ -49,24 +49,24 @@ pub struct SearchPlan {
     /// together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
-    /// The probability that the interval covers the edge: the highest load that meets the criteria. From 0
-    /// to 1.
+    /// The probability that the interval covers the edge, from 0 to 1. The edge is the highest load that
+    /// meets the criteria.
     pub confidence: f64,
     /// How narrow the interval of the edge must be: its width as a share of its lower end.
     pub precision: f64,
     /// The load of the first trial.
     pub start: f64,
-    /// The factor from the first load to the second.
+    /// The factor from the load of the first trial to that of the second.
     pub stride: f64,
     /// The lowest load that is tried.
     pub lowest: f64,
     /// The highest load that is tried, if there is a limit.
     pub highest: Option<f64>,
-    /// The most requests of all trials of a cell.
+    /// The maximum number of requests of all trials of a cell together.
     pub max_requests: u64,
-    /// The most trials of a cell.
+    /// The maximum number of trials of a cell.
     pub max_trials: u32,
-    /// The most time of all trials of a cell.
+    /// The maximum time of all trials of a cell together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
 }
@@ -81,8 +81,8 @@ pub struct Tier {
 }
 
 impl SearchPlan {
-    /// The tiers, each with the indices of its criteria. If the user gave no tiers, it is one tier without
-    /// a name that has all criteria.
+    /// The tiers, each with its name and the indices of its criteria. If the user gave no tiers, there
+    /// is one tier without a name, and it has all criteria.
     pub fn tiers(&self) -> Vec<(Option<String>, Vec<usize>)> {
         if self.tiers.is_empty() {
             return vec![(None, (0..self.criteria.len()).collect())];

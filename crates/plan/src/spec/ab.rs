@@ -8,14 +8,14 @@ use super::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbSpec {
-    /// The figures that are compared; the first one decides.
+    /// The figures that are compared. The first one decides when the comparison ends.
     pub metric: Option<Vec<String>>,
     /// The smallest relevant difference, as a share.
     pub minimal_effect: Option<Value>,
-    /// The number of requests at the start of each block that do not count.
+    /// The number of requests at the start of each block that are not counted.
     pub uncounted: Option<u32>,
-    /// The most requests in total, over the blocks of both servers.
+    /// The maximum number of requests in total, over the blocks of both servers.
     pub max_requests: Option<u64>,
-    /// The most time in total, over the blocks of both servers.
+    /// The maximum time in total, over the blocks of both servers.
     pub max_time: Option<Value>,
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The address of a server, or the addresses of several equal servers. A single address is serialized as a
-/// text, as in versions that accept only one.
+/// The address of a server, or the addresses of several equal servers. A single address is serialized as
+/// a text, as in earlier versions, which accepted only one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Addresses(Vec<String>);

@@ -26,7 +26,7 @@ pub struct BlockKeys {
     pub template: Option<String>,
     /// Text before the template in every prompt.
     pub preamble: Option<String>,
-    /// The most output tokens of a request.
+    /// The maximum number of output tokens of a request.
     pub max_output_tokens: Option<u32>,
 }
 
@@ -122,8 +122,8 @@ impl BlockKeys {
     }
 }
 
-/// Requests in flight in the published record, by the characters of a block. A size between two sizes of
-/// the record has the number of the larger one.
+/// The number of requests in flight in the published record, for a block of this many characters. A size
+/// between two sizes of the record has the number of the larger size.
 fn published(block_chars: u32) -> u32 {
     match block_chars {
         0..=100 => 32,

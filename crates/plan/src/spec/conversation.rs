@@ -15,7 +15,7 @@ use inferometer_load::distribution::Distribution;
 pub struct ConversationKeys {
     /// The number of conversations in a pass.
     pub conversations: Option<u32>,
-    /// Turns of a conversation; for a data set, the most turns.
+    /// The number of turns of a conversation; with a data set, the maximum number of turns.
     pub turns: Option<Value>,
     /// Time from the end of an answer to the next turn.
     pub think_time: Option<Value>,
@@ -25,7 +25,7 @@ pub struct ConversationKeys {
     pub turn_input: Option<Value>,
     /// Output tokens of each answer.
     pub turn_output: Option<Value>,
-    /// What a concurrency counts: `conversations` or `requests`.
+    /// The unit of a concurrency: `conversations` or `requests`.
     pub concurrency_of: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl ConversationKeys {
         }
     }
 
-    /// Resolves what a concurrency counts.
+    /// Resolves the unit of a concurrency: conversations or requests.
     pub(crate) fn count_of(&self, mistakes: &mut Mistakes) -> CountOf {
         match self.concurrency_of.as_deref() {
             None | Some("conversations") => CountOf::Conversations,

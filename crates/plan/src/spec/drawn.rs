@@ -10,7 +10,7 @@ use inferometer_load::distribution::Distribution;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DrawnKeys {
-    /// How far lengths may differ from those of the grid, as a share.
+    /// The largest deviation of a length from that of the grid, as a share: from 0 to below 1.
     pub range_ratio: Option<f64>,
     /// A distribution of input lengths, or the file of a histogram.
     pub input_distribution: Option<String>,

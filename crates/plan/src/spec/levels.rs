@@ -9,7 +9,7 @@ use super::limits::{MAX_IN_FLIGHT, MAX_RATE, MIN_RATE};
 use super::values::{self, Value};
 use inferometer_load::{Curve, Level, Stage};
 
-/// The stages of a load: `30s@2,30s@8` in requests/s, or a table for each.
+/// The stages of a load: a text such as `30s@2,30s@8` in requests/s, or one table for each stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stages {
@@ -72,7 +72,7 @@ pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     }
 }
 
-/// Returns a level of requests in flight, or an error if its peak exceeds the limit.
+/// Returns the level if its peak is at most the limit of requests in flight; otherwise an error.
 fn in_flight(level: Level) -> Result<Level, &'static str> {
     if level.peak() > f64::from(MAX_IN_FLIGHT) { Err(TOO_MANY_IN_FLIGHT) } else { Ok(level) }
 }

@@ -1,24 +1,24 @@
-//! The limits on a plan: one for each number that a user can give and that makes memory or run time grow.
-//! `docs/limits.md` lists them.
+//! The limits on a plan. Each number that a user gives, and that makes memory or run time grow, has a
+//! limit. `docs/limits.md` lists them.
 
 /// The longest prompt or output that is accepted, in tokens: in plans, traces and histograms.
 pub const MAX_LENGTH: u32 = 10_000_000;
-/// The most cells of a grid.
+/// The maximum number of cells of a grid.
 pub const MAX_CELLS: usize = 4_096;
-/// The most passes of a run: cells x loads x repeats.
+/// The maximum number of passes of a run: cells x loads x repeats.
 pub const MAX_PASSES: usize = 16_384;
-/// The most servers of a plan: targets x the combinations of their arguments.
+/// The maximum number of servers of a plan: targets x the combinations of their arguments.
 pub const MAX_SERVERS: usize = 1_024;
-/// The most requests in flight, and the most conversations at the same time: an IP address has no more
-/// ports than this.
+/// The maximum number of requests in flight, and of conversations at the same time. An IP address has no
+/// more ports than this.
 pub const MAX_IN_FLIGHT: u32 = 65_536;
-/// The most requests, or conversations, of a pass with a count.
+/// The maximum number of requests, or of conversations, of a pass with a count.
 pub const MAX_REQUESTS: u32 = 10_000_000;
 /// The highest rate of arrivals, in requests per second, except `inf`.
 pub const MAX_RATE: f64 = 1e6;
 /// The lowest rate, in requests per second: one request in eleven days.
 pub(crate) const MIN_RATE: f64 = 1e-6;
-/// The most event loops of a client.
+/// The maximum number of event loops of a client.
 pub const MAX_LOOPS: u32 = 64;
 /// The longest name of a model, in characters.
 pub const MAX_NAME: usize = 500;

@@ -11,11 +11,11 @@ use super::values::Value;
 pub struct SpecError {
     /// The key of the plan file.
     pub key: &'static str,
-    /// What was found, what is wrong with it, and what to do.
+    /// The value that was found, what is wrong with it, and how to correct it.
     pub problem: String,
 }
 
-/// ` (--flag)` for a key; tables of a plan file have no flag.
+/// ` (--flag)` for a key. Empty for a table of a plan file, because it has no flag.
 fn flag_of(key: &str) -> String {
     match key {
         "server" => String::new(),
@@ -25,9 +25,9 @@ fn flag_of(key: &str) -> String {
     }
 }
 
-/// The second part of a message about a text that is not valid TOML or has another form than expected: the
-/// line, the column, the key of the value there, and the reason. It does not contain the rest of the line, which may
-/// contain a secret.
+/// The second part of the message about an invalid plan file: one that is not valid TOML, or does not
+/// have the expected form. It states the line, the column, the key of the value at this place, and the
+/// reason. It does not quote the line, because the line may contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
@@ -40,15 +40,16 @@ pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> Strin
     format!("{}: {}", place.unwrap_or_default(), without_texts(why))
 }
 
-/// The key in the last line of a text that ends within the value of this key.
+/// The key of the value in which a text ends. The key must be in the last line of the text; otherwise
+/// `None`.
 fn key_before(text: &str) -> Option<&str> {
     let (key, _) = text.rsplit('\n').next()?.split_once('=')?;
     let is_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     Some(key.trim()).filter(|key| !key.is_empty() && key.chars().all(is_key))
 }
 
-/// Rewrites the parser's message about a value of the wrong type in plain words. A text value is left out,
-/// because it may be a secret.
+/// Rewrites the parser's message about a value of the wrong type in simple words. A text value is left
+/// out, because it may be a secret.
 pub fn without_texts(why: &str) -> String {
     let why = match (why.find("string \""), why.rfind("\", expected")) {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
@@ -57,8 +58,8 @@ pub fn without_texts(why: &str) -> String {
     in_plain_words(&why).unwrap_or(why)
 }
 
-/// Rewrites the parser's message about a type in plain words; `None` if the message is about something
-/// else.
+/// Rewrites the parser's message about a type in simple words; `None` if the message is not about a
+/// type.
 fn in_plain_words(why: &str) -> Option<String> {
     if let Some(kinds) = why.strip_prefix("data did not match any variant of untagged enum ") {
         let expected = match kinds {
@@ -107,7 +108,7 @@ impl Mistakes {
         self.0.push(SpecError { key, problem: problem.into() });
     }
 
-    /// Reads a value if it was given. Adds a mistake if it is invalid.
+    /// Parses a value with `read` if the value was given. Adds a mistake if it is invalid.
     pub(crate) fn read<T>(
         &mut self,
         key: &'static str,

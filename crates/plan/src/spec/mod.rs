@@ -1,5 +1,6 @@
-//! A spec: the values that a user gives in a plan file or by flags; most values may be absent. Resolving a
-//! spec returns a [`crate::Plan`], in which all values are set, or all mistakes at once.
+//! A spec: the values that a user gives in a plan file or by flags; most values may be absent. Resolving
+//! a spec returns a [`crate::Plan`], in which all values are set. If the spec has mistakes, resolving it
+//! returns all of them at once.
 
 mod ab;
 mod addresses;
@@ -101,9 +102,9 @@ pub struct Spec {
     pub one_by_one: Option<u32>,
     /// The number of requests of each other pass.
     pub requests: Option<u32>,
-    /// Closed loops with these numbers in flight, or stages of them.
+    /// Closed loops with these numbers of requests in flight. An element may also be a load in stages.
     pub concurrency: Option<Vec<Value>>,
-    /// Open loops at these rates, in requests/s, or stages of them.
+    /// Open loops at these rates, in requests/s. An element may also be a load in stages.
     pub rate: Option<Vec<Value>>,
     /// One load in stages.
     pub stages: Option<Stages>,
@@ -111,7 +112,8 @@ pub struct Spec {
     pub replay: Option<String>,
     /// The speed of a replay relative to the recording.
     pub replay_speed: Option<Value>,
-    /// The shape of the gaps between arrivals.
+    /// The shape of the gamma distribution of the gaps between arrivals: 1 is Poisson, `inf` is equal
+    /// gaps.
     pub burstiness: Option<Value>,
     /// Whether to stretch the gaps between arrivals, so that the requested number of requests arrives at
     /// exactly the rate. An absent value is not serialized, as in earlier versions.
@@ -129,9 +131,9 @@ pub struct Spec {
     pub cooldown: Option<Value>,
     /// How many times each cell is measured.
     pub repeat: Option<u32>,
-    /// Repeat until figures are this precise.
+    /// The precision of figures until which cells are repeated, such as `ttft_p50±2%`.
     pub until: Option<String>,
-    /// The most repeats.
+    /// The maximum number of repeats, if cells are repeated until figures are precise enough.
     pub max_repeats: Option<u32>,
     /// Search for the highest load that meets the objectives. If absent, plans keep the hash of versions
     /// without it.
@@ -149,8 +151,8 @@ pub struct Spec {
     pub workload: WorkloadKeys,
     /// The seed of every random choice.
     pub seed: Option<u64>,
-    /// A text that makes the prompts of this run differ from those of runs with another salt; absent: a
-    /// random text.
+    /// A text that determines the prompts together with the seed. Runs with another salt have other
+    /// prompts. Absent: a random text.
     pub salt: Option<String>,
     /// Objectives judged on the run.
     pub slo: Option<String>,
@@ -200,26 +202,26 @@ pub struct Spec {
     /// The proxy to the server, or `none`; absent: the usual environment variables select it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// How long to wait for the target to become ready. An absent value is not serialized, as in earlier
+    /// How long to wait until the target is ready. An absent value is not serialized, as in earlier
     /// versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Value>,
     /// How the server and its cards are observed while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,
-    /// Also show latencies with each failed request as infinite. This changes no request. An absent value
-    /// is not serialized, as in earlier versions.
+    /// Also show latencies in which each failed request counts as infinite. This changes no request. An
+    /// absent value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<bool>,
-    /// The number of the client's event loops; absent: as many as the load needs. This changes no request.
-    /// An absent value is not serialized, as in earlier versions.
+    /// The number of the client's event loops; absent: a number that is sufficient for the load. This
+    /// changes no request. An absent value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
     /// The file of the store.
     pub store: Option<String>,
     /// The folder for reports and plots.
     pub out: Option<String>,
-    /// A file that gets a copy of the requests as they are sent.
+    /// The file to which a copy of the requests is written.
     pub dump_workload: Option<String>,
 }
 

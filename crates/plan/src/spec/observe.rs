@@ -14,7 +14,8 @@ use crate::parts::{MetricsAt, ObservePlan, Url};
 pub struct ObserveKeys {
     /// Whether the server's metrics are read while passes run.
     pub server_metrics: Option<bool>,
-    /// The address of the metrics, or a path of the server; for several pools one address each.
+    /// The address of the metrics, or a path on the server. If the server has several pools, one address
+    /// for each pool.
     pub metrics_url: Option<Addresses>,
     /// The time between two requests for the metrics.
     pub metrics_period: Option<Value>,
@@ -26,7 +27,7 @@ pub struct ObserveKeys {
     pub cards: Option<Vec<u32>>,
 }
 
-/// The shortest period: requests for the metrics at a shorter period would affect the measurement.
+/// The shortest allowed period. If metrics were requested more often, this would affect the measurement.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl ObserveKeys {

@@ -12,7 +12,8 @@ pub struct SearchSpec {
     pub over: Option<String>,
     /// The share of requests that must meet the objectives of `goodput`.
     pub attainment: Option<Value>,
-    /// The probability that the interval covers the edge: the highest load that meets the objectives.
+    /// The probability that the interval covers the edge. The edge is the highest load that meets the
+    /// objectives.
     pub confidence: Option<Value>,
     /// How narrow the interval of the edge must be, relative to its lower end.
     pub precision: Option<Value>,
@@ -22,13 +23,14 @@ pub struct SearchSpec {
     pub to: Option<Value>,
     /// The load of the first trial.
     pub start: Option<Value>,
-    /// The factor between the loads of the first two trials. A factor below 2 grows to 2 in later trials.
+    /// The factor from the load of the first trial to that of the second. A factor below 2 grows to 2 in
+    /// later trials.
     pub stride: Option<Value>,
-    /// The most requests of all trials.
+    /// The maximum number of requests of all trials together.
     pub max_requests: Option<u64>,
-    /// The most trials.
+    /// The maximum number of trials.
     pub max_trials: Option<u32>,
-    /// The most time of all trials.
+    /// The maximum time of all trials together.
     pub max_time: Option<Value>,
     /// Groups of objectives, each with its own highest load: `name=objectives`.
     pub tier: Option<Vec<String>>,

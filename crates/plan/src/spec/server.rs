@@ -20,7 +20,7 @@ pub struct ServerSpec {
     pub preset: Option<String>,
     /// A description of the preset, for lists of presets.
     pub description: Option<String>,
-    /// What to know before using the preset, for lists of presets.
+    /// Advice on the use of the preset, for lists of presets.
     pub notes: Option<String>,
     /// The program and its arguments, or a shell command line.
     pub command: Option<CommandLine>,
@@ -36,19 +36,19 @@ pub struct ServerSpec {
     pub directory: Option<String>,
     /// Arguments by name. A name in capitals is an environment variable.
     pub arguments: Option<Map<String, Json>>,
-    /// Arguments to sweep: lists of values by name, or a list of tables.
+    /// The arguments to sweep: a list of values for each name, or a list of tables.
     pub sweep: Option<Json>,
     /// How the lists in `sweep` are combined: `product`, `zip`.
     pub sweep_mode: Option<String>,
     /// An HTTP path that answers with success once the server is ready.
     pub ready_url: Option<String>,
-    /// A text: a line of the server's log that contains it shows that the server is ready.
+    /// A text. When a line of the server's log contains this text, the server is ready.
     pub ready_line: Option<String>,
     /// The longest time from the start of the server until it is ready.
     pub ready_timeout: Option<Value>,
     /// The time between SIGTERM and SIGKILL when the server is ended.
     pub grace: Option<Value>,
-    /// The most of the server's log that is stored, in MiB.
+    /// The maximum size of the stored log of the server, in MiB.
     pub log_limit_mib: Option<u32>,
 }
 
@@ -69,8 +69,8 @@ const MODEL: &str = "{model}";
 const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
-    /// Returns this table, with its absent values taken from `preset`. Arguments and environment variables
-    /// are merged by name, and the values of this table win.
+    /// Returns this table, with the values of `preset` for its absent values. Arguments and environment
+    /// variables are merged by name, and the values of this table win.
     #[must_use]
     pub fn over(self, preset: &Self) -> Self {
         let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
@@ -135,7 +135,7 @@ impl ServerSpec {
             mistakes.push("ready_url: is a path on the server: it begins with /".to_owned());
         }
         let command = self.command_line(flags, &mut mistakes);
-        // Without a condition for readiness, the server is ready when it lists its models.
+        // If no condition for readiness is given, the server is ready when it lists its models.
         let says_nothing = self.ready_url.is_none() && self.ready_line.is_none();
         let plan = LaunchPlan {
             command,
@@ -209,7 +209,7 @@ impl ServerSpec {
                         mistakes.push(format!("command: {place} {}", shell::IN_BACKTICKS));
                     }
                     let filled = shell::insert(line, MODEL, model);
-                    // The words after a line are its parameters (`$@`), which it may pass on itself.
+                    // The words after a line are its parameters (`$@`). The line may pass them on.
                     let hands_on = at + 1 < words.len() && line.contains("$@");
                     let is_own = matches!(self.command, Some(CommandLine::Words(_)));
                     let goes_in = !(flags.is_empty() || is_placed || hands_on);
@@ -241,7 +241,7 @@ fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>
     })
 }
 
-/// `max-num-seqs` and 32 give `--max-num-seqs 32`; `true` gives the flag alone, `false` gives nothing.
+/// `max-num-seqs` and 32 give `--max-num-seqs 32`. The value `true` gives the flag alone; `false` gives nothing.
 fn flag(name: &str, value: &Json) -> Vec<String> {
     let flag = match name {
         name if name.starts_with('-') => name.to_owned(),
@@ -265,7 +265,7 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// Whether a name is an environment variable: one in capitals. Some engines are configured in this way.
+/// Whether an argument is an environment variable: its name is in capitals. Some engines are configured in this way.
 fn is_variable(name: &str) -> bool {
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.len() > 1 && name.chars().all(is_capital)
@@ -290,7 +290,7 @@ fn secret_told(name: &str) -> String {
     )
 }
 
-/// The name of a flag, or of a variable that is set, in a word of a command line.
+/// The name of the flag or environment variable that a word of a command line sets; empty if it sets none.
 fn flag_name(word: &str) -> &str {
     match (word.strip_prefix("--"), word.split_once('=')) {
         (Some(flag), _) => flag.split('=').next().unwrap_or(flag),

@@ -10,21 +10,22 @@ use super::Value;
 pub struct SweepSpec {
     /// Which load is varied: `concurrency`, `rate`.
     pub by: Option<String>,
-    /// The share of the throughput at saturation that is reached at the knee.
+    /// The share of the saturation throughput that defines the knee: the knee is the load at which this
+    /// share is reached.
     pub knee: Option<Value>,
     /// The probability that an interval covers the true value.
     pub confidence: Option<Value>,
     /// How narrow the knee's interval must be, relative to its lower end.
     pub precision: Option<Value>,
-    /// The most requests in flight that are tried.
+    /// The highest number of requests in flight that is tried.
     pub max_concurrency: Option<u32>,
     /// The highest rate that is tried.
     pub max_rate: Option<Value>,
-    /// The most requests of all trials.
+    /// The maximum number of requests of all trials together.
     pub max_requests: Option<u64>,
-    /// The most trials.
+    /// The maximum number of trials.
     pub max_trials: Option<u32>,
-    /// The most time of all trials.
+    /// The maximum time of all trials together.
     pub max_time: Option<Value>,
     /// The number of cards that the server uses, for figures per card.
     pub gpus: Option<u32>,

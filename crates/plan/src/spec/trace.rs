@@ -15,7 +15,7 @@ use inferometer_model::suggest::did_you_mean;
 pub struct TraceKeys {
     /// The format: `auto`, or one of [`TraceFormat::ALL`].
     pub trace_format: Option<String>,
-    /// The part of the trace to send: `10m..20m`, in time since its first row.
+    /// The part of the trace to send, such as `10m..20m`, in time since its earliest row.
     pub trace_window: Option<String>,
     /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub trace_scale: Option<Value>,

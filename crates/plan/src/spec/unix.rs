@@ -8,7 +8,7 @@ const MAX_PATH: usize = 107;
 /// Parses the address of a server on a Unix socket; `None` if the text is another kind of address.
 pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
     if let Some(path) = text.strip_prefix("unix:") {
-        // `unix://` is the same address, as a URL with an empty host.
+        // `unix:///path` is the same address as `unix:/path`, written as a URL with an empty host.
         let path = path.strip_prefix("//").unwrap_or(path);
         return Some(server(path, ""));
     }

@@ -198,8 +198,8 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     })
 }
 
-/// The paths of the dialects' requests, each with its dialect. The text before such a path is the address
-/// of a server.
+/// The paths of the dialects' requests, each with its dialect. In a URL, the text before such a path is
+/// the address of the server.
 const API_CALLS: [(&str, &str); 11] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
@@ -247,7 +247,8 @@ pub fn shown(address: &str) -> String {
     visible::name(&address[..end])
 }
 
-/// The name of the first parameter in the query of a path whose name suggests a secret, if there is one.
+/// The name of the first query parameter of a path that suggests a secret by its name; `None` if there
+/// is no such parameter.
 pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
     let mut pairs = query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('='));

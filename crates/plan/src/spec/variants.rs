@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use super::limits::MAX_SERVERS;
 use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value};
 
-/// The keys of a `[[target]]`: what may differ between servers that get the same requests.
+/// The keys of a `[[target]]`: the options that may differ between servers that get the same requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetSpec {
@@ -57,15 +57,16 @@ pub struct TargetSpec {
     pub cards: Option<Vec<u32>>,
 }
 
-/// The name of the setting that contains the target, if there are several targets. Two targets are compared
-/// by pairs of runs that differ in this setting only. The values of an argument are only compared between
-/// runs of the same target.
+/// The name of the setting that contains the name of the target, if there are several targets. Two
+/// targets are compared by pairs of runs that differ only in this setting. The values of an argument are
+/// compared only between runs of the same target.
 const TARGET: &str = "target";
 
 /// One of the servers of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The parts that distinguish the server: `vllm, max-num-seqs=16`; empty if the plan has only one.
+    /// The properties that distinguish the server, such as `vllm, max-num-seqs=16`; empty if the plan
+    /// has only one server.
     pub name: String,
     /// The arguments of the sweep, with their values in this run.
     pub settings: BTreeMap<String, String>,
@@ -73,8 +74,8 @@ pub struct Variant {
     pub spec: Spec,
 }
 
-/// The servers of a plan, in the order of the plan file. In a product of values, the last argument changes
-/// first.
+/// The servers of a plan, in the order of the plan file. In a product of values, the value of the last
+/// argument changes from each server to the next.
 ///
 /// # Errors
 /// All mistakes, each with its key.
@@ -122,9 +123,10 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
     Ok(found)
 }
 
-/// One mistake for each common key that a plan with `[[target]]` tables must have in these tables instead.
+/// One mistake for each key that is given for all targets, although it must be given in each
+/// `[[target]]` table.
 fn shared_mistakes(base: &Spec) -> Vec<String> {
-    // A path applies to every server, but an address has the metrics of only one server.
+    // A path applies to every server, but an address belongs to only one server.
     let metrics = base.observe.metrics_url.iter().flat_map(Addresses::all);
     let is_address = metrics.into_iter().any(|url| !url.starts_with('/'));
     [
@@ -169,8 +171,8 @@ impl TargetSpec {
             client_cert: identity(&self.client_cert, &base.client_cert),
             client_key: identity(&self.client_key, &base.client_key),
             proxy: self.proxy.clone().or_else(|| elsewhere(&base.proxy)),
-            // Only a running server is waited for: a server that is started has its own time limit, and the
-            // embedded engine is always ready.
+            // The wait applies only to a running server. A server that is started has its own time
+            // limit, and the embedded engine is always ready.
             wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {
@@ -207,7 +209,7 @@ fn variant(name: &str, spec: &Spec, values: Map<String, Json>) -> Variant {
     Variant { name, settings, spec }
 }
 
-/// Returns the values of the arguments in the sweep, for one server after the other.
+/// Returns the values of the arguments in the sweep: one map for each server.
 fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<String>> {
     let mode = server.sweep_mode.as_deref();
     match (&server.sweep, mode) {

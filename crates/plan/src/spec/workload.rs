@@ -24,7 +24,7 @@ pub struct WorkloadKeys {
     /// The keys for rows of the user's own data.
     #[serde(flatten)]
     pub rows: RowsKeys,
-    /// The name of a scenario. Its keys apply where the user gives none.
+    /// The name of a scenario. A scenario gives values for keys that the user does not give.
     pub scenario: Option<String>,
     /// The keys for a trace.
     #[serde(flatten)]
@@ -148,7 +148,7 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl WorkloadKeys {
-    /// Resolves the workload. For an unknown name, adds a mistake and returns a placeholder.
+    /// Resolves the workload. For an unknown name, adds a mistake and returns the workload `random`.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
         let name = self.name();
         let workload = WORKLOADS.iter().find(|workload| workload.name == name);

@@ -44,7 +44,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// A machine with both servers; its noise and its clock continue from pass to pass.
+/// A machine with both servers. Its noise and its clock continue from pass to pass.
 pub struct Machine {
     config: EngineConfig,
     noise: Option<NoiseState>,
@@ -85,7 +85,7 @@ impl Machine {
     }
 }
 
-/// The record as of a server on which everything takes `times` as long.
+/// Converts a record to the record of a server on which everything takes `times` times as long.
 fn stretched(mut record: Record, times: f64) -> Record {
     let slow = |instant: &mut Nanos| instant.0 = (instant.0 as f64 * times).round() as u64;
     slow(&mut record.due);

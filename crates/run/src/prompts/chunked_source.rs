@@ -1,6 +1,6 @@
-//! Passes whose prompts would take too much memory, or that have no number of requests. Their prompts are
-//! made in chunks while the pass runs. For the hash of the workload, they are also made once before the pass;
-//! without a number of requests, only the first chunk.
+//! Passes whose prompts would take too much memory, or that have no number of requests. Their prompts are made in
+//! chunks while the pass runs. For the hash of the workload, all prompts are also made once before the pass. If the
+//! pass has no number of requests, only the first chunk is made before it.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ pub struct ChunkedSource {
     count: Option<u32>,
 }
 
-/// The prompts of a pass in chunks; `None` if they need not or cannot be made in chunks. A tokenizer that
-/// sends requests to the server cannot be used, because the server must not get them while it is measured.
-/// Token ids need no tokenizer.
+/// The prompts of a pass in chunks; `None` if chunks are not needed or not possible. They are not possible with a
+/// tokenizer that sends requests to the server, because the server must not get these requests while it is measured.
+/// Prompts of token ids need no tokenizer.
 pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<ChunkedSource> {
     let spec = prompts.spec();
     let asks = prompts.tokenizer().asks_the_server && spec.context.form == PromptForm::Text;
@@ -35,8 +35,8 @@ pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<
 }
 
 impl ChunkedSource {
-    /// Returns the requests of the pass. Before, calls `see` with all requests, chunk by chunk; without a
-    /// number of requests, only with the first chunk.
+    /// Calls `see` with all requests, chunk by chunk, and then returns the requests of the pass. If the pass has no
+    /// number of requests, calls `see` only with the first chunk.
     ///
     /// # Errors
     /// When the requests cannot be made.

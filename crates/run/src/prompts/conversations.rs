@@ -1,5 +1,5 @@
-//! The conversations of a pass. The turns of users are made ahead, and the hash of the workload covers them;
-//! the answers between them come from the server.
+//! The conversations of a pass. The turns of users are made before the pass, and the hash of the workload covers them.
+//! The answers between them come from the server.
 
 use inferometer_load::{ConversationsPlan, PassPlan, Share};
 use inferometer_plan::Plan;

@@ -1,5 +1,5 @@
-//! The requests of a run: which tokenizer gives prompts their lengths, which prompts each pass has, and the
-//! hash over all of them. Only a tokenizer of the server needs requests here.
+//! The requests of a run: which tokenizer gives prompts their lengths, which prompts each pass has, and the hash over
+//! all of them. This module sends requests only if the server's own tokenizer is used.
 
 mod tokenizer;
 mod workload;

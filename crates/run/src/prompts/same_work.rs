@@ -72,8 +72,8 @@ fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
 }
 
-/// The name of a tokenizer for the comparison; the server's own tokenizer has one name, whatever the
-/// server's address.
+/// The name of a tokenizer, for the comparison with the earlier run. The server's own tokenizer always has the same
+/// name, because the server's address may differ.
 fn known_as(name: &str) -> String {
     match name.contains("://") {
         true => "the server's own".to_owned(),

@@ -1,5 +1,5 @@
-//! The sources of the requests of a pass: a list, a thread that makes them ahead, or a list that is repeated
-//! with other orders of words.
+//! The sources of the requests of a pass: a list, a thread that generates requests in advance, or a list that is
+//! repeated with the words of its prompts in other orders.
 
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ pub struct PassRequests {
 /// Why requests could not be made during a pass; empty as long as they could be made.
 pub type SourceError = Arc<OnceLock<String>>;
 
-/// Requests that another thread makes ahead, batch by batch, until no more are needed.
+/// Requests that another thread generates in advance, batch by batch, until no more are needed.
 pub(super) struct ThreadedSource {
     batch: std::vec::IntoIter<Request>,
     /// The batches, then one `None`. A thread that ends without `None` has failed.
@@ -103,16 +103,16 @@ impl Source for ThreadedSource {
         }
     }
 
-    /// No prompt is made for a request that is never sent, so its lengths are known only if all requests have
-    /// the same lengths.
+    /// No prompt is generated for a request that is never sent. So its lengths are known only if all requests have the
+    /// same lengths.
     fn unsent(&mut self) -> Option<Request> {
         self.batch.next().or_else(|| self.alike.clone())
     }
 }
 
-/// A batch of requests, then the same requests with their words in other orders, without an end. Tokenizers
-/// first split text at spaces, so the order of words does not change the number of tokens. The server's
-/// tokenizer is then not needed during the measurement.
+/// Supplies a batch of requests, then the same requests again and again, with their words in other orders. Tokenizers
+/// first split text at spaces, so the order of words does not change the number of tokens. The server's tokenizer is
+/// then not needed during the measurement.
 pub(super) struct Shuffled {
     batch: Vec<Request>,
     given: usize,

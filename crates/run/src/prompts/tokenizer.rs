@@ -1,5 +1,5 @@
-//! The tokenizer that sets the lengths of a run's prompts: the one that the user named, else the
-//! server's, else the one built into this program.
+//! The tokenizer that sets the lengths of a run's prompts. It is the tokenizer that the user named, or else the
+//! tokenizer of the server, or else the tokenizer that is built into this program.
 
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError>
     Ok(None)
 }
 
-/// The server's own tokenizer, else the one built into this program, which adds a finding.
+/// The server's own tokenizer. If it has none, returns the tokenizer that is built into this program, and adds a
+/// finding.
 pub fn servers_tokenizer(
     server: Option<&Client>,
     model: &str,

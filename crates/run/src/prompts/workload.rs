@@ -115,13 +115,13 @@ impl Prompts {
         self.spec.context.made()
     }
 
-    /// Sets a flag that ends the making of prompts with an error, from any thread.
+    /// Sets a flag that any thread can use to end the generation of prompts with an error.
     pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
         self.spec.context.stop = stop;
     }
 
-    /// Makes prompts also after the flag of [`Self::stop_when`] is set. It is for threads that make prompts
-    /// until their pass ends: an error there would be a failure of the pass.
+    /// Ignores the flag of [`Self::stop_when`] from now on. This is for threads that generate prompts until their pass
+    /// ends: an error in such a thread would be a failure of the pass.
     pub(super) fn never_stop(&mut self) {
         self.spec.context.stop = Arc::default();
     }

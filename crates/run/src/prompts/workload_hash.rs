@@ -1,4 +1,4 @@
-//! The hash over all requests of a run, and a file with the same requests for sending them again.
+//! The hash over all requests of a run, and a file with these requests, from which they can be sent again.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -46,7 +46,8 @@ impl WorkloadHash {
         self.hasher.clone()
     }
 
-    /// Removes what was added to the hash since this state. A file of requests keeps its lines.
+    /// Sets the hash back to a state of [`WorkloadHash::hasher`]. Lines that were written to the file of requests stay
+    /// there.
     pub fn reset(&mut self, hasher: WorkloadHasher) {
         self.hasher = hasher;
     }
@@ -153,7 +154,7 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// The offsets of a pass, by its seed.
+    /// The offsets of the requests of a pass. The seed determines random arrivals.
     pub fn of(pass: &PassPlan, seed: u64) -> Self {
         Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
     }

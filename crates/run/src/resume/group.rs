@@ -12,14 +12,14 @@ use crate::error::RunError;
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";
-/// The fact of a target with the salt of its group; each round derives its own salt from it.
+/// The fact of a target with the salt of its group. The salt of each round is derived from this salt.
 pub const GROUP_SALT: &str = "group_salt";
 
 /// The stored runs of a plan with several servers.
 pub struct EarlierGroup {
     /// The name of the group.
     pub name: String,
-    /// Why other runs in the store cannot be read, whichever group they belong to.
+    /// Why some runs in the store cannot be read. Such runs may belong to any group.
     pub unread: Vec<String>,
     runs: Vec<StoredRun>,
 }
@@ -114,7 +114,7 @@ impl EarlierGroup {
     }
 }
 
-/// The attempt with the most completed cells; if several have equally many, the last of these.
+/// The attempt with the most completed cells. If several attempts are equal, the last of them.
 fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
     let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
     found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))

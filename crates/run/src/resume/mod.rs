@@ -23,7 +23,7 @@ use crate::error::RunError;
 pub struct EarlierRun {
     /// The plan of the run, by the keys of a plan file, including its seed and its salt.
     pub keys: Map<String, Value>,
-    /// Which of several servers the run measured, as facts of the target.
+    /// Facts of the target that say which of several servers the run measured.
     pub facts: BTreeMap<String, String>,
     stored: StoredRun,
 }
@@ -32,8 +32,8 @@ impl EarlierRun {
     /// Finds a run that can be resumed.
     ///
     /// # Errors
-    /// When no run has this name, or the run is complete, or it is a prediction, or its plan was written by
-    /// an incompatible version of this program.
+    /// When no run has this name, when the run is complete or a prediction, or when its plan was written by an
+    /// incompatible version of this program.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -72,11 +72,11 @@ impl EarlierRun {
         })
     }
 
-    /// The completely measured cells of the run, pass by pass: all their passes were carried out, with no
-    /// more failures than the plan allows.
+    /// The passes of each completely measured cell of the run. All passes of such a cell were carried out, with no more
+    /// failures than the plan allows.
     ///
     /// # Errors
-    /// When the plan is not that of the run, or the run's log cannot be read.
+    /// When the plan differs from the plan of the run, or the run's log cannot be read.
     pub fn completed_cells(
         &self,
         plan: &Plan,
@@ -130,8 +130,8 @@ fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
     // If the plan ended the pass early, the requests that it cancelled or skipped are not failures.
     let was_stopped = |record: &&Record| why_stopped(record.detail.as_deref()).is_some();
     let stopped = pass.records.iter().filter(was_stopped).count();
-    // A pass without a completed request has no result, however many requests may fail, and is measured
-    // again.
+    // A pass without a completed request has no result. So it is measured again, even if the plan allows all requests
+    // to fail.
     let waited_for = all - stopped;
     complete > 0 && (waited_for - complete) as f64 <= plan.max_failures * waited_for as f64
 }

@@ -32,16 +32,16 @@ impl SentPass {
     }
 }
 
-/// The passes that earlier runs have sent. This run may resume a run, and that run an earlier one: all of them are
-/// read. Empty if this run starts its server, because a new process has an empty cache. A run that cannot be read
-/// ends the list.
+/// The passes that earlier runs have sent. This run may resume a run that itself resumes an earlier run. All runs of
+/// this chain are read. Empty if this run starts its server, because a new process has an empty cache. A run that
+/// cannot be read ends the list.
 pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let mut sent = Vec::new();
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
     let mut next = context.facts.get(RESUMES).cloned().filter(|_| !starts_server);
     let Ok(store) = Store::open_existing(&context.store) else { return sent };
     let mut known = HashSet::new();
-    // A store from elsewhere may contain a run that resumes itself.
+    // A store of unknown origin may contain a run that resumes itself.
     while let Some(run) = next.filter(|run| known.insert(run.clone())) {
         let Ok(stored) = store.run(&run) else { break };
         let Ok(completed) = completed_cells(&stored, plan) else { break };

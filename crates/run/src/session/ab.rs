@@ -80,7 +80,7 @@ fn prepare_side<'a>(
     }
 }
 
-/// Ends a run as one that stopped early, because it or the other run could not begin.
+/// Ends a run as one that stopped early, because this run or the other run could not begin.
 fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
     // The result is ignored: its error would only repeat the reason for the early end.
@@ -103,7 +103,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
-    // The time limit includes everything from here on, also pauses and the making of prompts.
+    // The time limit includes everything from here on, including pauses and the generation of prompts.
     let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
     while let NextStep::Pair { number, order } = procedure.next() {
         for side in order {

@@ -71,7 +71,7 @@ pub(super) fn equip<N: Network>(
     let counter = counter(plan, &ready.endpoint, &tokenizer);
     let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
     prompts.supply_rank(context.team.place());
-    // The other ranks finish their prompts and then learn that rank 0 has ended.
+    // Ranks other than 0 do not stop here: they finish their prompts, and then learn that rank 0 has ended.
     if !matches!(context.team, Team::Member(..)) {
         prompts.stop_when(context.host.interrupt.flag());
     }
@@ -94,7 +94,7 @@ pub(super) fn equip<N: Network>(
     Ok(Equipped { ready, observer, findings, counter, prompts, runner, first })
 }
 
-/// The error of an interruption, if it has ended the making of prompts.
+/// Replaces the error by the error of an interruption, if an interruption has ended the generation of prompts.
 pub(super) fn if_interrupted(request: RunRequest<'_>, error: RunError) -> RunError {
     match error {
         RunError::Prompts(_) if request.context.host.interrupt.is_requested() => {

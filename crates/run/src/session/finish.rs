@@ -54,8 +54,8 @@ impl<N: Network> Session<'_, N> {
             true => ReportFiles::Figures,
             false => self.request.context.files,
         };
-        // The end is stored first: the plots may take the last room on a disk. A report that cannot be written
-        // can be made again from the stored run.
+        // The end is stored first, because the plots may take the last free space of the disk. A report that cannot be
+        // written can be made again from the stored run.
         let ended = self.recording.finish(&summary, ending, state);
         if ended.is_ok() {
             self.request.events.emit(Event::RunStored(&summary));

@@ -121,8 +121,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// A pass with the data that its order does not contain: request times of a recording, and turns of
-    /// conversations.
+    /// Completes a pass with the data that the order from rank 0 does not contain: request times of a recording, and
+    /// turns of conversations.
     fn known(&self, begin: PassBegin) -> PassBegin {
         let as_text = |pass: &PassPlan| serde_json::to_string(pass).ok();
         let passes = self.request.plan.passes_of(begin.cell);

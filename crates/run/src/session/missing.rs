@@ -14,7 +14,8 @@ impl<N: Network> Session<'_, N> {
         let planned = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
         let begun = self.pass_number as usize;
         if self.is_stopped() || begun < planned {
-            // A broken run also ends by an interruption, which is then not the user's.
+            // The program itself may set the interruption flag to end a broken run. The user did not interrupt such a
+            // run.
             let was_interrupted = self.runner.interrupted() && self.broken.is_none();
             let message = ended_early(plan, was_interrupted, self.completed, planned);
             self.found(Finding::of(code::RUN_INCOMPLETE, message));

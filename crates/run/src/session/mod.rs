@@ -55,7 +55,7 @@ use crate::team;
 pub struct RunRequest<'a> {
     /// The plan to measure.
     pub plan: &'a Plan,
-    /// The inputs of the run besides the plan.
+    /// The inputs of the run in addition to the plan.
     pub context: &'a Context,
     /// Receives the events of the run.
     pub events: &'a Events,
@@ -138,7 +138,7 @@ struct Session<'a, N> {
     completed: usize,
     cache: PrefixCache,
     cursor: PromptCursor,
-    /// Whether a pass had no number of requests: the cursor may then be ahead of the prompts that were sent.
+    /// Whether a pass had no number of requests. The cursor may then be ahead of the prompts that were sent.
     cursor_is_upper_bound: bool,
     /// The passes whose prompts the server may already have in its cache.
     sent_before: Vec<SentPass>,
@@ -158,7 +158,7 @@ impl<N: Network> Session<'_, N> {
             return self.finish();
         }
         for &cell in &self.request.plan.cells {
-            // An error in a cell ends the run; its earlier results are kept.
+            // An error in a cell ends the run. The earlier results of the run remain.
             if let Err(error) = self.cell(cell) {
                 self.broken = Some(error.to_string());
             }
@@ -179,8 +179,8 @@ impl<N: Network> Session<'_, N> {
             true => self.trials(cell)?,
             false => self.repeats(cell)?,
         }
-        // So a later crash loses no results of this cell. If the files cannot be written, the run continues:
-        // the records are stored, and the report is written again at the end.
+        // The figures are written now, so that a later crash loses no results of this cell. If the files cannot be
+        // written, the run continues: the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
             let warning = format!("warning: {cell}: {error}; measuring continues");
             self.request.events.emit(Event::Warning(&warning));
@@ -252,7 +252,7 @@ impl<N: Network> Session<'_, N> {
         let Some(lead) = self.request.context.team.lead() else { return Vec::new() };
         let host = self.header.environment.host.clone().unwrap_or_default();
         let hosts = std::iter::once(host).chain(lead.hosts());
-        // A lost rank also stops rank 0, which is then not interrupted by the user.
+        // A lost rank also sets the interruption flag of rank 0, although the user did not interrupt the run.
         let lost = std::iter::once(None).chain(lead.lost());
         let ranks: Vec<_> = hosts.zip(lost).collect();
         let outcomes = |rank| self.recording.of_rank(rank);

@@ -147,7 +147,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// What needed prompts; `None` if an interruption has ended the making of the prompts.
+    /// Returns a result that needed prompts. `None` if an interruption has ended the generation of the prompts.
     pub(super) fn unless_interrupted<T>(
         &self,
         made: Result<T, RunError>,

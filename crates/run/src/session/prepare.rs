@@ -155,7 +155,7 @@ fn tell(findings: &[Finding], events: &Events) {
     }
 }
 
-/// How long the run takes. If the plan does not show it, estimates it from the first requests.
+/// How long the run takes. If this is not known from the plan, it is estimated from the first requests.
 fn estimate_after<N: Network>(
     request: RunRequest<'_>,
     longest: &LongestRun,

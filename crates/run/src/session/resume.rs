@@ -42,7 +42,7 @@ impl<N: Network> Session<'_, N> {
         let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
         let hasher = self.workload_hash.hasher();
         let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash);
-        // The requests are only needed for the hash. The records are kept also without them.
+        // The requests are needed only for the hash. The records are copied even without them.
         if self.unless_interrupted(made)?.is_none() {
             self.workload_hash.reset(hasher);
         }

@@ -23,7 +23,7 @@ const SETTLED: f64 = 0.8;
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 
 impl<N: Network> Session<'_, N> {
-    /// Makes the trials of a cell.
+    /// Runs the trials of a cell, and sends a message with its answers.
     pub(super) fn trials(&mut self, cell: CellPlan) -> Result<(), RunError> {
         let of_plan = self.request.plan.passes_of(cell);
         let Some(of_plan) = of_plan.first() else { return Ok(()) };
@@ -94,10 +94,9 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Handles a trial that does not count. If a search ended the trial early because its load seemed far too
-    /// high, but its records do not confirm this, later trials are not ended early. Returns whether the
-    /// trials of the cell must end: if a trial is incomplete for another reason, its repetition would be
-    /// incomplete too.
+    /// Discards a trial that has no valid result. If a search ended the trial early because its load seemed far too
+    /// high, but its records do not confirm this, later trials are not ended early. Returns whether the trials of the
+    /// cell must end: if a trial is incomplete for another reason, its repetition would be incomplete too.
     fn discard_incomplete(&mut self, cell: CellPlan, trial: u32) -> bool {
         let of_search = self.request.plan.search.is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;

@@ -163,7 +163,7 @@ fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() 
 
 #[test]
 fn an_interruption_while_prompts_are_made_begins_no_pass() {
-    // More tokens than are made at once, and fewer.
+    // With 2,000,000 requests, prompts are made in chunks during the pass. With 30 requests, all are made before it.
     for requests in [2_000_000, 30] {
         let folder = tempfile::tempdir().unwrap();
         let keys = json!({ "rate": ["40"], "requests": requests, "warmup": 0 });

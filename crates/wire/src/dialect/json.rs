@@ -41,13 +41,13 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// Reads a number of tokens that a server states. A larger number than fits becomes the largest one, which no
-/// output can have, so that it is reported as impossible. Anything but a whole number from 0 on is no count:
-/// `None`. Neither makes the message malformed.
+/// Reads a token count that a server states. A count that does not fit becomes `u32::MAX`. No output has so
+/// many tokens, so this count is later reported as impossible. The result is `None` unless the value is a
+/// whole number of at least 0. Neither case makes the message malformed.
 pub(super) fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let stated = Option::<Value>::deserialize(deserializer)?;
     let is_count = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
-    // The conversion keeps a number within the range of the type.
+    // The conversion limits a number to the range of `u32`.
     Ok(stated.and_then(|value| value.as_f64()).filter(is_count).map(|number| number as u32))
 }
 
@@ -76,8 +76,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Parses a message. If the message is an error, or cannot be parsed, this function records it in the
-/// response and returns `None`.
+/// Parses a message. If the message does not have the form of `T`, this function records that in the response
+/// and returns `None`. An error message is then recorded as an error of the server.
 pub(super) fn parse<'a, T: Deserialize<'a>>(
     data: &'a str,
     parsed: &mut ParsedResponse,
@@ -91,8 +91,8 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
-/// Records in the response that a message is not what the dialect expects. If it is an error in another form than
-/// the dialect's own, it is recorded as an error.
+/// Records in the response that a message is not what the dialect expects. If the message is an error, but
+/// not in the dialect's own form, it is recorded as an error of the server.
 pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     if is_error(data) {
         return server_error(data, parsed);
@@ -102,7 +102,7 @@ pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     parsed.malformed(format!("message {number}: {what}, in {begins}"));
 }
 
-/// Records a message whose type the dialect does not know: it is an error, or it has no output.
+/// Records a message of a type that the dialect does not know. It is an error, or an event without output.
 pub(super) fn unknown_type(data: &str, parsed: &mut ParsedResponse) {
     match is_error(data) {
         true => server_error(data, parsed),

@@ -3,9 +3,9 @@
 //!
 //! A server that sends one message per token sends an empty text for a token that does not complete a
 //! character. If a message states its number of tokens (usage in mid-stream, token ids), this number decides
-//! whether an empty text is a token. Otherwise an empty text is a token, with two exceptions: a chunk with a
-//! finish reason or usage (llama.cpp and transformers end streams so), and the first chunk of a chat (in
-//! which servers announce the role).
+//! whether an empty text is a token. Otherwise an empty text is a token, with two exceptions. The first
+//! exception is a chunk with a finish reason or usage, because llama.cpp and transformers end streams with
+//! such a chunk. The second exception is the first chunk of a chat, because servers announce the role in it.
 //!
 //! TGI sends the finish reason `""` in every chunk except the last, and its last chunk contains a token too.
 //! One case is ambiguous: the first chunk of TGI's chat may be an incomplete character. This token is then
@@ -72,8 +72,8 @@ pub(super) struct OpenAi {
     learnt: Learnt,
 }
 
-/// The output event of the chunk in the template. A chunk with the same bytes around another text has the
-/// same kind of output and as many tokens, without finish reason and usage.
+/// The output event of the chunk in the template. If a later chunk has the same bytes around its text, its
+/// event has the same kind and the same number of tokens. The chunk then has neither finish reason nor usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learnt {
     is_reasoning: bool,

@@ -15,7 +15,8 @@ pub(super) struct Template {
 
 impl Template {
     /// Sets the template from a parsed message and its text, which must be a slice of the message. If the
-    /// parser had to unescape the text, it is not such a slice, and the template becomes empty.
+    /// parser had to unescape the text, the text is not a slice of the message, and the template becomes
+    /// empty.
     pub fn learn(&mut self, message: &str, text: &str) {
         self.before = 0;
         let offset = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);

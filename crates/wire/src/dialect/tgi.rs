@@ -47,7 +47,8 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Generate;
 
 impl Decode for Generate {
-    /// Reads the token counts of a whole body from header fields. Counts inside the body replace them. A stream has no such fields, because its head is sent before its tokens.
+    /// Reads the token counts of a whole body from header fields. Counts inside the body replace them. A
+    /// stream has no such fields, because its head is sent before its tokens.
     fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));

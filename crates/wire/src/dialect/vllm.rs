@@ -71,8 +71,8 @@ impl Decode for Generate {
         let Some(new) = output.get(self.output_bytes..) else {
             return unexpected("the text is shorter than it was", data, parsed);
         };
-        // In a stream, a message without new text is a token that does not complete a character. A whole body without
-        // text has no output.
+        // In a stream, a message without new text is a token that does not complete a character. A whole body
+        // without text has no output.
         if self.stream || !new.is_empty() {
             parsed.text(new, None);
         }

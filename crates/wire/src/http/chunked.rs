@@ -1,9 +1,9 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), for responses and requests. Data is passed on as
-//! slices of the input, without copies, wherever the input is cut.
+//! The chunked transfer coding (RFC 9112, section 7.1), for responses and requests. The input may be cut at
+//! any byte. Data is passed to the caller as slices of the input, without copies.
 
 use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
-/// The most digits of a chunk size: sixteen hexadecimal digits are enough for every size.
+/// The maximum number of digits of a chunk size: sixteen hexadecimal digits are enough for every size.
 const MOST_DIGITS: usize = 16;
 
 /// Decodes one body with chunked transfer coding.

@@ -55,7 +55,8 @@ fn has_word(headers: &[(String, String)], name: &str, word: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(word))
 }
 
-/// Whether the connection can be used for another message, by version and `Connection` header field.
+/// Whether the connection can be used for another message, according to the HTTP version and the header field
+/// `Connection`.
 fn persistent(minor_version: u8, headers: &[(String, String)]) -> bool {
     if minor_version == 0 {
         has_word(headers, "connection", "keep-alive")
@@ -80,8 +81,8 @@ pub enum HttpError {
     Head {
         /// The problem that the parser found.
         what: String,
-        /// The first bytes of the head. These are more bytes than the message shows, so that a secret in them
-        /// is removed before they are cut.
+        /// The first bytes of the head. The error message shows only a part of them. Secrets are removed
+        /// before this part is cut off, so that no part of a secret remains.
         begins: String,
     },
     /// The head is longer than the limit.

@@ -1,5 +1,5 @@
-//! The framing of one response. Bytes of the body are passed on as slices of the input, without copies. A
-//! head that is split between reads is stored until it is complete.
+//! The framing of one response. Bytes of the body are passed to the caller as slices of the input, without
+//! copies. A head that is split between reads is stored until it is complete.
 
 use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
@@ -16,7 +16,7 @@ pub enum Piece<'a> {
     End,
 }
 
-/// How a message had ended when its connection ended.
+/// Whether a message was complete when its connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageEnd {
     /// The whole message arrived.
@@ -57,8 +57,8 @@ impl ResponseParser {
         Self { state: State::Head, partial, to_head_request: false, keep_alive: false }
     }
 
-    /// A parser for the response to a HEAD request. Such a response has no body, whatever its header fields
-    /// state.
+    /// A parser for the response to a HEAD request. This response has no body, even if its header fields
+    /// state a length.
     pub fn to_head_request() -> Self {
         Self { to_head_request: true, ..Self::new() }
     }

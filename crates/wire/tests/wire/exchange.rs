@@ -160,7 +160,7 @@ fn events_belong_to_the_read_that_completed_them() {
     ]);
     let text = String::from_utf8(bytes.clone()).expect("text");
     let at = |what: &str| text.find(what).expect("it is there") + what.len();
-    // In the first read, the first message lacks its last byte, the line end of its empty line.
+    // The second read ends one byte before the end of the first message: the LF of its empty line is missing.
     let cuts = [0, at("\r\n\r\n"), at("\"a\"}]}\n"), at("\"stop\"}]}\n\n"), bytes.len()];
     let completions = dialect(COMPLETIONS).expect("a dialect");
     let prompt = Prompt::Text(PROMPT.to_owned());

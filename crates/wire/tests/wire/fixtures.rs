@@ -1,4 +1,5 @@
-//! Tests of recorded responses of real servers: the content of each, wherever the bytes are cut.
+//! Tests of recorded responses of real servers: each must give its content, however its bytes are cut into
+//! reads.
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;

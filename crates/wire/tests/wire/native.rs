@@ -1,5 +1,5 @@
-//! Tests of messages that servers may send in their native APIs and in the typed events of newer APIs, in
-//! addition to the recorded ones.
+//! Tests of messages that servers may send in addition to the recorded ones: in their native APIs, and in the
+//! typed events of newer APIs.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::ServerTimes;

@@ -1,5 +1,5 @@
-//! Compares the SSE decoder with the standard's examples, with a reference implementation of the standard
-//! that reads the whole input at once, and with an independent crate.
+//! Compares the SSE decoder with three references: the standard's examples, an implementation of the standard
+//! that reads the whole input at once, and an independent crate.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};

@@ -1,4 +1,4 @@
-//! Helpers of the tests: they read responses whole or in pieces, and make the results comparable.
+//! Helpers of the tests: they read responses whole or in pieces, and return results that can be compared.
 
 use std::fs;
 use std::path::Path;

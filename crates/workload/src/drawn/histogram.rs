@@ -13,8 +13,8 @@ use crate::error::WorkloadError;
 /// Lengths with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// The smallest length, the largest length, and the cumulative share of the weights (up to 1) of each
-    /// bin.
+    /// For each bin: the smallest length, the largest length, and the cumulative share of the weights up
+    /// to and including this bin (above 0, at most 1).
     bins: Vec<(u32, u32, f64)>,
 }
 

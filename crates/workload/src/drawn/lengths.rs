@@ -1,5 +1,5 @@
-//! Draws the input or output length of a request: around the length of the grid, or from a distribution
-//! or a histogram.
+//! Draws the input or output length of a request from a range around the length of the grid, from a
+//! distribution, or from a histogram.
 
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::Lengths;
@@ -9,7 +9,7 @@ use super::histogram::Histogram;
 use crate::error::WorkloadError;
 use crate::scope::PromptScope;
 
-/// The length that is drawn: of the input or of the output.
+/// Which length is drawn: the input length or the output length.
 #[derive(Clone, Copy, Debug)]
 pub enum Axis {
     Input,
@@ -50,8 +50,8 @@ impl LengthSampler {
         let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &index]);
         match &self.source {
             Source::Around { ratio: 0.0 } => around,
-            // As in `vllm bench serve`, lengths are drawn from the floor of L (1 - r) to the ceiling of L
-            // (1 + r). SGLang's `--random-range-ratio` draws from L r to L instead.
+            // L is `around` and r is `ratio`. The range is floor(L (1 - r)) to ceil(L (1 + r)), as in
+            // `vllm bench serve`. SGLang's `--random-range-ratio` draws from L r to L instead.
             Source::Around { ratio } => {
                 let least = (f64::from(around) * (1.0 - ratio)).floor();
                 let most = (f64::from(around) * (1.0 + ratio)).ceil();
@@ -87,7 +87,8 @@ mod tests {
                 prop_assert!((least.floor()..=most.ceil()).contains(&f64::from(*length)));
             }
             let mean = found.iter().map(|length| f64::from(*length)).sum::<f64>() / 2e3;
-            // Six standard errors of the mean of a uniform distribution, and rounding.
+            // The largest accepted error: six standard errors of the mean of a uniform distribution,
+            // plus rounding.
             let error = 6.0 * ratio * f64::from(around) / (3.0_f64 * 2e3).sqrt() + 0.5;
             prop_assert!((mean - f64::from(around)).abs() <= error, "{mean} for {around}");
             prop_assert_eq!(&found, &drawn(&Lengths::Around { ratio }, around, seed, 2_000));

@@ -17,7 +17,7 @@ pub struct Shape {
     pub input: u32,
     /// Output tokens.
     pub output: u32,
-    /// The group whose prefix the prompt has; `None` if it has no prefix.
+    /// The group of prompts that share their prefix with this prompt; `None` if it has no shared prefix.
     pub group: Option<u32>,
     /// The class of the request, for the report.
     pub class: Option<&'static str>,

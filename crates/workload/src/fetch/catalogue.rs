@@ -8,14 +8,14 @@ use std::fmt;
 pub struct DataSet {
     /// The name that selects the data set.
     pub name: &'static str,
-    /// A description for people.
+    /// A short description for the user.
     pub what: &'static str,
     /// The workload that reads it.
     pub workload: &'static str,
     /// The source of the download.
     pub origin: DownloadSource,
-    /// The SHA-256 of the file in hexadecimal digits. `None` if it is not known: then the SHA-256 of the
-    /// first download is stored, and later compared.
+    /// The SHA-256 of the file in hexadecimal digits. `None` if it is not known. Then the SHA-256 of the
+    /// first download is stored, and later files are compared with it.
     pub sha256: Option<&'static str>,
 }
 

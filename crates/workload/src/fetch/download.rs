@@ -1,5 +1,5 @@
-//! Downloads a file into a temporary file beside its destination, and computes its checksum. An
-//! incomplete or rejected file is removed.
+//! Downloads a file into a temporary file in the folder of its destination, and computes its checksum.
+//! An incomplete or rejected file is removed.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -17,7 +17,8 @@ use crate::error::WorkloadError;
 
 /// The time limit for the connection, for the response, and for each further chunk of data.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The fewest bytes (64 KiB) that must arrive in each interval of [`TIMEOUT`]. A slower download fails.
+/// The smallest number of bytes (64 KiB) that must arrive in each interval of [`TIMEOUT`]. A slower
+/// download fails.
 const SLOWEST: u64 = 64 << 10;
 /// The number of bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
@@ -118,8 +119,8 @@ impl Progress {
         Self { since: monotonic_now(), bytes: 0 }
     }
 
-    /// An error message if a download with `bytes` bytes at the instant `now` is too slow; otherwise
-    /// `None`.
+    /// An error message if the download is too slow; otherwise `None`. `bytes` is the number of bytes
+    /// that have arrived until the time `now`.
     fn too_slow(&mut self, bytes: u64, now: Nanos) -> Option<String> {
         if now.since(self.since) < TIMEOUT {
             return None;

@@ -69,7 +69,7 @@ pub struct Fetched {
     pub path: PathBuf,
     /// The SHA-256 of the file in hexadecimal digits.
     pub sha256: String,
-    /// The expected checksum with which it was compared.
+    /// The origin of the checksum with which the file was compared.
     pub checked: ChecksumOrigin,
     /// Whether this call downloaded the file.
     pub is_new: bool,
@@ -162,9 +162,9 @@ pub(crate) fn data_file(name: &str) -> Result<PathBuf, WorkloadError> {
     local(name, &FetchConfig::from_env())
 }
 
-/// Returns the path of a data set that a plan names. If a file has this path, it is the file. Otherwise,
-/// if a data set has this name, it is the data set's file in the cache. Any other name is returned
-/// unchanged as a path.
+/// Returns the path of the data set `name` of a plan. If `name` is an existing path, this path is
+/// returned. Otherwise, if [`DATA_SETS`] contains this name, the path of its file in the cache is
+/// returned. Any other name is returned unchanged as a path.
 ///
 /// # Errors
 /// [`WorkloadError::NotFetched`] for the name of a data set that is not in the cache.

@@ -3,9 +3,9 @@
 //! adapter (in `model`), structured output, or sampling.
 //!
 //! Rows are sent unchanged and in the order of the file: nothing is cut, and no tag is added. Each pass
-//! continues after the last row of the previous pass. After the last row of the file, the rows begin
-//! again, with a note. If rows are replayed at their own arrival times, they are sorted by time, and each
-//! pass begins with the first row. A warm-up then uses rows from the end.
+//! continues after the last row of the previous pass. After the last row of the file, the first row
+//! follows again, and a note reports this. If rows are replayed at their own arrival times, they are
+//! sorted by time, and each pass begins with the first row. A warm-up then uses rows from the end.
 
 mod csv;
 mod parquet;

@@ -75,7 +75,7 @@ pub enum RowReason {
     /// Quotes of a CSV row that do not end where a field ends.
     #[error("quotes that do not end where a field ends")]
     BrokenQuotes,
-    /// A CSV row whose number of fields differs from the header.
+    /// A CSV row with a different number of fields than the header.
     #[error("a different number of fields than the first line")]
     Fields,
     /// A value with bytes that are not UTF-8 text.
@@ -160,7 +160,7 @@ pub struct Loaded {
     pub left_out: LeftOut,
     /// The names of the columns that are not used.
     pub unused: BTreeSet<String>,
-    /// The number of rows whose arrival time is before that of an earlier row of the file; 0 until rows
+    /// The number of rows with an arrival time before that of an earlier row of the file; 0 until rows
     /// are sorted.
     pub out_of_order: u64,
 }
@@ -173,8 +173,8 @@ pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     fields.chain(BODY_FIELDS).collect()
 }
 
-/// The column names that may contain a field, in the order in which they are tried: the name in the plan,
-/// otherwise the usual names.
+/// The column names that may contain a field, in the order in which they are tried. This is the name in
+/// the plan, if it has one; otherwise the usual names.
 pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
     let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
     let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
@@ -243,8 +243,9 @@ impl Loaded {
     }
 }
 
-/// Parses the text of a column as JSON if the file format cannot store such values. In CSV, which has
-/// only text, these are all values; in Parquet, objects and arrays. Other text stays text.
+/// Parses a text as JSON, because some file formats store structured values as text. In CSV, all values
+/// are parsed. In Parquet, only texts that are JSON objects or arrays are replaced. Other texts stay
+/// texts.
 fn structured(value: Value, format: RowsFormat) -> Value {
     let Value::String(text) = &value else { return value };
     let read = || serde_json::from_str::<Value>(text).ok();

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
 
-/// The most unusable rows that are listed with their number.
+/// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;
 
 /// The first turn (the prompt) and the second turn (the answer).
@@ -100,8 +100,8 @@ pub enum RowReason {
     /// A turn without the texts `from` and `value`.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
-    /// Too few turns. Depending on the workload, this means fewer than two turns, fewer than two turns
-    /// that are not system turns, or no human turn with an answer.
+    /// Too few turns. The meaning depends on the workload: fewer than two turns, fewer than two turns
+    /// without system turns, or no human turn with an answer.
     #[error("fewer than two turns")]
     TooFewTurns,
     /// No turn from `human` or `user`.

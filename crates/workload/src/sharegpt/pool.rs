@@ -12,10 +12,10 @@ use super::file::Loaded;
 use crate::context::PromptContext;
 use crate::note::Note;
 
-/// The number of conversations whose tokens are counted at a time.
+/// The number of conversations whose tokens are counted in one step of the search.
 const BLOCK: usize = 1_024;
 
-/// The conversations of a file in a seeded order. `T` is the stored part of a conversation, and `L` its
+/// The conversations of a file in a seeded order. `T` is the stored part of a conversation. `L` is its
 /// length or lengths in tokens.
 pub(super) struct ConversationPool<T, L> {
     pub path: PathBuf,
@@ -85,9 +85,9 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
         self.lengths.iter().filter_map(OnceLock::get).max().copied()
     }
 
-    /// Selects conversations for `count` prompts, after the first `taken` prompts of the run. Only
-    /// conversations for whose length `fits` returns true are selected. After the last of them, the
-    /// selection begins again with the first. `None` if there is none.
+    /// Selects conversations for `count` prompts, after the first `taken` prompts of the run. A
+    /// conversation is selected if `fits` returns true for its length. If there are too few such
+    /// conversations, they are used again in the same order. `None` if no conversation fits.
     ///
     /// # Errors
     /// If the tokenizer fails, or the making of prompts is stopped.

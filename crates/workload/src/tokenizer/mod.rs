@@ -23,8 +23,8 @@ use hub::HubConfig;
 /// from it; otherwise `spec` must be a hub id `org/name`.
 ///
 /// # Errors
-/// If `spec` is neither an existing path nor a hub id, the path contains no tokenizer, or the tokenizer
-/// of the hub cannot be downloaded or read.
+/// If `spec` is neither an existing path nor a hub id, or if the path contains no tokenizer. Also if the
+/// tokenizer cannot be read, or cannot be downloaded from the hub.
 pub fn load(spec: &str) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
     load_with(spec, &HubConfig::from_env())
 }

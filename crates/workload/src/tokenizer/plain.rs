@@ -4,8 +4,8 @@
 
 use inferometer_stats::seed;
 
-/// The most words that are selected: enough so that prompts differ, and few enough to be found within a
-/// second.
+/// The largest number of words that are selected. It is large enough for different prompts, and small
+/// enough for a selection within a second.
 const MOST: usize = 16_384;
 
 /// If there are fewer words than this, Chinese characters are used too. Otherwise Chinese characters are
@@ -52,7 +52,7 @@ impl Behaviour<'_> {
         (self.decode)(ids).and_then(|text| (self.encode)(&text)).is_some_and(|again| again == ids)
     }
 
-    /// Whether a token decodes to a word of letters, and whether the token twice in a row decodes to this
+    /// Whether a token decodes to a word of letters. Two such tokens in a row must also decode to this
     /// word twice, with a space between.
     pub(super) fn is_word(&self, id: u32) -> bool {
         self.once_and_twice(id).is_some_and(|(alone, twice)| {

@@ -1,19 +1,18 @@
 //! Determines whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens,
-//! and such a text does not have to be encoded to count its tokens. Encoding is most of the cost of
-//! making prompts.
+//! so its tokens can be counted without encoding it. Encoding takes most of the time of making prompts.
 //!
 //! A token that covers the end of one word and the beginning of the next word contains a letter followed
 //! by a space. If the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can join two
-//! words, and each word is encoded as if it were alone. The rules of the pre-tokenizer could still depend
-//! on the characters on both sides of a space. So texts with all words in several orders are tested too.
-//! This test alone would not be enough.
+//! words. Each word is then encoded as if it were alone. The rules of the pre-tokenizer could still
+//! depend on the characters on both sides of a space. So texts of the words in several orders are tested
+//! too. This test alone would not be enough.
 
 use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 
-/// Step sizes with which the tested texts go through the list of words, in addition to 1 forwards and 1
-/// backwards. So each word is tested after several other words.
+/// Step sizes for the tested texts. With the step size s, word i + s of the list follows word i. The
+/// step sizes 1 and -1 are tested too. So each word is tested after several other words.
 const STEPS: [usize; 2] = [7, 1_009];
 
 /// The texts of the plain ids; `None` if the tokenizer does not keep words apart.

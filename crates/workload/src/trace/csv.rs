@@ -20,8 +20,8 @@ const NAMES: [(TraceFormat, [&str; 3]); 3] = [
 /// If `format` is `None`, the names of the columns determine the format.
 ///
 /// # Errors
-/// A message if the first line is not the header of a known format (or of `format`), and not a row of a
-/// plain trace.
+/// A message if the first line is neither a header of a known format nor a row of a plain trace. If
+/// `format` is given, only this format is accepted.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,

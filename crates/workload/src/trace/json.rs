@@ -15,7 +15,8 @@ use inferometer_model::calendar::{decimal, seconds_or_date};
 /// If `format` is `None`, the keys of the first line determine the format.
 ///
 /// # Errors
-/// A message if the first line does not have the keys of a known format (or of `format`).
+/// A message if the first line does not have the keys of a known format. If `format` is given, only this
+/// format is accepted.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,

@@ -1,5 +1,5 @@
 //! Makes the requests of a trace: seeded words with the lengths of each row. Equal hashes become equal
-//! blocks of tokens, so that prompts share the same prefixes as in production.
+//! blocks of tokens, so that prompts share prefixes as they did in production.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::workload::{
     ChunkedRequests, RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, write_instants,
 };
 
-/// The most requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about 0.7 GB of
-/// memory.
+/// The maximum number of requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about
+/// 0.7 GB of memory.
 const MOST_REQUESTS: u32 = 1 << 24;
 
 impl WorkloadDefinition for TracePlan {
@@ -88,7 +88,7 @@ impl Trace {
     ) -> Result<Request, WorkloadError> {
         let arrival = self.arrival(index);
         let row = arrival.row;
-        // A prompt has at least one token besides those that the server adds.
+        // A prompt has at least one token in addition to those that the server adds.
         let length = row.input.saturating_sub(context.reserve).max(1);
         let tokenizer = context.tokenizer.as_ref();
         let mut words = Words::new(tokenizer, scope.rng(context.seed, &context.salt, index));

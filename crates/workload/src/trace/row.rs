@@ -32,8 +32,8 @@ pub struct Rows {
     pub left_out: LeftOut,
 }
 
-/// Rows that are left out: for each reason, how many rows there are, and the number of the first one. Row
-/// numbers begin with 1; a header and empty lines have no number.
+/// Rows that are left out. For each reason: how many rows there are, and the row number of the first
+/// one. Row numbers begin with 1; a header and empty lines have no number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
 
@@ -66,7 +66,7 @@ pub enum RowReason {
     /// A line that is not a JSON object.
     #[error("no JSON object")]
     NotAnObject,
-    /// A row whose number of fields differs from the first line.
+    /// A row with a different number of fields than the first line.
     #[error("a different number of fields than the first row")]
     Fields,
     /// A missing field.
@@ -111,7 +111,7 @@ impl Rows {
         &self.blocks[first as usize..(first + count) as usize]
     }
 
-    /// Whether the trace has hashes, from which it is known which prompts share a prefix.
+    /// Whether the trace has hashes. Hashes show which prompts share a prefix.
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }
@@ -132,7 +132,7 @@ impl Rows {
         if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
             return Err(RowReason::TooLong);
         }
-        // Some traces have no hash for a last block with fewer tokens.
+        // If the last block has fewer tokens than the others, some traces have no hash for it.
         let (whole, all) = (input / BLOCK_TOKENS, input.div_ceil(BLOCK_TOKENS));
         let count = blocks.len() as u32;
         if count != 0 && count != whole && count != all {

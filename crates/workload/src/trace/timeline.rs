@@ -4,7 +4,7 @@
 //! **Scale and speed.** `--replay-speed 2` halves the time between requests: a burst of ten minutes
 //! becomes a burst of five minutes, and the trace takes half the time. `--trace-scale F` does not change
 //! the duration: every interval has F times as many requests as in the recorded trace. So each interval
-//! has the same share of all requests as before, and bursts have the same length and the same height
+//! has the same share of all requests as before. Bursts have the same length, and the same height
 //! relative to the mean rate.
 //!
 //! Request j of the scaled trace corresponds to the position j / F in the recorded trace. It has the
@@ -36,7 +36,7 @@ pub struct Arrival {
 pub struct Timeline {
     /// The requests, in the order in which they are due.
     pub arrivals: Vec<Arrival>,
-    /// The number of rows whose arrival time is before that of an earlier row of the file.
+    /// The number of rows with an arrival time before that of an earlier row of the file.
     pub out_of_order: u64,
     /// The number of rows before the window.
     pub before: u64,
@@ -75,12 +75,13 @@ impl Timeline {
     }
 }
 
-/// The requests for these rows, which are sorted by time, at `scale` times their rate.
+/// Makes the requests for these rows, at `scale` times the rate of the rows. `rows` must be sorted by
+/// time.
 fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
-    // The time after the last row is the mean time between rows, so that copies of the last row are
-    // spread like other copies.
+    // The trace ends one mean interval between rows after the last row. So copies of the last row are
+    // spread over time, as copies of other rows are.
     let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);

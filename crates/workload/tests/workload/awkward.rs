@@ -1,4 +1,4 @@
-//! Tests with tokenizers with which it is hard or impossible to make prompts of an exact length.
+//! Tests with tokenizers that make it hard or impossible to create prompts of an exact length.
 
 use std::sync::Arc;
 

@@ -30,7 +30,7 @@ fn of_file(turns: Option<f64>, output: Option<f64>) -> ConversationPlan {
     ConversationPlan { turns, ..random() }
 }
 
-/// The plans of conversations that have a golden file, each with the name of its file.
+/// The plans that have a golden file, each with the name of its golden file.
 pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
     [("random", random()), ("sharegpt", of_file(Some(2.0), None))]
         .map(|(name, plan)| (name, WorkloadPlan::Conversation(plan)))

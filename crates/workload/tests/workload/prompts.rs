@@ -80,8 +80,8 @@ fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
                 spec.context.form = form;
                 for place in &places {
                     for request in spec.requests(cell(32), place, 50).unwrap().requests {
-                        // A tag has only six tokens, so prompts differ even before the end of their first
-                        // block of sixteen.
+                        // A tag has only six tokens, so prompts differ before the end of their first KV
+                        // block of sixteen tokens.
                         blocks.insert(ids(&embedded(), &request)[..6].to_vec());
                     }
                 }

@@ -310,8 +310,8 @@ proptest! {
         prop_assert_eq!(due[0], Nanos::ZERO);
         let expected = (seconds.len() as f64 * scale).round().max(1.0) as usize;
         prop_assert_eq!(due.len(), expected);
-        // Every interval from the start has its share of the requests, with a difference of at most one
-        // request and one row.
+        // From the start until each time, the number of requests is `scale` times the number of rows.
+        // The largest difference is one request plus the requests of one row.
         let first = *seconds.iter().min().unwrap();
         for &until in &seconds {
             let of_trace = seconds.iter().filter(|&&second| second < until).count() as f64;

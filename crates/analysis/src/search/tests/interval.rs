@@ -151,7 +151,7 @@ fn the_answer_is_one_sentence_with_its_interval() {
     let found = sentence(all.clone(), 13.7, "The server sustains 13.");
     assert!(found.contains(" requests/s with ttft_p95<1s (95 %: 13."), "{found}");
     assert!(!found.contains("undecided"), "{found}");
-    // What ended the search before its interval was narrow enough.
+    // The sentence states which limit ended the search before its interval was narrow enough.
     let trials = Settings { max_trials: 8, precision: 0.001, ..all.clone() };
     let time = Settings { max_time_s: Some(60.0), precision: 0.001, ..all.clone() };
     for (settings, limit) in [(trials, "8 trials"), (time, "the time of --max-time")] {

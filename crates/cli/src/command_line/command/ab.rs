@@ -238,7 +238,7 @@ impl AbArgs {
                     if self.predict { ", and the engine flags" } else { "" }
                 )));
             }
-            // Values of engine flags may be numbers.
+            // The value of an engine flag may be a number. The values of plan keys stay texts.
             let value = match (is_of_engine, serde_json::from_str(value)) {
                 (true, Ok(value)) => value,
                 _ => Value::String(value.to_owned()),
@@ -341,8 +341,8 @@ impl AbArgs {
     }
 }
 
-/// The comparison as text for a terminal. `again` is appended to the line that states the location of the files, and
-/// says how to print the comparison again.
+/// The comparison as text for a terminal. `again` states how to print the comparison again. It is appended to the line
+/// with the location of the files.
 pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
     let gate = match document.gate.is_empty() {
         true => String::new(),

@@ -171,10 +171,10 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
 enum Server<'a> {
     /// A flag gives the address.
     Named,
-    /// A setting of this program gives the address: the address, and the origin of the setting.
+    /// A setting of this program gives the address. The values are the address and the origin of the setting.
     OfSettings(&'a str, &'a str),
-    /// No flag or setting gives an address, so it is vLLM's default. `left_out`: an environment variable for other
-    /// programs that contains an address and is ignored.
+    /// No flag or setting gives an address, so vLLM's default is used. `left_out` is the name of an environment
+    /// variable for other programs, if that variable contains an address. The variable is ignored.
     Default { left_out: Option<&'a str> },
 }
 

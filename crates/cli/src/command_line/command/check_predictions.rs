@@ -39,8 +39,8 @@ pub fn check_predictions(
     }
 }
 
-/// The predicted figures that were also measured: the run, its prediction, the pass, the name of the figure, and the
-/// figure.
+/// The predicted figures that were also measured. Each item has the run id, the prediction of the run, the pass, the
+/// name of the figure, and the figure.
 fn measured(
     held: &[(String, Expected)],
 ) -> impl Iterator<Item = (&str, &Expected, &PassPrediction, &'static str, FigurePrediction)> {
@@ -55,8 +55,12 @@ fn measured(
     })
 }
 
-/// For the figure `wanted`: the number of measured values, the number of these with a calibrated interval, the number
-/// inside this interval, and the median absolute error in percent. None if there is no measured value.
+/// Statistics of the figure `wanted` over all passes. None if there is no measured value. The items of the tuple are:
+///
+/// - the number of measured values
+/// - the number of measured values whose prediction has a calibrated interval
+/// - the number of measured values inside their calibrated interval
+/// - the median absolute error in percent
 fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize, usize, f64)> {
     let figures: Vec<FigurePrediction> =
         measured(held).filter(|found| found.3 == wanted).map(|found| found.4).collect();
@@ -134,9 +138,9 @@ fn judged(figure: FigurePrediction, low: f64, high: f64) -> String {
     }
 }
 
-/// Compares a run that was just measured with its prediction: a line for each pass, and the command that fits a
-/// profile. Empty if the target is simulated, or if its engine, card or model is unknown. If the prediction fails, the
-/// text is the reason.
+/// Compares a run that was just measured with its prediction. The text has a line for each pass, and the commands that
+/// print all figures and fit a profile. It is empty if the target is simulated, or if its engine, card or model is
+/// unknown. If the prediction fails, the text states the reason.
 pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     if summary.target.simulated || known_engine(summary, None).is_err() {
         return String::new();

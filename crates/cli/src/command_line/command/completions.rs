@@ -29,8 +29,8 @@ pub fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Adds to a command the values that a shell offers. The parser of arguments does not use these values, so that a wrong
-/// value is reported together with all other mistakes of a plan.
+/// Adds the values that a shell offers for the arguments of a command. The parser of arguments does not use these
+/// values, so that a wrong value is reported together with all other mistakes of a plan.
 fn with_values(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command.mut_args(|argument| offered(&name, argument)).mut_subcommands(with_values)
@@ -91,7 +91,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
     }
 }
 
-/// The kind of value that a shell completes, such as a file path, by the placeholder in the help.
+/// The kind of value that a shell completes, such as a file path. The placeholder in the help determines the kind.
 fn hint(value_name: &str) -> ValueHint {
     let has = |words: &[&str]| words.iter().any(|word| value_name.contains(word));
     if has(&["FILE", "PATH", "PLAN"]) {

@@ -78,7 +78,7 @@ pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
         send_instants: arguments.send_instants,
         ..FrontConfig::new(name)
     };
-    // An engine that cannot start with these flags is a mistake of the flags.
+    // If an engine cannot start with these flags, the flags are wrong.
     Engine::new(config.clone()).map_err(Failure::usage)?;
     if arguments.until_stdin_closes {
         lifeline::end_with_stdin();
@@ -95,7 +95,7 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
     arguments.flags.apply(&mut config)?;
     if let Some(text) = &arguments.noise {
         let given = Noise::parse(text).map_err(Failure::usage)?;
-        // Without a seed, each start has different noise. The line with the seed is printed, so that the noise can be
+        // Without a given seed, each start has different noise. The new seed is printed, so that the noise can be
         // repeated.
         let noise = given.or_seed(wall_clock_ns());
         if given.seed.is_none() {

@@ -64,7 +64,7 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The format that --format names; by default, the format of the output file's extension.
+/// The format that --format names. By default, the extension of the output file determines the format.
 fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     let ending = || arguments.out.as_ref()?.extension()?.to_str();
     let name = arguments.format.as_deref().or_else(ending);
@@ -77,7 +77,7 @@ fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     })
 }
 
-/// The requested rows. An error if the format does not have these rows, or does not allow --pass or --what.
+/// The requested rows. Returns an error if the format does not have these rows, or does not allow --pass or --what.
 fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure> {
     let name = format.name;
     let refused = |why: String| Err(Failure::usage(why));

@@ -38,8 +38,8 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints the use of the memory. If the engine would not start, fails as other commands do: the flags are wrong. If the
-/// model does not fit, the error also has the number of cards that it needs.
+/// Prints how the memory is used. If the engine would not start, returns the same usage error as other commands. If the
+/// model does not fit, the text is not printed, and the error also states the number of cards that the model needs.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
@@ -171,7 +171,8 @@ impl Fit {
         })
     }
 
-    /// The smallest number of cards on which the engine would start, if more cards than now are enough.
+    /// The smallest number of `CARDS` that is larger than the current number and with which the engine would start.
+    /// None if there is no such number.
     fn cards_needed(&self, config: &EngineConfig) -> Option<u32> {
         let fits = |cards: &u32| {
             let more = EngineConfig { tensor_parallel_size: Some(*cards), ..config.clone() };

@@ -27,7 +27,7 @@ use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 use crate::command_line::terminal::{View, show};
 
-/// The settings for the connection to a server.
+/// The only settings that `reproduce` uses. They concern the connection to a server.
 const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];
 
 /// The flags of `reproduce`.
@@ -196,8 +196,8 @@ impl ReproduceArgs {
         })
     }
 
-    /// The kinds of output on the terminal. Several runs need no confirmation, because nobody may be present when a
-    /// later run begins.
+    /// How the runs are shown on the terminal, and whether to ask for confirmation. Several runs need no confirmation,
+    /// because nobody may be present when a later run begins.
     fn view(&self, runs: usize) -> View {
         View {
             quiet: self.quiet,
@@ -214,8 +214,8 @@ fn tell_unless(quiet: bool, line: &str) {
     }
 }
 
-/// Measures one run. If the results are not acceptable, such as too many failed requests, the failure is returned
-/// together with the results, so that the results are still printed.
+/// Measures one run. If the results are not acceptable, for example because too many requests failed, returns the
+/// failure together with the results. The results are then still printed.
 fn measured(
     mut again: RepeatedRun,
     events: &Events,

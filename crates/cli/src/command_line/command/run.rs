@@ -252,8 +252,8 @@ pub(super) fn tell_objectives(runs: &[Summary]) {
     }
 }
 
-/// Replaces the JUnit file of an earlier run before this run begins, if such a file is requested. If this process ends
-/// before it has results, as after a second interruption, the file has an error instead of the earlier verdicts.
+/// If a JUnit file is requested, writes it before this run begins, with an error instead of verdicts. So the file never
+/// has the verdicts of an earlier run, even if this process ends without results, as after a second interruption.
 pub(super) fn begin_junit(arguments: &RunArgs) -> Result<(), Failure> {
     let Some(file) = arguments.junit.as_ref().filter(|_| !arguments.dry_run) else { return Ok(()) };
     let text = junit_of_failure("the run did not end, so it has no results".to_owned());

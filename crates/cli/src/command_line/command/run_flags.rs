@@ -300,7 +300,7 @@ impl RunArgs {
         }
     }
 
-    /// The kinds of output on the terminal, and whether to ask for confirmation.
+    /// How the run is shown on the terminal, and whether to ask for confirmation.
     pub fn view(&self) -> View {
         View {
             quiet: self.quiet,

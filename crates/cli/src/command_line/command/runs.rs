@@ -99,8 +99,8 @@ impl RunsArgs {
     }
 }
 
-/// The beginning of the period that a text names, in the format of stored times. The text may be incomplete, such as a
-/// date without a time of day.
+/// Parses a date, optionally with a time of day. Returns the beginning of the period that the text names, such as the
+/// start of the day, in the format of stored times.
 fn instant(text: &str) -> Result<String, String> {
     beginning(text).ok_or_else(|| {
         "is neither a date such as 2026-11-20 nor a time such as 2026-11-20T05:12, in UTC"

@@ -211,11 +211,11 @@ fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, Failu
     Ok(expected_answers(&plan, &context, config)?)
 }
 
-/// The factor between successive loads if the first load comes from a stored search or a prediction.
+/// The default factor between successive loads if the first load comes from a stored search or a prediction.
 const NEAR: f64 = 1.25;
 
-/// The load of the first trial, from the answer of a stored search or from a prediction; None if there is no such
-/// source. The load determines where the search begins, and does not change the answer.
+/// The load of the first trial, from the answer of a stored search or from a prediction. None if neither is available.
+/// The load only determines where the search begins; it does not bias the answer.
 fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f64>, Failure> {
     let problem = |why: String| Failure::usage(format!("--bracket-from: {why}"));
     let (found, origin) = match arguments.bracket_from.as_deref() {
@@ -296,8 +296,8 @@ fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     Some((answers.filter(|answers| !answers.is_empty())?, stored.plan_json))
 }
 
-/// A remark for the user if the stored plan differs from this plan only in the limits of the search and in the seed.
-/// Empty if anything else differs, or if an incompatible version of this program wrote the stored plan.
+/// A remark for the user if the stored plan equals this plan, apart from the limits of the search and the seed. Empty
+/// if anything else differs, or if an incompatible version of this program wrote the stored plan.
 fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     let bare = |plan: Plan| {
         let search = plan.search.map(|search| (search.over, search.criteria));

@@ -126,7 +126,7 @@ fn table(tool: &Tool) -> String {
     text
 }
 
-/// With `INFEROMETER_WRITE_PAGES=1`, this test writes the tables instead.
+/// With `INFEROMETER_WRITE_PAGES=1`, this test writes the tables instead of comparing them.
 #[test]
 fn the_pages_have_the_tables_of_the_program() {
     for tool in TOOLS.iter() {

@@ -52,7 +52,7 @@ impl Exposed {
         let thread = spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
             if let Err(error) = serve(Metrics(live), access, asked, told) {
-                // After the server has begun to listen, nobody receives this error; the run continues without the
+                // If the server was already listening, nobody receives this error, and the run continues without the
                 // server.
                 let _ = refused.send(Err(error));
             }

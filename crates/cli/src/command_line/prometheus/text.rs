@@ -1,12 +1,13 @@
-//! The text of a scrape: the live state under stable metric names. This code counts nothing itself. Chunks and tokens
-//! have separate metrics.
+//! The text that Prometheus scrapes: the live state under stable metric names. This module only formats values that
+//! other code has counted. Chunks and tokens have separate metrics.
 
 use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
-/// The metrics as text. The live state is locked only while run and pass are described and the totals are copied.
+/// The metrics as text. The live state is locked only while the run and the pass are described and the totals are
+/// copied.
 pub(super) fn of(live: &LiveState) -> String {
     let mut out = Exposition::default();
     let totals = live.look(|state| {

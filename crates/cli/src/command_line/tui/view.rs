@@ -35,7 +35,8 @@ pub struct View {
     pub label: String,
     /// The completed share of the pass, from 0 to 1, and its text.
     pub done: (f64, String),
-    /// Output chunks per second, the latest last. The number of tokens in a chunk is known only after its request.
+    /// Output chunks per second; the latest value is the last. Chunks are counted because the number of tokens in a
+    /// chunk is known only after its request has ended.
     pub rates: Vec<u64>,
     /// The time between two successive rates, in seconds.
     pub period_s: f64,

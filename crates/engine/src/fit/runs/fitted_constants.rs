@@ -13,8 +13,8 @@ pub enum Scope {
     All,
 }
 
-/// A constant that can be fitted, and its uncertainty before the fit: the true logarithm is expected within 1.6 spreads
-/// of the logarithm before the fit, with a probability of 90 %.
+/// A constant that can be fitted, and its uncertainty before the fit. With a probability of 90 %, the logarithm of the
+/// true value differs from the logarithm before the fit by at most 1.6 spreads.
 pub struct FittedConstant {
     /// The key in a profile's `steps`.
     pub name: &'static str,
@@ -37,8 +37,9 @@ macro_rules! fitted_constant {
     };
 }
 
-/// All constants that are fitted. The spread of a card's factor is the scatter of single operations between
-/// sizes and versions (`data/cards`). Of the times of the host, only the order of magnitude is known before the fit.
+/// All constants that are fitted. The spread of a card's factor is the scatter of the measured speeds of single
+/// operations, between sizes and versions (`data/cards`). For the times of the host, only the order of magnitude is
+/// known before the fit.
 pub static FITTED_CONSTANTS: [FittedConstant; 12] = [
     fitted_constant!(bandwidth_factor, Card, 0.04),
     fitted_constant!(products_factor, Card, 0.10),

@@ -1,4 +1,4 @@
-//! The errors of predicted runs, and the provenance of a profile that is made from them. No code here fits.
+//! Computes the errors of predicted runs, and the provenance of a profile from these errors. Nothing is fitted here.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::profile::{
 /// because TTFT then depends on the queue of the engine.
 pub type RunError = [Option<f64>; 7];
 
-/// The names of the errors. TTFT errors have other names if the client limits the requests in flight. A request then
-/// starts when another ends, so TTFT depends more on which requests coincide than on the engine.
+/// The names of the errors. TTFT errors have other names if the client limits the requests in flight. In this case a
+/// request starts when another one ends. So TTFT depends less on the engine than on the requests that arrive together.
 pub const ERROR_NAMES: [&str; 7] = [
     RunFigures::NAMES[0],
     RunFigures::NAMES[1],
@@ -69,8 +69,8 @@ pub fn signed_errors(errors: &[RunError]) -> SignedErrors {
     signed_errors_of(errors, 2)
 }
 
-/// Errors of more than this factor count as this factor. They come from rows in which requests waited in a queue, and
-/// would outweigh all other rows.
+/// Errors of more than this factor count as this factor. Such errors come from rows in which requests waited in a
+/// queue, and they would outweigh all other rows.
 const LARGEST_FACTOR: f64 = 2.0;
 
 /// Like [`signed_errors`], but leaves out figures with fewer than `fewest` errors. The scatter of a single error is 0.
@@ -101,9 +101,9 @@ fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeM
 }
 
 /// Returns the provenance of a profile from its runs: one entry for each model, weights and number of cards. An entry
-/// has the ranges that the runs cover and three kinds of errors. `errors` are those of the fit to all runs, `halves`
-/// those of fits without half of the runs, and `left_out` those of fits without the set of the run. Each slice has one
-/// element for each run, or is empty.
+/// has the ranges that the runs cover and three kinds of errors. `errors` are the errors of the fit to all runs.
+/// `halves` come from fits without half of the runs, and `left_out` from fits without the set of the run. Each slice
+/// has one element for each run, or is empty.
 pub fn run_provenances(
     runs: &[MeasuredRun],
     [errors, halves, left_out]: [&[RunError]; 3],

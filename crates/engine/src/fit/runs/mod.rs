@@ -35,7 +35,7 @@ pub struct MeasuredRun {
     pub config: EngineConfig,
     /// The load.
     pub pass: PassPlan,
-    /// The offered load in requests per second, if it is stated.
+    /// The offered load in requests per second; absent if the file does not state it.
     pub rate: Option<f64>,
     /// Prompt and output tokens of the requests, in order. Further requests have the last lengths.
     pub lengths: Vec<(u32, u32)>,
@@ -45,7 +45,7 @@ pub struct MeasuredRun {
     pub measured: RunFigures,
 }
 
-/// The figures of a run. A figure that is not stated is absent. Times are in milliseconds.
+/// The figures of a run. A figure is absent if it was not measured or is not defined. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunFigures {
     /// Completed requests per second, from the first send to the last end.
@@ -93,7 +93,7 @@ impl MeasuredRun {
     }
 
     /// Whether the load needs more sequences at once than the engine runs, so that TTFT depends on the engine's queue.
-    /// The number of sequences of an open load without a limit is its rate times the mean decode time of a request.
+    /// For an open load without a limit, the number of sequences is the rate times the mean decode time of a request.
     pub fn exceeds_max_num_seqs(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;

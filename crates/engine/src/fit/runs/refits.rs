@@ -28,8 +28,8 @@ pub fn refits_to_csv(refits: &[Refit]) -> String {
     text
 }
 
-/// Parses what [`refits_to_csv`] wrote. The other properties of each profile are those of the profile in `known` with
-/// the same name. `path` is for error messages.
+/// Parses the text that [`refits_to_csv`] returns. All other properties of a profile come from the profile in `known`
+/// with the same name. `path` is for error messages.
 ///
 /// # Errors
 /// If a line does not have a known profile and a number for each constant.

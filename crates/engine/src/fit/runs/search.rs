@@ -13,25 +13,25 @@ use crate::error::EngineError;
 use crate::fit::solve::{inverse_diagonal, least_squares_until};
 use crate::profile::Profile;
 
-/// A cache of the residuals of runs. The key is the number of the run and the bits of its profile's constants.
+/// A cache of the residuals of runs. The key is the index of the run and the bits of its profile's constants.
 type Played = HashMap<(usize, Vec<u64>), Vec<f64>>;
 
-/// One unit on an axis of the search, in spreads of the constant. It is large, so that numerical derivatives
-/// cover a wide enough range: the figures of a run jump if a request takes part one step earlier.
+/// The size of one unit on an axis of the search, in spreads of the constant. It is large, so that numerical
+/// derivatives cover a wide enough range: the figures of a run jump if a request takes part one step earlier.
 const UNIT: f64 = 10.0;
-/// The logarithmic error of each figure that gives a residual of 1. Replicates of a run differ by 1 to 2 %; TTFT and
-/// its tail differ by more.
+/// The logarithmic error that counts as a residual of 1, for each figure in the order of [`RunFigures::NAMES`].
+/// Replicates of a run differ by 1 to 2 %. The median and the 99th percentile of TTFT differ by more.
 const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// The factor on the scatter of TTFT if requests wait for each other, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
-/// The logarithmic error of a step that gives a residual of 1. It is small, because the measured duration is a median
-/// of many steps.
+/// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
+/// duration is a median of many steps.
 const STEP_SCATTER: f64 = 0.01;
 /// The error, in units of its scatter, above which the weight of the error decreases. A row may be wrong for a reason
 /// that no constant can describe.
 const ROBUST: f64 = 3.0;
-/// The search ends when a round lowers the sum of squares by less than this share. It is not smaller, because the
-/// figures of runs jump.
+/// The search ends when a round lowers the sum of squares by less than this share. A smaller share is useless, because
+/// the figures of runs jump.
 const SETTLED: f64 = 0.01;
 /// The number of requests of an open load after which the figures of a run hardly change.
 const ENOUGH_REQUESTS: u32 = 1000;
@@ -44,14 +44,14 @@ const UNMEASURED: f64 = 2.0;
 pub struct Determined {
     /// The key of the constant.
     pub name: &'static str,
-    /// The card, the engine version or `all`: the profiles that share the constant.
+    /// Which profiles share the constant: the name of their card, their engine version, or `all`.
     pub owner: String,
     /// The value after the fit.
     pub value: f64,
     /// The value before the fit.
     pub prior: f64,
-    /// The standard deviation after the fit divided by that before the fit. If it is near 1, the rows do not determine
-    /// the constant.
+    /// The standard deviation after the fit, divided by the standard deviation before the fit. If it is near 1, the
+    /// rows do not determine the constant.
     pub remaining: f64,
 }
 
@@ -72,9 +72,9 @@ struct Shared<'a> {
     profiles: Vec<usize>,
 }
 
-/// Fits profiles to runs and to durations of steps. A run belongs to the profile in `starts` with its engine
-/// version and card. A step has the index of its run. Constants stay near their values in `starts` unless the
-/// rows determine them.
+/// Fits profiles to runs and to durations of steps. A run belongs to the profile in `starts` with its engine version
+/// and card. Each element of `steps` starts with the index of its run in `runs`. Constants stay near their values in
+/// `starts` unless the rows determine them.
 ///
 /// # Errors
 /// If `starts` has no profile with the engine version and card of a run, or if the engine cannot start with the
@@ -162,8 +162,8 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
     })
 }
 
-/// Returns the factor on a constant's spread: [`UNMEASURED`] for a constant of a card of which only the data sheet is
-/// known, otherwise 1.
+/// Returns the factor on a constant's spread: [`UNMEASURED`] for the constants of a card whose operations were not
+/// measured, otherwise 1.
 fn widened(constant: &FittedConstant, start: &Profile) -> f64 {
     let is_measured =
         card(&start.card).is_ok_and(|card| card.is_some_and(|card| card.operations.is_some()));

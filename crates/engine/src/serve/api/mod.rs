@@ -67,7 +67,7 @@ impl Host {
     }
 }
 
-/// The facts of the simulation, so that clients can recognise that the figures are not those of a real card.
+/// The properties of the simulation. Clients can thus recognise that the figures are not those of a real card.
 fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
     let resolved = engine.config();
     let limits = &resolved.limits;

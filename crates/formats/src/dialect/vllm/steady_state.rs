@@ -155,8 +155,8 @@ impl SteadyState {
     }
 }
 
-/// Returns the first and the last instant with at least [`SteadyStateWindow::fewest`] requests in flight, in
-/// seconds, and the maximum number of requests in flight.
+/// Returns the first and the last instant, in seconds, at which at least [`SteadyStateWindow::fewest`]
+/// requests are in flight. Also returns the maximum number of requests in flight.
 fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64, u32)> {
     let mut changes: Vec<(f64, bool)> = requests
         .iter()

@@ -26,7 +26,7 @@ pub struct PassSource {
     pub run: Rc<RunSource>,
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// The number of the repeat of the cell's passes, from 1.
+    /// Which repeat of the cell's passes this pass is, from 1.
     pub repeat: u32,
     /// The kind of the pass: `one_by_one`, `saturated`, `closed` or `open`.
     pub kind: &'static str,

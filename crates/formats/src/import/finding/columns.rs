@@ -49,8 +49,8 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
     findings
 }
 
-/// Latency per token divided by latency per output token must be output / (input + output), if all requests
-/// have the lengths of the row.
+/// If all requests have the lengths of the row, latency per token divided by latency per output token is output
+/// length / (input length + output length). Any other quotient is a contradiction.
 pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
     let decimals = table.decimals();
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();

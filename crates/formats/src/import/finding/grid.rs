@@ -9,8 +9,8 @@ use inferometer_model::finding::{Finding, code};
 
 use super::listed;
 
-/// The number of significant digits from which equal figures are reported. With fewer digits, figures may be
-/// equal by chance.
+/// Equal figures are reported only if they have at least this number of significant digits. With fewer
+/// digits, figures may be equal by chance.
 const DIGITS_THAT_IDENTIFY: u32 = 5;
 
 /// Finds rows that are missing from the full grid of input and output lengths.
@@ -42,8 +42,8 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     )]
 }
 
-/// Finds throughputs whose digits are all equal in several rows. They may be copied by mistake, or measured
-/// only once.
+/// Finds throughputs that are equal in all digits in several rows. Somebody may have copied them by mistake,
+/// or measured them only once.
 pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, name) in Columns::NAMES.iter().enumerate().take(2) {

@@ -15,14 +15,14 @@ const NEAR: f64 = 0.03;
 const ROWS: usize = 2;
 
 /// If additional tokens take less than this share of the usual time per token, they were not generated. The
-/// share is low, so that a disturbed measurement of a shorter row does not explain the difference.
+/// share is low, because a disturbed measurement of a shorter row also makes additional tokens look fast.
 const LEAST_SHARE: f64 = 0.25;
 
 /// Returns the findings about phantom tokens. A decode step does not get faster as the context grows. So there
 /// are two signs of latencies that were divided by tokens that were not generated:
 ///
 /// - The latency per output token falls by the factor by which a limit on the total length cuts the output.
-/// - Additional tokens take almost no time, whatever ended the outputs.
+/// - Additional tokens take almost no time, whether or not a limit on the length ended the outputs.
 pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
     let explained = LIMITS.iter().find_map(|limit| Some((*limit, at_limit(table, *limit)?)));
     let mut findings = Vec::new();
@@ -109,8 +109,9 @@ fn seconds(row: &PublishedRow) -> Option<f64> {
     Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
 }
 
-/// Returns the rows whose prompt is shorter than a limit and whose total length exceeds it, with the evidence.
-/// `None` if the limit does not explain the latency of all of them, or if there are fewer than [`ROWS`].
+/// Returns the rows that a limit cuts, with the evidence: their prompt is shorter than the limit, and their
+/// total length exceeds it. `None` if the limit does not explain the latency of all of them, or if there are
+/// fewer than [`ROWS`].
 fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {

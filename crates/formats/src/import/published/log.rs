@@ -56,7 +56,8 @@ fn stated(block: &LoggedBlock) -> ImportedPass {
     ImportedPass { numbers, ..ImportedPass::default() }
 }
 
-/// The lengths of the cell are the mean numbers of tokens in the log, because its block sizes are characters.
+/// The lengths of the cell are the mean token counts in the log, because the log states block sizes in
+/// characters.
 fn cell(block: &LoggedBlock) -> Cell {
     Cell {
         input_length: block.prompt_tokens.round() as u32,

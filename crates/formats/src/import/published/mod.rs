@@ -35,7 +35,7 @@ pub(crate) struct Page<'a> {
 }
 
 /// Returns the target, as far as headings and text name it. If only the text names the engine, also returns
-/// the number of that line.
+/// the number of the line that names it.
 fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));

@@ -62,7 +62,8 @@ fn continued(lines: &[&str]) -> String {
     words.replace('`', " ").trim().to_owned()
 }
 
-/// Whether a text is a command that calls the script: `python` comes before the script or an option after it.
+/// Whether a text is a command that calls the script: the word before the script is `python`, or the word
+/// after it is an option.
 fn is_command(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();

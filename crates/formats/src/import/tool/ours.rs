@@ -25,7 +25,7 @@ fn run(source: &Source, document: &Value) -> Result<Import, ImportError> {
     let mut imported = source.imported(FORMAT);
     imported.section = vec![format!("run {}", summary.run_id)];
     imported.measured_at = Some(summary.started_at.clone());
-    // A run that was already imported in the other store keeps its original source.
+    // If the other store imported this run, the summary already states the original source.
     summary.imported.get_or_insert(imported);
     Ok(Import { summary, records: Vec::new() })
 }

@@ -26,7 +26,7 @@ pub(super) struct Pass {
     /// The requests that the file contains. It may contain all of them, a sample, or none.
     pub requests: Vec<ToolRequest>,
     /// Whether the start times of the requests are known. If not, the times of each request count from its
-    /// own start. Only figures of single requests are then valid, and no records are kept.
+    /// own start. Only figures of single requests are then valid, and no records are stored.
     pub has_instants: bool,
     pub planned: u64,
     pub complete: u64,
@@ -133,7 +133,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     let mut fold = PassFold::new(&pass.plan).of_repeat(repeat);
     records.iter().for_each(|record| fold.add(record));
     let mut folded = fold.finish();
-    // These files do not state when requests were due.
+    // Not all of these files state when requests were due, so these metrics are not imported.
     for metric in [&ttft::FROM_DUE, &e2e::FROM_DUE, &send_delay::DEFINITION] {
         *folded.latencies.entry(metric) = None;
     }
@@ -184,8 +184,9 @@ fn without_intervals(folded: &mut PassSummary) {
 }
 
 /// Returns the input and output length of the cell. These are the requested lengths, if they are known.
-/// Otherwise each is the length that all completed requests in the file share; without such requests, it is
-/// the mean, if that is a whole number. In all other cases it is 0: requests have different lengths.
+/// Otherwise each is the length that all completed requests in the file share. If the file lists no completed
+/// request, it is the mean length, if that is a whole number. In all other cases it is 0, which means that
+/// requests have different lengths.
 fn lengths(pass: &Pass) -> (u32, u32) {
     if let Some(asked) = pass.asked {
         return asked;

@@ -1,5 +1,5 @@
-//! Converts a request that another tool recorded into a record. The instants are those of the tool's client,
-//! by its own clock.
+//! Converts a request that another tool recorded into a record. The instants come from the clock of the
+//! tool's client.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, detail};

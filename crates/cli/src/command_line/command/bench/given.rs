@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
 use crate::other_tools::vllm::{Answer, FLAGS, Flag, Values};
 
-/// The values of each given flag, by the name of the flag with leading dashes; empty for switches.
+/// The values of each given flag. The key is the name of the flag with leading dashes. A switch has no values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GivenFlags(BTreeMap<&'static str, Vec<String>>);
 

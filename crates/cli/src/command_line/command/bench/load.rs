@@ -9,9 +9,9 @@ use super::reader::Reader;
 /// The requested arrivals of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Requests per second; infinite: all at once.
+    /// Requests per second. If infinite, all requests arrive at once.
     pub rate: f64,
-    /// The gamma shape of the gaps; 1 is Poisson.
+    /// The shape parameter of the gamma distribution of the gaps between requests; 1 gives Poisson arrivals.
     pub burstiness: f64,
     /// The maximum number of requests in flight.
     pub most_in_flight: Option<u32>,
@@ -107,8 +107,8 @@ const PARTS: u32 = 32;
 ///
 /// - `linear`: from + (to - from) * i / (N - 1). The index grows faster at a higher rate, so the rate is exponential in
 ///   time. This is one exponential stage.
-/// - `exponential`: from * (to / from)^(i / (N - 1)). No stage has this form, so the ramp becomes `PARTS` linear stages
-///   with equal numbers of requests.
+/// - `exponential`: from * (to / from)^(i / (N - 1)). As a function of time, this rate is a hyperbola. No stage has
+///   this form, so the ramp becomes `PARTS` linear stages with equal numbers of requests.
 ///
 /// A last stage keeps the final rate until all requests have been sent.
 fn stages(ramp: &Ramp, requests: u32) -> String {

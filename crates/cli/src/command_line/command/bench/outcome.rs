@@ -108,7 +108,8 @@ impl ServingOutput {
     ///
     /// # Errors
     /// - The folder cannot be created.
-    /// - The file name contains a folder that does not exist, or is that of a folder.
+    /// - The file name names a folder, or a file in a folder that does not exist.
+    /// - The default file name is used, and `--label` contains a `/`.
     /// - An existing file cannot be written.
     pub fn prepare(&self) -> Result<(), Failure> {
         if !self.is_saved() {
@@ -121,8 +122,8 @@ impl ServingOutput {
             })?;
         }
         if self.file.name.is_none() {
-            // The default name also contains the date of the run and the served model, which are unknown here, but
-            // neither adds a folder.
+            // The default name also contains the date of the run and the name of the served model. They are still
+            // unknown, but neither adds a folder.
             return match &self.label {
                 Some(label) if label.contains('/') => Err(Failure::usage(format!(
                     "--label: `{label}` is in the name of the result file and cannot have a `/`; \
@@ -257,7 +258,8 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
             }
         }
     }
-    // In vLLM, both of these metrics need a limit of requests in flight. The second also needs a finite rate.
+    // In vLLM, the two metrics with client queue time need a limit of requests in flight. The second of them also needs
+    // a finite rate.
     let (waits, arrive) = (arrivals.most_in_flight.is_some(), arrivals.rate.is_finite());
     metrics.retain(|metric| match metric {
         ServingMetric::ClientQueueTime => waits,
@@ -288,8 +290,8 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
 }
 
-/// The steady-state window. None with --no-steady-state, and also unless the requests in flight are limited and the
-/// rate is infinite: only then is the limit always reached.
+/// The steady-state window. None with --no-steady-state. Also None if the requests in flight are not limited, or if the
+/// rate is finite or a ramp, because the limit is then not always reached.
 fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadyStateWindow> {
     let is_share = "a number above 0 and at most 1";
     let threshold = reader

@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
         self.given.values(flag)
     }
 
-    /// Parses the value of a flag as a number. If it is not a number, or `is_taken` returns false, records the mistake
-    /// that the value is not `what`.
+    /// Parses the value of a flag as a number. If it is not a number, or if `is_taken` returns false, adds a mistake
+    /// which states that the value is not `what`.
     pub fn number<T: FromStr>(
         &mut self,
         flag: &str,

@@ -55,7 +55,7 @@ fn without_a_flag_it_is_the_load_of_vllm_bench_serve() {
     assert_eq!(Value::from(keys("")), expected);
 }
 
-/// A flag, other required flags, the flag with its value, and the expected keys of the plan.
+/// Each row: a flag, the other flags that it requires, the flag with its value, and the expected keys of the plan.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("--model", "", "--model a/b", r#"{"model": "a/b"}"#),
     ("--served-model-name", "--model a/b", "--served-model-name c", r#"{"model": "c"}"#),
@@ -243,7 +243,7 @@ fn each_flag_changes_the_plan_as_it_changes_the_load_of_vllm() {
     }
 }
 
-/// A flag, other required flags, and the flag with its value. Only the printed table or the result file changes.
+/// Flags that change only the table or the result file. A row: a flag, other required flags, the flag with its value.
 const OUTCOMES: &[(&str, &str, &str)] = &[
     ("--percentile-metrics", "", "--percentile-metrics ttft,e2el"),
     ("--metric-percentiles", "", "--metric-percentiles 50,99.9"),

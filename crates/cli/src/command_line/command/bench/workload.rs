@@ -49,7 +49,7 @@ impl DataSet {
         Self::Random
     }
 
-    /// Its name in vLLM.
+    /// The name of the data set in vLLM.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -157,8 +157,8 @@ fn random(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// The shares by which input and output lengths vary, each from 0 to below 1. The flag gives one number for both, or an
-/// object with two.
+/// The shares by which input and output lengths vary, each from 0 to below 1. The flag --random-range-ratio has one
+/// number for both, or a JSON object with one number for each.
 fn range_ratio(reader: &mut Reader<'_>) -> (f64, f64) {
     let Some(text) = reader.text("--random-range-ratio") else { return (0.0, 0.0) };
     let both = match serde_json::from_str(text) {
@@ -193,8 +193,8 @@ fn sharegpt(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// Reads `output_tokens` from a column that no row has. All rows then have the output length of the flag, as in vLLM. A
-/// finding states that the file's own `output_tokens` are not used.
+/// A value of the plan key `columns`. It reads `output_tokens` from a column that no row has, so all rows get the
+/// output length of the flag, as in vLLM. A finding states that the file's own `output_tokens` are not used.
 const NO_COLUMN: &str = "output_tokens=(none)";
 
 fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {

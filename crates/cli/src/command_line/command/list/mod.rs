@@ -75,8 +75,8 @@ fn overview() -> String {
     values.map(line).collect()
 }
 
-/// Inserts `list` if the first argument is the name of a topic. In earlier versions, these topics were commands, such
-/// as `inferometer metrics`.
+/// Inserts `list` if the first argument is the name of a topic. So the commands of earlier versions still work, such as
+/// `inferometer metrics`.
 pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|word| word.to_str());
     if first.is_some_and(|word| ListTopic::from_str(word, false).is_ok()) {

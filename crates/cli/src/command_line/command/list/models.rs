@@ -35,7 +35,7 @@ fn parameters(model: &ModelSpec) -> f64 {
     model.linear_parameters() + embeddings * model.head_parameters()
 }
 
-/// The measured rows that calibrate a model with its default profile, in words.
+/// Describes the measured rows to which the default profile of a model was fitted.
 fn calibrated(model: &ModelSpec) -> &'static str {
     let Ok(config) = EngineConfig::of_model(&model.name) else { return "no profile" };
     if config.profile.provenance.iter().any(|known| known.table == model.name) {

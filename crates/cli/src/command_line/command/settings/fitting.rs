@@ -1,5 +1,5 @@
-//! Determines which settings apply to a run. A setting is made once for many runs, so a setting is ignored if a run has
-//! no use for it or contradicts it. In these cases, a flag or a key of a plan would be rejected.
+//! Determines which settings apply to a run. A user defines a setting once for many runs. So a setting is ignored if a
+//! run cannot use it, or if it contradicts the run. A flag or a plan key would be rejected in these cases.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
-//! Settings: values from environment variables and from the user's file, for keys that neither a flag nor the plan file
-//! gives. The precedence is: flag, plan file, variable `INFEROMETER_NAME` of a flag `--name`, user's file, and
-//! `OPENAI_BASE_URL` for the target. Other keys have their defaults.
+//! Settings: values from environment variables and from the user's file. They apply to keys that are given neither by a
+//! flag nor by the plan file. The precedence is: flag, plan file, variable `INFEROMETER_NAME` of a flag `--name`,
+//! user's file, and `OPENAI_BASE_URL` for the target. Other keys have their defaults.
 
 mod fitting;
 mod origins;
@@ -40,11 +40,12 @@ struct Setting {
     origin: String,
 }
 
-/// All settings. If a key occurs several times, the first one has precedence.
+/// All settings. If several sources have the same key, the first source has precedence.
 #[derive(Default)]
 pub struct Settings {
     keys: Vec<Setting>,
-    /// The parsed flags of each setting, for flags that are not keys of a plan. The first entry has precedence.
+    /// The parsed flags of each setting. They are used only for flags that are not keys of a plan. The first entry has
+    /// precedence.
     switches: Vec<RunArgs>,
     /// Flags that a variable switches off, by their names with underscores.
     off: Vec<String>,

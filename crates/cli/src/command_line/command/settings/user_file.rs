@@ -75,7 +75,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
 }
 
-/// Whether the value of a flag is a path, by its placeholder in the help.
+/// Whether the value of a flag is a path, according to the placeholder in the help.
 fn holds_path(flag: &Arg) -> bool {
     let names = flag.get_value_names().unwrap_or_default();
     names.iter().any(|name| ["FILE", "PATH", "DIR"].iter().any(|word| name.contains(word)))

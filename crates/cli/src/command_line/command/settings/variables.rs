@@ -9,8 +9,8 @@ use crate::command_line::exit::Failure;
 /// The prefix of this program's variables.
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
-/// Variables of this program that are not settings for flags of `run`, without the prefix. Other parts of the program,
-/// or its tests, read them.
+/// The names, without the prefix, of variables that are not settings for flags of `run`. Other parts of the program, or
+/// its tests, read these variables.
 const OTHERS: [&str; 11] = [
     "CONFIG",
     "CACHE",
