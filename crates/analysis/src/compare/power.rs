@@ -96,6 +96,11 @@ impl Limits {
 
 /// The probability that a standard normal variable exceeds `x`.
 fn tail(x: f64) -> f64 {
+    // Beyond this, the probability is below 1e-18.
+    const FAR: f64 = 9.0;
+    if x.abs() > FAR {
+        return if x > 0.0 { 0.0 } else { 1.0 };
+    }
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
