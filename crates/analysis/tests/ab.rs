@@ -4,7 +4,8 @@ use inferometer_analysis::ab::{
     Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, BlockFold, FEWEST_PAIRS, NextStep, Side,
     Sides, estimate, order,
 };
-use inferometer_analysis::compare::{Met, RowVerdict, parse_gate};
+use inferometer_analysis::compare::{RowVerdict, parse_gate};
+use inferometer_analysis::verdict::Met;
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::steady;

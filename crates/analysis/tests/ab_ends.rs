@@ -6,7 +6,8 @@ use std::time::Duration;
 use inferometer_analysis::ab::{
     Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, NextStep, Side, Sides,
 };
-use inferometer_analysis::compare::{Condition, Met, parse_gate};
+use inferometer_analysis::compare::{Condition, parse_gate};
+use inferometer_analysis::verdict::Met;
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::quantity;
 use inferometer_model::cell::CellPlan;

@@ -92,11 +92,6 @@ impl RequestObjective {
         timeline.record.outcome.is_complete()
             && value.is_some_and(|value| self.comparison.holds(value, self.limit))
     }
-
-    /// Whether the objective can only be judged on a stream.
-    pub fn needs_stream(&self) -> bool {
-        self.metric.on_requests().is_some_and(|how| how.needs_stream)
-    }
 }
 
 #[cfg(test)]
@@ -137,7 +132,7 @@ mod tests {
         assert!(met("tpot<1ms", &single));
         let objective = &parse("tpot<1ms").unwrap()[0];
         let whole = Record { streamed: false, ..single };
-        assert!(!objective.is_met(&Timeline::new(&whole)) && objective.needs_stream());
+        assert!(!objective.is_met(&Timeline::new(&whole)) && objective.metric.needs_stream());
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl JudgedMetric {
         }
     }
 
+    /// Whether the metric has values only for streamed answers.
+    pub fn needs_stream(self) -> bool {
+        self.0.of_gaps || self.on_requests().is_some_and(|how| how.needs_stream)
+    }
+
     /// Whether the metric is a rate: requests or tokens per second.
     pub fn is_throughput(self) -> bool {
         matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)

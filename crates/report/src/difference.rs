@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use inferometer_analysis::compare::{
-    BOUNDS_DRIFT, Comparison, Design, FALSE_ALARMS, FEWEST_REPEATS, GateResult, Met, OverTime, Row,
+    BOUNDS_DRIFT, Comparison, Design, FALSE_ALARMS, FEWEST_REPEATS, GateResult, OverTime, Row,
     RowVerdict, smallest,
 };
+use inferometer_analysis::verdict::Met;
 
 use crate::number::{MISSING, significant};
 use crate::page::escape;

@@ -73,7 +73,8 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
 mod tests {
     use super::*;
     use crate::judgement::Verdict;
-    use inferometer_analysis::compare::{Design, Met, Options, Row};
+    use inferometer_analysis::compare::{Design, Options, Row};
+    use inferometer_analysis::verdict::Met;
 
     #[test]
     fn the_answer_stands_first_then_the_gate_then_all_figures_then_what_must_be_known() {

@@ -4,8 +4,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::compare::{Comparison, GateResult, Met, Row, RowVerdict};
+use inferometer_analysis::compare::{Comparison, GateResult, Row, RowVerdict};
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Met;
 
 use crate::difference::{interval, signed, verdict as row_verdict};
 use crate::escape::xml;
@@ -92,12 +93,12 @@ pub fn of_run(run: &Summary) -> Suite {
         ("plan hash", run.plan_hash.clone()),
     ];
     let objectives = run.verdict.slo.iter().map(|result| {
-        let measured = match label::measured(result) {
-            Some(measured) => format!("measured: {measured}"),
-            None => "nothing could be measured".to_owned(),
+        let measured = label::measured(result).map(|figure| format!("measured: {figure}"));
+        let sentences: Vec<&str> = measured.as_deref().into_iter().chain(result.notes()).collect();
+        let system_out = match sentences.is_empty() {
+            true => "nothing could be measured".to_owned(),
+            false => sentences.join("; "),
         };
-        let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
-        let system_out = notes.join("; ");
         let outcome = match result.outcome() {
             Met::No => CaseResult::Failed(format!("not met: {}; {system_out}", result.objective)),
             Met::Yes => CaseResult::Passed,

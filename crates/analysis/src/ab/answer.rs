@@ -9,8 +9,9 @@ use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
 use super::sequence::FEWEST_PAIRS;
 use crate::compare::{
-    Comparison, Condition, Design, GateError, GateResult, Met, Options, Row, RowVerdict, judge,
+    Comparison, Condition, Design, GateError, GateResult, Options, Row, RowVerdict, judge,
 };
+use crate::verdict::Met;
 
 /// The answer of a comparison of two servers in alternating blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
-pub use crate::verdict::Met;
+use crate::verdict::Met;
 use inferometer_metrics::slo::{Comparison as Sign, split};
 use inferometer_model::suggest::did_you_mean;
 

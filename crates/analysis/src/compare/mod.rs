@@ -23,7 +23,7 @@ mod unmatched;
 
 use serde::{Deserialize, Serialize};
 
-pub use gate::{Condition, GateError, GateResult, Met, judge, parse as parse_gate};
+pub use gate::{Condition, GateError, GateResult, judge, parse as parse_gate};
 pub use order::Design;
 pub use over_time::{OverTime, smallest};
 pub use reproduction::{Among, Reproduction, ReproductionResult};

@@ -1,7 +1,6 @@
 //! Computes how many rounds are needed to find a difference. It uses the power of the test: Student's t, at the level
 //! that remains for one row after the correction for all rows.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -25,54 +24,83 @@ struct Reach {
     freedom: f64,
 }
 
-/// The probability that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`). This is the
-/// noncentral t distribution. It is integrated over the estimated deviation, with an error below 1e-4.
-pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
-    const STEPS: u32 = 200;
-    const NEVER: f64 = -25.0;
-    // The estimated deviation divided by the true one is near 1; its standard deviation is about 1 / sqrt(2 freedom).
-    let reach = 1.0 + 6.0 / freedom.sqrt();
-    let (mut weights, mut sum) = (0.0, 0.0);
-    for step in 0..STEPS {
-        let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
-        let log = (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
-        // Less likely deviations do not change the result.
-        if log < NEVER {
-            continue;
-        }
-        let weight = log.exp();
-        let at = limit * deviation;
-        let both = if off == 0.0 { 2.0 * tail(at) } else { tail(at + off) + tail(at - off) };
-        weights += weight;
-        sum += weight * both;
+/// The distribution of an estimated standard deviation, divided by the true one: pairs of a value and its weight. The
+/// weights are relative.
+struct Deviations(Vec<[f64; 2]>);
+
+impl Deviations {
+    fn of(freedom: f64) -> Self {
+        const STEPS: u32 = 200;
+        const NEVER: f64 = -25.0;
+        // The values are near 1; their standard deviation is about 1 / sqrt(2 freedom).
+        let reach = 1.0 + 6.0 / freedom.sqrt();
+        let pair = |step: u32| {
+            let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
+            let log =
+                (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
+            // Less likely deviations do not change the result.
+            (log >= NEVER).then(|| [deviation, log.exp()])
+        };
+        Self((0..STEPS).filter_map(pair).collect())
     }
-    sum / weights
+
+    /// The probability that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / freedom). This is the
+    /// noncentral t distribution. It is integrated over the estimated deviation, with an error below 1e-4.
+    fn beyond(&self, limit: f64, off: f64) -> f64 {
+        let (mut weights, mut sum) = (0.0, 0.0);
+        for [deviation, weight] in &self.0 {
+            let at = limit * deviation;
+            let both = if off == 0.0 { 2.0 * tail(at) } else { tail(at + off) + tail(at - off) };
+            weights += weight;
+            sum += weight * both;
+        }
+        sum / weights
+    }
+
+    /// The limit that |T| exceeds with the probability `level` if nothing differs.
+    fn limit(&self, level: f64) -> f64 {
+        // The error is below 1e-4, because a number of rounds depends on this limit.
+        let (mut low, mut high) = (0.0, 1e3);
+        for _ in 0..24 {
+            let middle = (low + high) / 2.0;
+            if self.beyond(middle, 0.0) > level { low = middle } else { high = middle }
+        }
+        high
+    }
 }
 
-/// Limits of |T| that were computed before, by level and degrees of freedom. The rows of a comparison share them.
+/// The probability that |T| of Student's t exceeds `limit` if nothing differs.
+pub(super) fn beyond(limit: f64, freedom: f64) -> f64 {
+    Deviations::of(freedom).beyond(limit, 0.0)
+}
+
+/// Distributions and limits of |T| that were computed before. The rows of a comparison share them.
 #[derive(Default)]
-pub(super) struct Limits(RefCell<BTreeMap<[u64; 2], f64>>);
+pub(super) struct Limits {
+    /// By degrees of freedom.
+    deviations: BTreeMap<u64, Deviations>,
+    /// By level and degrees of freedom.
+    limits: BTreeMap<[u64; 2], f64>,
+}
 
 impl Limits {
-    /// The limit that |T| exceeds with the probability `level` if nothing differs.
-    fn limit(&self, level: f64, freedom: f64) -> f64 {
+    /// The probability that |T| exceeds `widening` times its limit at `level`, with an offset of `off`.
+    fn power(&mut self, level: f64, freedom: f64, widening: f64, off: f64) -> f64 {
+        let of = || Deviations::of(freedom);
+        let deviations = self.deviations.entry(freedom.to_bits()).or_insert_with(of);
         let key = [level, freedom].map(f64::to_bits);
-        *self.0.borrow_mut().entry(key).or_insert_with(|| limit(level, freedom))
+        let limit = self.limits.entry(key).or_insert_with(|| deviations.limit(level));
+        deviations.beyond(*limit * widening, off)
     }
-}
-
-fn limit(level: f64, freedom: f64) -> f64 {
-    // The error is below 1e-4, because a number of rounds depends on this limit.
-    let (mut low, mut high) = (0.0, 1e3);
-    for _ in 0..24 {
-        let middle = (low + high) / 2.0;
-        if beyond(middle, freedom, 0.0) > level { low = middle } else { high = middle }
-    }
-    high
 }
 
 /// The probability that a standard normal variable exceeds `x`.
 fn tail(x: f64) -> f64 {
+    // Beyond this, the probability is below 1e-18.
+    const FAR: f64 = 9.0;
+    if x.abs() > FAR {
+        return if x > 0.0 { 0.0 } else { 1.0 };
+    }
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
@@ -81,16 +109,15 @@ fn tail(x: f64) -> f64 {
 /// test. With `in_turn`, all rounds have the same order. Otherwise, each round has the opposite order of the round
 /// before.
 pub(super) fn rounds(
-    limits: &Limits,
+    limits: &mut Limits,
     difference: f64,
     deviation: f64,
     level: f64,
     in_turn: bool,
 ) -> u32 {
-    let finds = |rounds: usize| {
+    let mut finds = |rounds: usize| {
         let Reach { scale, widening, freedom } = reach(rounds, in_turn);
-        let off = difference * scale / deviation;
-        beyond(limits.limit(level, freedom) * widening, freedom, off) >= FOUND
+        limits.power(level, freedom, widening, difference * scale / deviation) >= FOUND
     };
     let mut range: Range<usize> = FEWEST_REPEATS - 1..FEWEST_REPEATS;
     while range.end < MOST && !finds(range.end) {
@@ -134,7 +161,7 @@ mod tests {
         for freedom in [1.0, 2.0, 5.0, 30.0, 200.0] {
             let law = StudentsT::new(0.0, 1.0, freedom).unwrap();
             for limit in [0.5, 2.0, 4.0] {
-                let got = beyond(limit, freedom, 0.0);
+                let got = beyond(limit, freedom);
                 assert!((got - 2.0 * law.sf(limit)).abs() < 1e-3, "{freedom}, {limit}: {got}");
             }
         }
@@ -143,7 +170,7 @@ mod tests {
     #[test]
     fn with_an_offset_it_is_that_of_the_tables() {
         // Two groups of 17 and a difference of one standard deviation have a power of 0.807 at 5 %.
-        let got = beyond(limit(0.05, 32.0), 32.0, (17.0_f64 / 2.0).sqrt());
+        let got = Limits::default().power(0.05, 32.0, 1.0, (17.0_f64 / 2.0).sqrt());
         assert!((got - 0.807).abs() < 2e-3, "{got}");
     }
 }

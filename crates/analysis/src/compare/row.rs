@@ -30,14 +30,14 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     let judged = judge(&figures, options.seed, |figure| figure.means.as_ref());
     let bounded = [0, 1]
         .map(|at| judge(&figures, options.seed, |figure| Some(&figure.bounded.as_ref()?[at])));
-    let limits = Limits::default();
+    let mut limits = Limits::default();
     let rows = figures.iter().enumerate().map(|(at, figure)| {
         let p = judged.p[at];
         let beyond_drift = figure.bounded.as_ref().is_some_and(|models| {
             let agree = models[0].1.difference.signum() == models[1].1.difference.signum();
             agree && bounded.iter().all(|judged| judged.p[at].is_some_and(|p| p <= FALSE_ALARMS))
         });
-        let needed = || figure.needed(&limits, options.margin, judged.critical);
+        let needed = || figure.needed(&mut limits, options.margin, judged.critical);
         figure.row(p, beyond_drift, needed, options, is_fixed)
     });
     rows.collect()
@@ -123,7 +123,7 @@ impl<'a> Figure<'a> {
         &self,
         p: Option<f64>,
         beyond_drift: bool,
-        needed: impl Fn() -> u32,
+        needed: impl FnOnce() -> u32,
         options: Options,
         is_fixed: bool,
     ) -> Row {
@@ -171,11 +171,11 @@ impl<'a> Figure<'a> {
 
     /// The number of rounds, with one repeat of each run, at which four of five comparisons would find a difference as
     /// large as the margin.
-    fn needed(&self, limits: &Limits, margin: f64, critical: Option<f64>) -> u32 {
+    fn needed(&self, limits: &mut Limits, margin: f64, critical: Option<f64>) -> u32 {
         let (a, b) = self.series;
         let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
         let freedom = model.freedom() as f64;
-        let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom, 0.0));
+        let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom));
         // A row is judged at the level `alone` if it is the only one that differs, and at `FALSE_ALARMS` if all rows
         // differ. This level lies between the two.
         let level = (alone * FALSE_ALARMS).sqrt();

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
 use super::*;
+use crate::verdict::Met;
 use inferometer_stats::seed;
 
 mod subjects;

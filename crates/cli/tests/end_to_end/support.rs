@@ -307,6 +307,11 @@ pub fn small_run(url: &str) -> Vec<&str> {
     small_run_of(url, ("24", "12"))
 }
 
+/// As [`small_run`], with outputs of one token.
+pub fn run_of_one_token(url: &str) -> Vec<&str> {
+    small_run_of(url, ("24", "1"))
+}
+
 fn small_run_of<'a>(url: &'a str, cell: (&'a str, &'a str)) -> Vec<&'a str> {
     let mut arguments = vec!["run", "--target", url, "--input-lengths", cell.0];
     arguments.extend(["--output-lengths", cell.1, "--passes", "saturated", "--requests", "6"]);

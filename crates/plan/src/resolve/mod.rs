@@ -13,7 +13,7 @@ mod sweep;
 mod target;
 
 use inferometer_metrics::request_objective::{self, RequestObjective};
-use inferometer_metrics::slo::{self, Objective};
+use inferometer_metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::request::Sampling;
 
 use crate::parts::{Timeouts, Warmup};
@@ -115,10 +115,14 @@ impl Spec {
 
     fn objectives(&self, mistakes: &mut Mistakes) -> Vec<Objective> {
         let Some(text) = &self.slo else { return Vec::new() };
-        slo::parse(text).unwrap_or_else(|errors| {
+        let objectives = slo::parse(text).unwrap_or_else(|errors| {
             errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
             Vec::new()
-        })
+        });
+        for objective in objectives.iter().filter(|objective| self.lacks_stream(objective.metric)) {
+            mistakes.add("slo", without_stream(&objective.text));
+        }
+        objectives
     }
 
     fn request_objectives(&self, mistakes: &mut Mistakes) -> Vec<RequestObjective> {
@@ -127,13 +131,15 @@ impl Spec {
             errors.iter().for_each(|error| mistakes.add("goodput", error.to_string()));
             Vec::new()
         });
-        if self.stream == Some(false) {
-            for objective in objectives.iter().filter(|objective| objective.needs_stream()) {
-                let problem = format!("`{}` cannot be judged without streaming", objective.text);
-                mistakes.add("goodput", problem);
-            }
+        for objective in objectives.iter().filter(|objective| self.lacks_stream(objective.metric)) {
+            mistakes.add("goodput", without_stream(&objective.text));
         }
         objectives
+    }
+
+    /// Whether the metric needs streamed answers, and answers are not to be streamed.
+    fn lacks_stream(&self, metric: JudgedMetric) -> bool {
+        self.stream == Some(false) && metric.needs_stream()
     }
 
     fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {
@@ -147,6 +153,11 @@ impl Spec {
             total: read("timeout", &self.timeout).or(Some(seconds(6 * 3600))),
         }
     }
+}
+
+/// The mistake of an objective on a metric of streams, if answers are not to be streamed.
+fn without_stream(objective: &str) -> String {
+    format!("`{objective}` cannot be judged without streaming")
 }
 
 /// Adds a mistake if the plan has too many passes, or if the name of the model is too long.

@@ -157,6 +157,10 @@ fn criteria_of(
         }
         match slo::parse(objectives) {
             Ok(objectives) => {
+                let unjudged = objectives.iter().filter(|it| spec.lacks_stream(it.metric));
+                problems.extend(
+                    unjudged.map(|it| format!("`{name}`: {}", super::without_stream(&it.text))),
+                );
                 let own = read("tier", &objectives, &[], None);
                 let places = judged.len()..judged.len() + own.len();
                 let criteria = common.iter().copied().chain(places).collect();
@@ -169,12 +173,6 @@ fn criteria_of(
         }
     }
     problems.into_iter().for_each(|problem| mistakes.add("tier", problem));
-    if spec.stream == Some(false) {
-        for criterion in judged.iter().filter(|criterion| criterion.needs_stream()) {
-            let problem = format!("`{}` cannot be judged without streaming", criterion.text);
-            mistakes.add("slo", problem);
-        }
-    }
     (judged, tiers)
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::parts::TargetPlan;
-use crate::spec::{Stages, WorkloadKeys};
+use crate::spec::{SearchSpec, Stages, WorkloadKeys};
 use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
 use std::time::Duration;
 
@@ -187,8 +187,28 @@ fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
         let found = told.iter().any(|line| line.starts_with(key) && line.contains(words));
         assert!(found, "{key}: {words}\n{told:#?}");
     }
-    let whole = Spec { goodput: Some("ttft<1s".into()), stream: Some(false), ..Spec::default() };
-    assert!(mistakes(&whole)[0].contains("without streaming"));
+}
+
+#[test]
+fn objectives_that_need_a_stream_are_refused_without_one() {
+    let whole = Spec { stream: Some(false), ..Spec::default() };
+    let text = |objectives: &str| Some(objectives.to_owned());
+    let search = SearchSpec {
+        tier: Some(vec!["gold=tpot_p95<30ms,e2e_p50<1s".into()]),
+        ..SearchSpec::default()
+    };
+    for (spec, expected) in [
+        (
+            Spec { goodput: text("ttft<1s,e2e<2s"), ..whole.clone() },
+            "goodput (--goodput): `ttft<1s`",
+        ),
+        (Spec { slo: text("itl_p99<1s,e2e_p50<2s"), ..whole.clone() }, "slo (--slo): `itl_p99<1s`"),
+        (Spec { search: Some(search), ..whole.clone() }, "tier (--tier): `gold`: `tpot_p95<30ms`"),
+    ] {
+        let told = mistakes(&spec);
+        assert_eq!(told, [format!("{expected} cannot be judged without streaming")]);
+    }
+    assert!(Spec { slo: text("e2e_p50<2s"), ..whole }.resolve(&KNOWN).is_ok());
 }
 
 #[test]

@@ -243,15 +243,4 @@ impl Criterion {
             Kind::Share { limits, .. } => limits.iter().any(of_gaps),
         }
     }
-
-    /// Whether the criterion can only be judged on streamed answers.
-    pub fn needs_stream(&self) -> bool {
-        let on_tokens =
-            |limit: &Limit| limit.metric.on_requests().is_some_and(|how| how.needs_stream);
-        match &self.kind {
-            Kind::Completed { .. } => false,
-            Kind::Mean { limit } => on_tokens(limit),
-            Kind::Share { limits, .. } => limits.iter().any(on_tokens),
-        }
-    }
 }
