@@ -104,7 +104,12 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     let fast_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
     let fast: ClientMeasure = process::run(program, "client", &flags)?;
     drop(server);
-    let missing = || CheckError::new("check: the client reports no errors of its own");
+    let missing = || {
+        CheckError::new(
+            "check: the client's report does not contain its measurement \
+        errors",
+        )
+    };
     let (errors, told) = paced.errors.zip(paced.server).ok_or_else(missing)?;
     let per_mtok = |cpu_s: f64, tokens: u64| cpu_s / tokens as f64 * 1e6;
     let growth = paced.rss_peak.saturating_sub(paced.rss_before);

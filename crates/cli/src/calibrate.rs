@@ -153,8 +153,8 @@ fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
         Some((flag, _)) => Err(CalibrateError::new(format!(
-            "{flag}: applies to tables; a file of runs has its own rows, each with its number of \
-                requests"
+            "{flag}: applies only to published tables; leave it out, because each measured run \
+                states its number of requests"
         ))),
         None => Ok(()),
     }

@@ -67,7 +67,11 @@ impl Link {
         self.fill(&mut length, until)?;
         let length = u32::from_be_bytes(length);
         if length > self.most {
-            return Err(invalid(format!("a message of {length} bytes, of {} at most", self.most)));
+            return Err(invalid(format!(
+                "a message of {length} bytes; the limit is {} \
+                bytes",
+                self.most
+            )));
         }
         // Allocate memory as the data arrives, because the stated length may be false.
         let mut text = Vec::new();

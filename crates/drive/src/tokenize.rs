@@ -117,7 +117,7 @@ impl Tokenizer for ServerTokenizer {
         // The keys of vLLM, of llama.cpp, and of SGLang and llama-cpp-python, in this order.
         let text = ["prompt", "content", "text"].iter().find_map(|key| response[*key].as_str());
         let text = text.map(str::to_owned);
-        text.ok_or_else(|| self.failed("the answer holds no text"))
+        text.ok_or_else(|| self.failed("the answer contains no text"))
     }
 
     fn plain_ids(&self) -> &[u32] {

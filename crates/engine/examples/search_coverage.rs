@@ -124,7 +124,7 @@ fn main() {
             (held, searches) = (held + found, searches + seeds * wanted.len() as u64);
         }
     }
-    println!("all together: {held} of {searches} hold the truth");
+    println!("total: {held} of {searches} intervals contain the true value");
 }
 
 fn measure(
@@ -164,7 +164,11 @@ fn measure(
     for (index, (name, text, _)) in objectives.iter().enumerate() {
         let ratios: Vec<f64> = ratios.iter().map(|of_load| of_load[index]).collect();
         let Some(edge) = edge(&loads, &ratios) else {
-            println!("{} {name}: no edge within {:?}: {ratios:?}", machine.name, machine.rates);
+            println!(
+                "{} {name}: the true highest load is not within {:?}; ratios: \
+                {ratios:?}",
+                machine.name, machine.rates
+            );
             continue;
         };
         let edge = if whole { edge.floor() } else { edge };
@@ -192,9 +196,10 @@ fn measure(
         signed.sort_by(f64::total_cmp);
         let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
         println!(
-            "{:<10} {name:<12} {text:<22} truth {edge:7.3}: {held} of {count} hold it ({high_is_wrong} \
-             below it), {found} have both ends, {early} precise; width {:.3} (p90 {:.3}); estimate \
-             off {:+.1} % in the median (p90 of its size {:.1} %); {:.1} trials",
+            "{:<10} {name:<12} {text:<22} true value {edge:7.3}: {held} of {count} intervals \
+                contain it ({high_is_wrong} are below it), {found} have both ends, {early} \
+                searches reached the precision; width: median {:.3}, p90 {:.3}; error of the \
+                estimate: median {:+.1} %, p90 of its absolute value {:.1} %; {:.1} trials",
             machine.name,
             at(&widths, 0.5),
             at(&widths, 0.9),

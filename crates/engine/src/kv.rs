@@ -38,7 +38,7 @@ impl BlockManager {
         let sizes = [8, 16, LARGEST_BLOCK as u32];
         assert!(
             sizes.contains(&block_size),
-            "blocks have 8, 16 or 32 tokens, as engines have them"
+            "a block must have 8, 16 or 32 tokens, as in real engines"
         );
         Self { block_size, total, free: total, watermark: total / 100, cache: None }
     }

@@ -184,7 +184,10 @@ impl Profile {
                 return Err(malformed(why.to_owned()));
             }
             other => {
-                return Err(malformed(format!("schema = {other}: this reads {PROFILE_SCHEMA}")));
+                return Err(malformed(format!(
+                    "schema = {other} is not supported; this program \
+                    reads schema {PROFILE_SCHEMA}"
+                )));
             }
         }
         profile.card()?;

@@ -11,7 +11,7 @@ pub static DEFINITION: Definition = Definition {
     over: CoveredRequests::Sent,
     notes: "Over all sent requests, including failed ones. Absent if no request was sent, or if no \
         time passed.",
-    source: "Inferometer; T of the published tables.",
+    source: "Inferometer; the total time T in tables of throughput that teams publish.",
     value: Value::Pass(duration_s),
     title: "Duration",
     ..Definition::DEFAULT

@@ -52,7 +52,7 @@ pub static FROM_DUE: Definition = Definition {
         needs_stream: false,
     }),
     bound: Some(ErrorBound { key: None, of: margin }),
-    exported: Some(Exported { place: 4, about: "The same from the due time." }),
+    exported: Some(Exported { place: 4, about: "Latency to the last output, from the due time." }),
     ..Definition::DEFAULT
 };
 

@@ -11,7 +11,8 @@ use super::{
 /// ITL: the gap before each token after the first token event.
 pub static DEFINITION: Definition = Definition {
     name: "itl",
-    formula: "each gap between token events / tokens of the later one, once per such token",
+    formula: "each gap between two token events / tokens of the later event; one value per token \
+        of the later event",
     notes: "Pooled over the tokens of all requests, so long outputs have more weight. A gap before \
         an event without tokens is added to the next event with tokens. Absent without streaming, \
         and in a pass with more than 10 % of its streams in bundles.",

@@ -40,10 +40,11 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     notes: "The window goes from the first to the last time at which the number of requests in \
         flight is at the plateau: the concurrency of a closed loop, or the median over the time of \
         arrivals in an open loop. The tokens of an event are spread over the time since the \
-        previous event. Absent without streaming, if the load is not constant, and if the number \
-        in flight is off the plateau for more than 10 % of the window: below it in a closed loop; \
-        in an open loop, off by more than 10 % and by more than three times its square root, the \
-        variation of independent arrivals.",
+        previous event. Absent without streaming and if the load is not constant. Also absent if \
+        the number in flight is off the plateau for more than 10 % of the window. In a closed \
+        loop, off means below the plateau. In an open loop, off means a difference of more than \
+        10 % and of more than three times the square root of the plateau, which is the variation \
+        of independent arrivals.",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second, steady state",
     ..Definition::DEFAULT

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_counts_by_the_time_that_it_took() {
+    fn tokens_of_one_event_are_spread_over_the_time_since_the_event_before() {
         let mut curve = TokenCurve::default();
         // Five tokens every 50 ms count as one token every 10 ms, no matter where a window begins or ends.
         curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_may_be_as_far_from_the_one_before_as_a_file_can_say() {
+    fn the_longest_gap_between_events_that_a_file_can_state_is_counted() {
         let mut curve = TokenCurve::default();
         let event = |at: u64| TokenEvent { arrival: Nanos(at), kind: EventKind::Text, tokens: 9.0 };
         curve.add(&[event(1), event(u64::MAX - 1), event(u64::MAX)]);

@@ -14,7 +14,7 @@ pub static DEFINITION: Definition = Definition {
     notes: "Excludes tokens up to and including the event that ends TTFT, because TTFT covers \
         their time. Absent if no event follows it, without streaming, and in a pass with more than \
         10 % of its streams in bundles.",
-    source: "Inferometer; equals vLLM's where the first event carries one token.",
+    source: "Inferometer; equals vLLM's TPOT if the first event has one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",
     result_key: Some("tpot_ms"),

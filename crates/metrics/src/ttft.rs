@@ -52,7 +52,7 @@ pub static FROM_DUE: Definition = Definition {
         needs_stream: true,
     }),
     bound: Some(ErrorBound { key: None, of: width_of_first }),
-    exported: Some(Exported { place: 1, about: "The same from the due time." }),
+    exported: Some(Exported { place: 1, about: "Time to first token, from the due time." }),
     ..Definition::DEFAULT
 };
 

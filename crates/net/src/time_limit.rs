@@ -82,7 +82,8 @@ pub fn write_all(to: &mut impl Write, mut bytes: &[u8], within: Duration) -> io:
             Err(error) => return Err(error),
         }
         if !bytes.is_empty() && monotonic_now().since(start) > within {
-            let what = "the request is read too slowly to be sent within the time limit";
+            let what =
+                "the server reads too slowly: the request was not sent within the time limit";
             return Err(io::Error::new(ErrorKind::TimedOut, what));
         }
     }

@@ -44,7 +44,7 @@ impl TooLongPrompts {
         self.0.iter().map(|Cell { cell, without_room, requests, shortest, limits }| {
             let most = limits.max_model_len;
             let why = if *shortest >= most {
-                format!("the engine takes {most} tokens at most (--max-model-len)")
+                format!("the engine accepts at most {most} tokens (--max-model-len)")
             } else {
                 format!(
                     "they do not fit into the KV cache or into a step of {} tokens",

@@ -55,7 +55,7 @@ def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
     "keys, words",
     [
         (dict(input_length=[32]), "input_lengths"),
-        (dict(rate=object()), "has no place in a plan"),
+        (dict(rate=object()), "cannot be a value in a plan"),
         (dict(input_lengths="many"), "input_lengths"),
         (dict(plan="nowhere.toml"), "nowhere.toml"),
         (dict(num_prompts=3), "the keywords: `num_prompts` is not a key of a plan; of .*`requests` N"),

@@ -100,13 +100,13 @@ pub(crate) fn explanation(answer: &AbAnswer) -> String {
         0 => String::new(),
         1 => " The other metric does not decide; its interval is a 95 % interval too.".to_owned(),
         _ => format!(
-            " The other {others} do not decide; their intervals are wider, so that all of them \
-                together cover the truth with 95 % probability."
+            " The other {others} do not decide. Their intervals are wider: with 95 % probability, \
+                all of them contain the true values."
         ),
     };
     format!(
-        "Only {decides} decides when to end. Its interval is valid at all times at once, so \
-            checking it after each pair does not bias it.{of_others}"
+        "Only {decides} decides when to end. Its interval is valid after every pair (a confidence \
+            sequence), so checking it after each pair causes no bias.{of_others}"
     )
 }
 

@@ -165,9 +165,10 @@ fn advice(comparison: &Comparison) -> Option<String> {
 /// The meaning of intervals and verdicts.
 fn meaning(comparison: &Comparison) -> String {
     format!(
-        "Intervals are 95 % intervals over repeats, for each row alone. \"better\" and \
-            \"worse\": significant for all {} rows together, and measured in turn; a server \
-            compared with itself has one in at most {} of 100 comparisons. \"differs\": also \
+        "Intervals are 95 % intervals over repeats, for each row alone. \"better\" and \"worse\": \
+            the difference is significant after correction for all {} rows, and both were \
+            measured alternately. A server compared with itself has such a row in at most {} of \
+            100 comparisons. \"differs\": also \
             significant, but a drift over time would look the same. \"no difference\": the \
             interval is within {} %. \"not enough data\": with the stated number of rounds, a \
             difference of {} % in this row would be found in four of five comparisons.",

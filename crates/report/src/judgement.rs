@@ -113,7 +113,7 @@ fn all_met(runs: &[Summary], places: usize) -> String {
             texts.push(&result.objective);
         }
     }
-    format!("met: {} ({places} of {places} judged)", texts.join(", "))
+    format!("met: {} ({places} of {places} results)", texts.join(", "))
 }
 
 /// The summary of a run without cells, with these results of objectives.

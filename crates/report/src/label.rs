@@ -73,7 +73,7 @@ pub fn notice(summary: &Summary) -> Option<String> {
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
-            true => "this program measured it elsewhere, and its verdict is of that time",
+            true => "this program measured it on another machine, and the verdict was made there",
             false => "this program did not measure anything here",
         };
         format!("IMPORTED from {} ({}): {whose}", imported.place(), imported.format)

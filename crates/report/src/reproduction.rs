@@ -25,7 +25,8 @@ fn words(answer: &Reproduction) -> String {
     match answer.outcome {
         ReproductionResult::Identical => "identical: all figures agree in every digit".to_owned(),
         ReproductionResult::Same { within_pct } => format!(
-            "same within {} %: {}, and no mean or median of other metrics differs by more{}",
+            "same within {} %: {}; the means and medians of the other metrics also differ by at \
+                most that{}",
             rounded_up(within_pct),
             difference(),
             open(&answer.undecided)

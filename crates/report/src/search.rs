@@ -78,7 +78,7 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
         (Claim::Open, _) if answer.low.is_some_and(|low| load.load < low) => {
             "open, below the interval"
         }
-        (Claim::Open, _) if load.counted == 0 => "open: none counts",
+        (Claim::Open, _) if load.counted == 0 => "open: no counted requests",
         (Claim::Open, _) => "open",
     };
     word.to_owned()

@@ -13,7 +13,7 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
             and in brackets the {} % interval. Latencies are means; request latency is from due to \
             end, and absent if requests arrive faster than the server completes them. Tokens/s per \
             user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
-            of them per user.",
+            output tokens/s per user.",
         significant(answer.confidence * 100.0)
     )
 }

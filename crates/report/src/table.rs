@@ -275,8 +275,8 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
         let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
         let told = |pass: &PassSummary| {
             format!(
-                "{}: interrupted after {} of {} requests had completed; its figures cover only \
-                    these, and the figures of the cell leave the pass out",
+                "{}: interrupted after {} of {} requests had completed; the figures of the pass \
+                    cover only these requests, and the figures of the cell exclude the pass",
                 cell.place(pass),
                 count(pass.outcomes.complete),
                 count(pass.planned),

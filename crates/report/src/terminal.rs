@@ -214,7 +214,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
         Validity::Suspect => {
             let word = painted(colour, Paint::Red, &format!("suspect{failed}"));
-            let _ = writeln!(out, "{word}: some figures that matter are unreliable or missing");
+            let _ = writeln!(out, "{word}: read these reasons before you use the figures");
             for reason in &verdict.reasons {
                 let _ = writeln!(out, "  {}", clean(reason));
             }

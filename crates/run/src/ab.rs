@@ -212,7 +212,7 @@ impl AbRun {
     /// When nothing could be measured, or the answer cannot be written. Recorded passes stay in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
         let mut servers = [Servers::default(), Servers::default()];
-        events.say(&format!("{}: two runs, measured in turn", self.name));
+        events.say(&format!("{}: two runs, measured in alternating blocks", self.name));
         let requests = self.sides.each_ref().map(|Member { plan, context, .. }| RunRequest {
             plan,
             context,

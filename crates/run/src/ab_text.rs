@@ -12,7 +12,7 @@ pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
     let values = blocks.map(|block| block.values.first().copied().flatten());
     let of_pair = match values {
         [Some(a), Some(b)] => format!("{a:.4} and {b:.4}"),
-        _ => "not on both sides".to_owned(),
+        _ => "no value on one side".to_owned(),
     };
     let percent = |log: f64| 100.0 * log.exp_m1();
     let known = comparison.known().map_or_else(String::new, |known| {

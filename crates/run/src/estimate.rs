@@ -222,7 +222,7 @@ pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate
 pub fn words(estimate: Option<Duration>) -> String {
     match estimate {
         Some(span) => format!("estimate: {}", in_words(span)),
-        None => "estimate: unknown until the server has answered first requests".to_owned(),
+        None => "estimate: unknown until the server has answered the first requests".to_owned(),
     }
 }
 

@@ -144,8 +144,8 @@ fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     }
     if spec.dump_workload.is_some() {
         mistakes.push(format!(
-            "dump_workload (--dump-workload): requests that are made during a pass are not \
-                written; {is_missing}"
+            "dump_workload (--dump-workload): requests that are generated during a pass cannot be \
+                written to a file; {is_missing}"
         ));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }

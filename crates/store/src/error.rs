@@ -69,7 +69,7 @@ pub enum StoreError {
         what: String,
     },
     /// An earlier write to this log failed. Data after the failed write would be unreadable.
-    #[error("{}: an earlier write failed, so this log is no longer written", path.display())]
+    #[error("{}: an earlier write failed, so nothing more is written to this log", path.display())]
     LogBroken {
         /// The file.
         path: PathBuf,

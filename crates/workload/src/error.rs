@@ -82,8 +82,8 @@ pub enum WorkloadError {
     },
     /// An input length that leaves no tokens for the prompt itself.
     #[error(
-        "input length {input_length}: tokens added by the server and the shared prefix already \
-            have {reserve} tokens; give a length above {reserve}"
+        "input length {input_length}: the tokens that the server adds and the shared prefix are \
+            already {reserve} tokens; give a length above {reserve}"
     )]
     NothingLeft {
         /// The requested length, in tokens.

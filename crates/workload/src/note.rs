@@ -95,7 +95,8 @@ impl fmt::Display for Note {
             ),
             Self::ShortTag { tokens, full } => write!(
                 f,
-                "prompts differ in {tokens} tokens; {full} would make them certainly unique"
+                "prompts can differ only in {tokens} tokens, so some may be equal; with {full} \
+                    tokens, equal prompts are practically impossible"
             ),
             Self::RowsAgain { prompts, rows } => write!(
                 f,
@@ -105,12 +106,14 @@ impl fmt::Display for Note {
             ),
             Self::Reused { prompts, available } => write!(
                 f,
-                "{} a conversation again: the data set has {available} of that length",
+                "{} a conversation again: the data set has only {available} conversations of that \
+                    length",
                 many(*prompts, "prompt uses", "prompts use")
             ),
             Self::Overlapping { prompts, available } => write!(
                 f,
-                "{} earlier ones: the corpus has {available} of that size",
+                "{} earlier blocks: the corpus has only {available} blocks of that size without \
+                    overlap",
                 many(*prompts, "block overlaps", "blocks overlap")
             ),
         }

@@ -71,9 +71,10 @@ impl BundledStreams {
         (share > Gaps::MOST_HIDDEN).then(|| {
             let message = format!(
                 "In {} of {} streams several tokens arrived together, about 40 ms after the previous \
-                    ones. A sender without TCP_NODELAY that waits for an acknowledgement does this, \
-                    and also a server that computes several tokens in each step of 40 ms. In the \
-                    first case ITL is wrong, and TTFT and TPOT may be up to 40 ms too long in all.",
+                    ones. Two causes are possible: a sender without TCP_NODELAY that waits for an \
+                    acknowledgement, or a server that computes several tokens in each step of 40 \
+                    ms. In the first case, ITL is wrong, and TTFT and TPOT may be up to 40 ms too \
+                    long in total.",
                 self.in_step_with_acks, self.gaps.streams
             );
             Finding::of(code::STREAM_IN_BUNDLES, message)

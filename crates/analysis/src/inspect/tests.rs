@@ -263,7 +263,7 @@ fn failures_are_told_by_kind_with_the_first_words_about_them() {
             (
                 "requests_interrupted",
                 Severity::Note,
-                "1 request did not start, because the run ended before."
+                "1 request did not start, because the run ended first."
             ),
         ]
     );
@@ -290,7 +290,7 @@ fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_ski
             ),
             (
                 Severity::Note,
-                "1 request did not start, because the run ended before. First: the run was \
+                "1 request did not start, because the run ended first. First: the run was \
                  interrupted before it was due"
             ),
         ]

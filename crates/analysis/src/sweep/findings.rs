@@ -32,12 +32,11 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
         Some(Finding::of(
             code::SWEEP_THROUGHPUT_FALLS,
             format!(
-                "At {} {unit} the throughput is clearly lower than at {}: {} requests/s, compared \
-                    with {} there.",
-                load_text(above),
+                "The throughput falls from {} requests/s at {} {unit} to {} requests/s at {} {unit}.",
+                load_text(saturation.requests_per_s.value),
                 load_text(saturation.load),
                 load_text(there.value),
-                load_text(saturation.requests_per_s.value)
+                load_text(above)
             ),
         ))
     });
@@ -51,7 +50,7 @@ fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
     let load = answer.saturation.as_ref()?.load;
     let reason = validity::suspect_at(cell, answer.by, load)?;
     let message = format!(
-        "The client may have been the limit at the load of saturation, not the server: {reason}"
+        "At the saturation load, the client (not the server) may have limited the throughput: {reason}"
     );
     Some(Finding::of(code::SWEEP_LIMITED_BY_CLIENT, message))
 }
@@ -72,7 +71,7 @@ fn not_finished(answer: &SweepAnswer) -> Option<String> {
         SweepEnding::NothingCompleted => "no request completed",
     };
     Some(match answer.saturation {
-        Some(_) => format!("Before the knee had the precision of --precision, {spent}."),
-        None => format!("Before saturation was certain, {spent}."),
+        Some(_) => format!("The knee is less precise than --precision requests: {spent}."),
+        None => format!("It is not certain whether the server is saturated: {spent}."),
     })
 }

@@ -146,8 +146,8 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
     let kind = kind.ok_or_else(|| wrong("its kind is unknown".to_owned()))?;
     let ended = [RunState::Complete, RunState::Interrupted, RunState::Failed];
     let state = ended.into_iter().find(|state| state.name() == about.state);
-    let state =
-        state.ok_or_else(|| wrong("its state is not that of a run that has ended".to_owned()))?;
+    let state = state
+        .ok_or_else(|| wrong("its state is neither complete, interrupted nor failed".to_owned()))?;
     let plan = opened.document(&of_run(&about.run_id, PLAN))?;
     let plan_json = std::str::from_utf8(plan).ok().map(|text| text.trim_end().to_owned());
     let plan_json =

@@ -33,7 +33,7 @@ pub fn readme(manifest: &Manifest) -> String {
          | `runs/RUN/{SUMMARY}` | all figures, with intervals, findings and the verdict |\n\
          | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; its form \
          is in docs/store.md of inferometer, and `inferometer export RUN --format csv` writes it as a table |\n\
-         | `data/` | files that the requests were made from, where the bundle holds them |\n\n\
+         | `data/` | input files of the requests, if the bundle contains them |\n\n\
          The bundle contains no API key: header values are never stored, and keys are removed from the texts of \
          servers.\n"
     );

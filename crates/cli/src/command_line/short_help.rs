@@ -74,8 +74,9 @@ const REFUSED: [(&str, &[&str]); 4] = [
 const OF_AB: [(&str, &str); 6] = [
     (
         "target",
-        "Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Given twice, the \
-            first is side A and the second side B; one is compared with itself [default: \
+        "Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Give it twice: \
+            the first server is side A, the second is side B. A single server is compared with \
+            itself [default: \
             OPENAI_BASE_URL, else the embedded engine]",
     ),
     ("junit", "Write the verdicts of --gate as JUnit XML, one test case for each condition"),

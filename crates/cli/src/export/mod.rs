@@ -53,7 +53,7 @@ pub const FORMATS: &[Format] = &[
     Format { name: "csv", about: "a table for spreadsheets", holds: ROWS, write: rows::csv },
     Format {
         name: "jsonl",
-        about: "an object for each row, a line each",
+        about: "one JSON object per line, one line for each row",
         holds: ROWS,
         write: rows::json_lines,
     },
@@ -66,7 +66,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "table",
-        about: "the table in the form of published tables",
+        about: "the table with throughput and average latencies (as in table.md)",
         holds: Holds::WholeRun,
         write: vllm_bench::write_table,
     },

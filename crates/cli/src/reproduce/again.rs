@@ -46,7 +46,8 @@ pub fn again(
         }
         if !set_file(&mut spec, &key, &file) {
             return Err(ReproduceError::refused(format!(
-                "{}: its manifest has a file for `{key}`, which is not a key of a file",
+                "{}: its manifest has a file for the key `{key}`, but the value of this key \
+                    cannot be a file",
                 bundle.path.display()
             )));
         }
@@ -251,7 +252,7 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
         ("loads", is_recorded || there.passes == here.passes),
         ("sampling", there.sampling == here.sampling),
         ("warm-up", there.warmup == here.warmup),
-        ("rest between passes", there.cooldown == here.cooldown),
+        ("pause between passes", there.cooldown == here.cooldown),
         ("token ids", there.token_ids == here.token_ids),
         ("chat template", there.count_template == here.count_template),
         ("prefix cache", there.reset_prefix_cache == here.reset_prefix_cache),

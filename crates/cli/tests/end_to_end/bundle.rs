@@ -49,10 +49,10 @@ fn a_run_goes_into_another_store_as_one_file_and_is_the_same_run_there() {
     assert!(fs::read(&again).expect("a file") == first, "the same run makes the same bytes");
     let path = file.to_str().expect("a path");
 
-    assert!(stdout(there.path(), &["import", path]).contains(
-        "was added to the store, as it was \
-        measured"
-    ));
+    assert!(
+        stdout(there.path(), &["import", path])
+            .contains("was added to the store, with its original run id")
+    );
     assert!(stdout(there.path(), &["import", path]).contains("is in the store already"));
     let imported = document(there.path(), &["import", path, "--json"]);
     assert_eq!(

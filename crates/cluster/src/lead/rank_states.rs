@@ -82,8 +82,8 @@ impl RankStates {
                 Some(hash) if hash == workload_hash => {}
                 Some(_) => {
                     let why = "would send different requests than rank 0: its data set or \
-                        tokenizer of the same name differs, or the server counts tokens \
-                        differently for it";
+                        tokenizer has the same name but other content, or the server gives it \
+                        other token counts";
                     self.lose(number, why.to_owned());
                     return None;
                 }

@@ -154,7 +154,7 @@ fn each_timeout_names_its_phase_and_is_exact() {
 }
 
 #[test]
-fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
+fn each_request_to_a_server_that_does_not_listen_has_the_outcome_connection() {
     let setup = Setup::of(PassPlan::closed(2, Bound::requests(5)), 5);
     let (records, _) = setup.play(Server::new(ms(1), ms(1), 1), false);
     assert_eq!(records.len(), 5);
@@ -184,7 +184,7 @@ fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
 }
 
 #[test]
-fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_out() {
+fn a_trial_is_cut_off_once_its_claim_is_certain_and_its_records_confirm_the_claim() {
     let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
     let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
     let tiers = vec![vec![0]];
@@ -286,7 +286,7 @@ fn evenly(rate: f64, requests: u32) -> PassPlan {
 }
 
 #[test]
-fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
+fn a_busy_client_sends_late_but_stamps_exactly_and_the_pass_is_suspect() {
     // One request is due every 10 ms, and the client gets a processor every 12 ms.
     let pass = evenly(100.0, 100);
     for (acts_every, is_busy) in [(Duration::from_nanos(1), false), (ms(12), true)] {

@@ -21,14 +21,14 @@ impl MeasuredOn {
     pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
         let profile = &config.profile;
         let of_profile =
-            format!("the profile's rows are of {} {}", profile.engine, profile.engine_version);
+            format!("the profile was measured with {} {}", profile.engine, profile.engine_version);
         if self.engine.as_ref().is_some_and(|engine| *engine != profile.engine)
             || self.version_is_unlike(config, |version| series(version).to_owned())
         {
             return Some(format!("{} was measured: {of_profile}", self.engine_in_words()));
         }
         let card = self.card.as_ref().filter(|card| !is_card(card, &config.card.name))?;
-        Some(format!("{card} was measured: the profile is of {}", config.card.name))
+        Some(format!("{card} was measured, but the profile was measured on {}", config.card.name))
     }
 
     /// Whether the measured version is known and differs from the profile's.
@@ -44,7 +44,8 @@ impl MeasuredOn {
         unlike.or_else(|| {
             self.is_other_version(config).then(|| {
                 format!(
-                    "{} was measured, and the profile's rows are of {} {}: intervals are wider by the \
+                    "{} was measured, and the profile was measured with {} {}: intervals are \
+                        wider by the \
                      measured difference between versions",
                     self.engine_in_words(),
                     config.profile.engine,

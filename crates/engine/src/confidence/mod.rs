@@ -145,9 +145,9 @@ pub fn confidence_from(
     let tables: Vec<&Provenance> =
         all.filter(|provenance| provenance.weights == config.weights).collect();
     let uncalibrated = match tables.as_slice() {
-        [] => config
-            .uncalibrated_profile()
-            .or_else(|| Some(format!("no row of {} weights was fitted", config.weights))),
+        [] => config.uncalibrated_profile().or_else(|| {
+            Some(format!("the profile was not fitted to rows with {} weights", config.weights))
+        }),
         tables => config
             .uncalibrated_form()
             .or_else(|| not_covered(config, tables, cell, sequences))
@@ -185,7 +185,7 @@ pub fn confidence_from(
     };
     let of = match is_other_version {
         true => format!(
-            "{of}; wider, since {} was measured and the profile's rows are of {} {}",
+            "{of}; wider, since {} was measured and the profile was measured with {} {}",
             measured.engine_in_words(),
             config.profile.engine,
             config.profile.engine_version
@@ -273,7 +273,7 @@ fn not_covered(
         let inside = (low.div_ceil(factor)..=high.saturating_mul(factor)).contains(&value);
         let known = match factor {
             1 => String::new(),
-            factor => format!(", and up to {factor} times outside is accepted"),
+            factor => format!("; up to {factor} times less or more is accepted"),
         };
         (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}{known}"))
     })

@@ -112,7 +112,7 @@ impl ResolvedConfig {
         if !self.profile.provenance.is_empty() && !known.any(|p| p.weights == self.weights) {
             let weights = self.weights;
             let analogy = match weights {
-                Weights::SqueezeLlm => "; they are priced by analogy with gptq",
+                Weights::SqueezeLlm => "; their cost is assumed to be that of gptq",
                 _ => "",
             };
             caveats.push(format!("no row of {weights} weights was fitted{analogy}: uncalibrated"));

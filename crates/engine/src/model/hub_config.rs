@@ -169,7 +169,7 @@ fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
     }
     if !spec.heads.is_multiple_of(spec.kv_heads) {
         return Err(format!(
-            "`num_attention_heads`: {} is no multiple of `num_key_value_heads`, {}",
+            "`num_attention_heads` ({}) is not a multiple of `num_key_value_heads` ({})",
             spec.heads, spec.kv_heads
         ));
     }

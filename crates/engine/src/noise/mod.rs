@@ -72,7 +72,7 @@ const PARTS: &str = "write parts such as step=0.05,drift=0.02:60s,warmup=0.3:5s,
     pause=20ms:10s,seed=7";
 
 impl Noise {
-    /// Parses `step=SD,drift=SD:TIME,warmup=SHARE:TIME,burst=PROBABILITY:FACTOR,pause=TIME:TIME,seed=N`. Every part is
+    /// Parses `step=SD,drift=SD:TIME,warmup=SHARE:TIME,burst=PROBABILITY:FACTOR,pause=TIME:EVERY,seed=N`. Every part is
     /// optional.
     ///
     /// # Errors

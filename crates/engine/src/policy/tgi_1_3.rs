@@ -34,7 +34,7 @@ impl Scheduler for Tgi13 {
         let most = model.context_limit.unwrap_or(model.context);
         let max_model_len = config.max_model_len.unwrap_or(most.min(8192));
         if max_model_len == 0 || max_model_len > most {
-            let expected = format!("{} takes sequences of 1 to {most} tokens", model.name);
+            let expected = format!("{} accepts sequences of 1 to {most} tokens", model.name);
             return Err(EngineError::invalid("--max-model-len", max_model_len, expected));
         }
         Ok(Limits {

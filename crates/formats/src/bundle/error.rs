@@ -20,10 +20,10 @@ pub enum BundleError {
     #[error("is damaged: {0}; copy it again")]
     Damaged(String),
     /// The file contains something that is not allowed in a bundle, such as a link or an unlisted part.
-    #[error("has an unknown part: {0}; nothing of it was used")]
+    #[error("contains something that is not allowed in a bundle: {0}; nothing was imported")]
     Foreign(String),
     /// The unpacked bundle exceeds a limit of size or of the number of parts.
-    #[error("is too large: {0}; nothing of it was used")]
+    #[error("is too large: {0}; nothing was imported")]
     TooLarge(String),
     /// The manifest, the checksum list or a document is invalid, or they contradict each other.
     #[error("{0}")]

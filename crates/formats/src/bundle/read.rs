@@ -201,7 +201,7 @@ fn each_part(
         if unpacked > limits.unpacked {
             let most = limits.unpacked >> 20;
             return Err(BundleError::TooLarge(format!(
-                "its parts have more than {most} MiB, the most that a file of its size may have"
+                "its unpacked parts exceed {most} MiB, the limit for a bundle file of this size"
             )));
         }
         let Some(sums) = &sums else {
@@ -310,7 +310,7 @@ fn missing(name: &str) -> BundleError {
 /// Converts an error of the reader into the error of a bundle.
 fn unreadable(error: &io::Error) -> BundleError {
     match error.kind() {
-        ErrorKind::UnexpectedEof => BundleError::Cut("it ends before it is whole".to_owned()),
+        ErrorKind::UnexpectedEof => BundleError::Cut("it ends too early".to_owned()),
         _ => BundleError::Damaged(error.to_string()),
     }
 }

@@ -27,8 +27,8 @@ static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Inter Token Latency, --per-chunk-usage",
         unit: "ms",
-        formula: "the same with that flag, where the server states tokens per chunk: output tokens - \
-                  tokens of the first response",
+        formula: "Inter Token Latency with that flag, if the server states token counts per \
+            chunk: the divisor is output tokens - tokens of the first response",
     },
     Definition {
         name: "Inter Chunk Latency",

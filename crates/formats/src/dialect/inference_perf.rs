@@ -22,7 +22,8 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "inter_token_latency",
         unit: "s",
-        formula: "between tokens: nothing inside a chunk, the gap between chunks; pooled",
+        formula: "time between tokens: 0 between tokens of one chunk, otherwise the gap between \
+            the chunks; pooled over all requests",
     },
     Definition {
         name: "normalized_time_per_output_token",

@@ -126,6 +126,9 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
             lines.push(number("Max ITL (ms):", "max_itl_ms", values.max()));
         }
     }
-    let left_out = vec!["Total generated tokens (retokenized): no text is kept to count again"];
+    let left_out = vec![
+        "Total generated tokens (retokenized): the output texts are not stored, \
+        so they cannot be tokenized again",
+    ];
     ToolTable { title: "Serving Benchmark Result".to_owned(), lines, left_out }
 }

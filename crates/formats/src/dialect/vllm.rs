@@ -40,7 +40,8 @@ static DEFINITIONS: [Definition; 6] = [
     Definition {
         name: "Peak concurrent requests",
         unit: "requests",
-        formula: "most requests that touch one second, of seconds counted from the first pick",
+        formula: "maximum number of requests that are in flight in one second; seconds are \
+            counted from the first pick",
     },
 ];
 

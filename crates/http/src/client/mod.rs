@@ -306,7 +306,7 @@ impl Client {
             }
         }
         if parsed_bytes(&response.body) > MAX_PARSED_BYTES {
-            return Err(self.garbled(path, "the answer takes more than 256 MiB once it is parsed"));
+            return Err(self.garbled(path, "the parsed answer needs more than 256 MiB of memory"));
         }
         Ok((response, parser.keep_alive()))
     }

@@ -31,8 +31,8 @@ const fn first(advice: &[&'static str]) -> Option<&'static str> {
 codes! {
     // Servers, connections and the client's processes.
     SEVERAL_RANKS = "several_ranks", Note,
-        "Several processes measured the run together: figures that combine their clocks have at most \
-            the stated clock error.";
+        "Several processes measured the run together. Figures that compare times of different \
+            processes have an error of at most the stated clock error.";
     SERVER_FAILS = "server_fails", Warning,
         "One of several servers behind one load failed more of its requests than the others."
         => "see the figures by server, which show each server alone; remove this server, or read its log";
@@ -287,8 +287,9 @@ codes! {
         => "run the client on a separate machine; `inferometer check` measures its limits";
     SWEEP_THROUGHPUT_FALLS = "sweep_throughput_falls", Warning,
         "Throughput falls beyond saturation."
-        => "limit the requests in flight in front of the server, or lower its own limit (such as \
-            --max-num-seqs): beyond it, it loses time, for instance by preemption";
+        => "limit the requests in flight before they reach the server, or lower the server's own \
+            limit (such as --max-num-seqs): above the saturation load, the server loses time, for \
+            example by preemption";
 
     // Predictions.
     PROMPTS_IGNORED = "prompts_ignored", Warning,
@@ -332,8 +333,8 @@ codes! {
     IMPORTED_ENGINE_FROM_PROSE = "imported_engine_from_prose", Note,
         "The engine was taken from the page's text: it is the only one named there.";
     IMPORTED_LENGTHS_OF_DATA_SET = "imported_lengths_of_data_set", Warning,
-        "The script divides by the lengths in the data set, not by the lengths of the real \
-            outputs.";
+        "The script computes rates from the output lengths in the data set, not from the lengths \
+            of the real outputs.";
     IMPORTED_OUTPUTS_SHORTER = "imported_outputs_shorter", Warning,
         "Outputs of some rows are shorter than the stated output length."
         => "compare such rows by tokens/s, not by requests/s";

@@ -85,8 +85,8 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     let uncounted = asked.uncounted.unwrap_or(default);
     if uncounted >= requests {
         let problem = format!(
-            "{uncounted} of the {requests} requests of a block are not counted, so none is left; \
-                give fewer, or more --requests"
+            "the first {uncounted} requests of a block are not counted, but a block has only \
+                {requests} requests; give a smaller number, or more --requests"
         );
         mistakes.add("uncounted", problem);
     }

@@ -21,7 +21,11 @@ pub(super) fn begun_by(
         );
     }
     if spec.token_ids == Some(true) {
-        mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
+        mistakes.add(
+            "token_ids",
+            "cannot be used for conversations, because their prompts \
+            contain the server's answers as text",
+        );
     }
     let wrap = |mut begin: PassPlan| {
         let mut conversations = begin.bound().requests.unwrap_or(count);
@@ -30,10 +34,8 @@ pub(super) fn begun_by(
                 conversations = bound.requests.take().unwrap_or(count);
             }
             (_, CountOf::Requests) => {
-                let problem = format!(
-                    "counts requests in a closed loop, and cannot be combined \
-                    with {begin}"
-                );
+                let problem =
+                    format!("applies only to a closed loop (--concurrency), not to {begin}");
                 mistakes.add("concurrency_of", problem);
             }
             _ => {}

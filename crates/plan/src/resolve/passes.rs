@@ -215,7 +215,11 @@ impl Loads<'_> {
         let spec = self.spec;
         let speed = mistakes.read("replay_speed", spec.replay_speed.as_ref(), values::positive);
         if spec.replay.is_some() && spec.workload.rows.is_replayed() {
-            mistakes.add("replay_rows", "and --replay are two recordings of arrivals; give one");
+            mistakes.add(
+                "replay_rows",
+                "cannot be combined with --replay, because both give \
+                arrival times; leave out one of them",
+            );
         }
         let own = match self.workload {
             WorkloadPlan::Trace(trace) if !has_any_load(spec) => Some(&trace.dataset),

@@ -24,7 +24,11 @@ const MAX_GPUS: u32 = 65_536;
 pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     let asked = spec.sweep.as_ref()?;
     if spec.search.is_some() {
-        mistakes.add("sweep", "and [search] each choose the loads; give one");
+        mistakes.add(
+            "sweep",
+            "cannot be combined with [search], because both choose the loads; \
+            leave out one of them",
+        );
     }
     let by = match asked.by.as_deref() {
         None | Some("concurrency") => Over::Concurrency,

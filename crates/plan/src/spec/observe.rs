@@ -39,7 +39,8 @@ impl ObserveKeys {
             ("metrics_names", self.metrics_names.is_some()),
         ];
         for (key, _) in given.into_iter().filter(|(_, given)| *given && !asks) {
-            mistakes.add(key, "needs server_metrics; leave out one of the two");
+            mistakes
+                .add(key, "is not used, because server_metrics is false; leave out one of the two");
         }
         let metrics = match self.metrics_url.as_ref().map(Addresses::all) {
             _ if !asks => MetricsAt::Off,

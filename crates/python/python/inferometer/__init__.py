@@ -206,7 +206,8 @@ def _trials(
     if not predict:
         return run(plan, progress=progress, strict=strict, **keys)
     if progress or strict:
-        raise PlanError(["progress, strict: are of what is measured; leave them out"])
+        why = "these keywords apply only to measurements; leave them out with predict=True"
+        raise PlanError([f"progress, strict: {why}"])
     file, text = _split(plan, keys)
     return Run._of_document(json.loads(_inferometer.predict_search(text, file)))
 
@@ -257,7 +258,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, (range, set, frozenset)):
         return list(value)
-    raise TypeError(f"{value!r} has no place in a plan")
+    raise TypeError(f"{value!r} cannot be a value in a plan")
 
 
 def _name(of: Union[Run, PathLike, None]) -> Optional[str]:

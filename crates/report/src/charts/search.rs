@@ -60,8 +60,9 @@ fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     (!cut.is_empty()).then(|| {
         let (was, them) = if cut.len() == 1 { ("was", "it") } else { ("were", "them") };
         format!(
-            "{}: {} of {} trials {was} cut off (at {} {}). TTFT and TPOT leave {them} out. The \
-                share of requests leaves a load out if none of its requests counts.",
+            "{}: {} of {} trials {was} cut off (at {} {}). The panels of TTFT and TPOT do not \
+                contain {them}. The panel of the share of requests does not contain loads without \
+                a counted request.",
             cell.plan(),
             count(cut.len() as u64),
             count(cell.passes.len() as u64),
@@ -90,12 +91,8 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
         let y = y.with_scale(Scale::for_values(values)).with_extent(Extent::Close);
         panel(answer, y, series)
     };
-    let share = Axis::new(
-        "Share of requests that meet \
-        it",
-        "%",
-    )
-    .with_extent(Extent::Fixed(0.0, 100.0));
+    let share =
+        Axis::new("Requests that meet the objective", "%").with_extent(Extent::Fixed(0.0, 100.0));
     [
         panel(answer, share, attainment(answer)),
         latency("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT).copied()),

@@ -128,7 +128,7 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let parts = [low, high].map(significant);
     let parts = if parts[0] == parts[1] { parts[0].clone() } else { parts.join(" to ") };
     let mut text = format!(
-        "Grey: the passes, {}. Tokens/s are of completed requests, over parts of {parts} s.",
+        "Grey bands: the passes, {}. Tokens/s are of completed requests, over parts of {parts} s.",
         count(all.len() as u64)
     );
     let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();

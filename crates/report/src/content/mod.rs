@@ -83,7 +83,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
         }
         Validity::Suspect => (
             Tone::Warning,
-            format!("Suspect{failed}: some figures that matter are unreliable or missing."),
+            format!("Suspect{failed}: read these reasons before you use the figures."),
         ),
     };
     out.push(Block::Callout(tone, title, lines));

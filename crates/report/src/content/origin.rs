@@ -81,8 +81,7 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     out.push(Block::List(vec![
         fact(
             "Input Length, Output Length",
-            "requested tokens; token counts are never taken from \
-            them",
+            "requested tokens; the token counts of results never come from these numbers",
         ),
         fact(
             "Throughput (requests/s), (output token/s)",

@@ -181,8 +181,8 @@ pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
         "Send delay: how late the client sent requests. Receive lateness: time from the kernel's \
             time stamp to the program's. Arrival width: time between the earliest and the latest \
             possible arrival of an event. Error bound: largest possible error of a request's TTFT, \
-            TPOT or E2E, or of a token's ITL. Each as p50 / p99 / max, for single requests and \
-            tokens; the mark of a figure states the error of a whole pass.",
+            TPOT or E2E, or of a token's ITL. Columns show p50 / p99 / max over single requests \
+            or tokens. The mark after a figure states the error of that figure of the whole pass.",
     )));
     let bounds = registry::bounded().enumerate().map(|(at, (metric, _))| match at {
         0 => format!("{} error bound (us)", metric.title),

@@ -81,7 +81,7 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ]);
     }
     out.push(Block::Table(gauges));
-    let sentence = plain("Cost of reading the metrics; answers as mean / slowest.");
+    let sentence = plain("Cost of reading the metrics. Response times are mean / maximum.");
     out.push(Block::Details(
         String::new(),
         "Cost of reading".to_owned(),
@@ -126,7 +126,8 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Paragraph(plain(
         "Mean / maximum over the samples within the pass. Energy: from the first send to the last \
             end, by the card's own counter; without a counter (marked ~), power integrated between \
-            samples. All: every card found, whoever used it. Energy per token and per completed \
+            samples. All: every card that was found, including cards that other programs used. \
+            Energy per token and per completed \
             request is given only if --cards names the server's cards.",
     )));
     out.push(Block::Table(table));

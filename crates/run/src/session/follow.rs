@@ -159,7 +159,7 @@ impl<'a> Follower<'a> {
         let CountingRecorder { to, outcomes } = recorder;
         drop(to);
         if let Some(why) = error.get() {
-            return Err(RunError::prompts(format!("prompts ran out: {why}")));
+            return Err(RunError::prompts(format!("no more prompts could be generated: {why}")));
         }
         let interrupted = self.runner.interrupted();
         // This rank has encoded all bodies of the pass only if the number of requests is fixed and this rank

@@ -126,7 +126,7 @@ impl<N: Network> Session<'_, N> {
         } else if let Some(error) = error {
             self.broken = Some(format!("{label}: {error}"));
         } else if let Some(why) = source_error.get() {
-            self.broken = Some(format!("{label}: prompts ran out: {why}"));
+            self.broken = Some(format!("{label}: no more prompts could be generated: {why}"));
         }
         self.body_hasher.body(body_hash.as_bytes());
         let records = result.summary.planned;

@@ -120,9 +120,12 @@ impl Batch {
 fn check(record: &Record) -> Result<(), String> {
     match record.events.iter().find(|event| event.read as usize >= record.reads.len()) {
         None => Ok(()),
-        Some(event) => {
-            Err(format!("an event is of read {}, of {} reads", event.read, record.reads.len()))
-        }
+        Some(event) => Err(format!(
+            "an event belongs to read {}, but the record has only {} \
+                reads",
+            event.read,
+            record.reads.len()
+        )),
     }
 }
 
@@ -172,7 +175,10 @@ pub(super) fn encode_never_begun(
     out: &mut PayloadWriter,
 ) -> Result<std::io::Result<Vec<u8>>, String> {
     if !is_range(record, count) {
-        return Err(format!("no log can hold {count} requests like it"));
+        return Err(format!(
+            "a log cannot store {count} requests that differ from it only in their \
+            index"
+        ));
     }
     let mut batch = Batch::default();
     batch.push(record)?;
@@ -190,7 +196,7 @@ pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record,
     let mut records = decode(input.rest(), format)?.into_iter();
     match (records.next(), records.next()) {
         (Some(record), None) if is_range(&record, count) => Ok((record, count)),
-        _ => Err(Malformed::new("it holds no range of requests that never began")),
+        _ => Err(Malformed::new("it does not contain a range of requests that never began")),
     }
 }
 

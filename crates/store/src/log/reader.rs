@@ -189,7 +189,7 @@ impl LogReader {
             Kind::PassEnd => self.pass_end(&payload).map(Some),
             Kind::RunEnd => {
                 if let Some((open, _)) = self.pass {
-                    return Err(self.corrupt(format!("the run ends before pass {open} did")));
+                    return Err(self.corrupt(format!("the run ends before the end of pass {open}")));
                 }
                 self.state = State::Ended;
                 self.json(&payload).map(|ending| Some(Entry::RunEnd(ending)))
@@ -205,7 +205,7 @@ impl LogReader {
         if bytes.is_empty() {
             Ok(())
         } else {
-            Err(self.corrupt("it follows the end of the run".to_owned()))
+            Err(self.corrupt("there is data after the end of the run".to_owned()))
         }
     }
 
@@ -232,7 +232,7 @@ impl LogReader {
         if self.pass != Some((end.pass, end.records)) {
             let PassEnd { pass, records, .. } = end;
             return Err(self.corrupt(match self.pass {
-                None => format!("pass {pass} ends that has not begun"),
+                None => format!("pass {pass} ends, but it has not begun"),
                 Some((open, read)) => format!(
                     "pass {pass} ends with {records} records, but pass {open} had {read} so far"
                 ),

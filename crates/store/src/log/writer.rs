@@ -102,9 +102,11 @@ impl LogWriter {
                 *records += 1;
             }
             _ => {
-                return Err(
-                    self.order(format!("a record of pass {} comes outside of it", record.pass))
-                );
+                return Err(self.order(format!(
+                    "a record of pass {} was added while another pass, or no \
+                        pass, was open",
+                    record.pass
+                )));
             }
         }
         if self.batch.is_full() { self.write_batch() } else { Ok(()) }

@@ -35,8 +35,8 @@ pub(crate) fn in_progress(site: &mut Site, _: &RequestTarget) -> Result<Response
     let mut content = Html::new();
     content.raw("<h1>In progress</h1>\n");
     if running.is_empty() {
-        content.raw("<p>No run of this store is in progress. <code>inferometer run</code> begins ");
-        content.raw("one, and it can be watched here while it goes on.</p>\n");
+        content.raw("<p>No run of this store is in progress. Start one with <code>inferometer ");
+        content.raw("run</code>. This page then shows its progress.</p>\n");
     }
     content.raw("<ul>\n");
     for line in running.iter().rev() {

@@ -55,7 +55,7 @@ impl Completion {
             return server_error(data, parsed);
         }
         let (Some(Text(content)), Some(stop)) = (&message.content, message.stop) else {
-            return unexpected("no content with its stop", data, parsed);
+            return unexpected("the field `content` or `stop` is missing", data, parsed);
         };
         let new = message.tokens_predicted.and_then(|all| all.checked_sub(self.tokens));
         self.tokens = message.tokens_predicted.unwrap_or(self.tokens);

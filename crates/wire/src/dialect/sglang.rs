@@ -60,7 +60,7 @@ impl Generate {
             return server_error(data, parsed);
         }
         let (Some(Text(text)), Some(meta)) = (&message.text, &message.meta_info) else {
-            return unexpected("no text with its meta_info", data, parsed);
+            return unexpected("the field `text` or `meta_info` is missing", data, parsed);
         };
         let finish = meta.finish_reason.as_ref();
         if let Some(Text(why)) = finish.and_then(|finish| finish.error()) {
@@ -73,7 +73,7 @@ impl Generate {
             self.stream && listed.zip(counted).is_some_and(|(listed, all)| listed < all);
         let new = if incremental { Some(&text[..]) } else { text.get(self.output_bytes..) };
         let Some(new) = new else {
-            return unexpected("the text is shorter than it was", data, parsed);
+            return unexpected("the text is shorter than in the previous message", data, parsed);
         };
         let tokens = counted.and_then(|all| all.checked_sub(self.tokens));
         if !new.is_empty() || tokens.is_some_and(|tokens| tokens > 0) {

@@ -85,7 +85,7 @@ impl Corpus {
         let Documents { text, left_out, .. } = documents;
         if text.is_empty() {
             let why = match left_out.total() {
-                0 => "it holds no text".to_owned(),
+                0 => "it contains no text".to_owned(),
                 _ => left_out.to_string(),
             };
             let (path, rows) = (PathBuf::from(name), left_out.total());
@@ -280,6 +280,6 @@ mod tests {
         fs::write(&path, b"caf\xe9").unwrap();
         assert!(message(path.to_str().unwrap()).contains("not UTF-8 from byte 4 on"));
         fs::write(&path, "").unwrap();
-        assert!(message(path.to_str().unwrap()).contains("it holds no text"));
+        assert!(message(path.to_str().unwrap()).contains("it contains no text"));
     }
 }

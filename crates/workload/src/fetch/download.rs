@@ -130,7 +130,7 @@ impl Progress {
         let seconds = TIMEOUT.as_secs();
         (came < SLOWEST).then(|| {
             format!(
-                "is too slow: {came} bytes came in {seconds} s, less than the minimum of {SLOWEST}"
+                "is too slow: {came} bytes arrived in {seconds} s, but the minimum is {SLOWEST}"
             )
         })
     }

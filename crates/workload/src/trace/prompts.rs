@@ -173,8 +173,8 @@ impl Workload for Trace {
         let count = timeline.arrivals.len() as u64;
         if timeline.simultaneous * 10 > count {
             let message = format!(
-                "{} of {count} requests have the same time as the previous one: the trace's clock \
-                    is coarse, and all requests of a tick are sent at once",
+                "{} of {count} requests have the same time as the previous one: the trace has a \
+                    coarse clock, so all requests with the same time are sent at once",
                 timeline.simultaneous
             );
             findings.push(Finding::of(code::TRACE_CLOCK_IS_COARSE, message));

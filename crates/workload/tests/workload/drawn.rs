@@ -59,7 +59,7 @@ fn each_request_has_exactly_the_tokens_that_were_drawn_for_it_in_either_form() {
 }
 
 #[test]
-fn lengths_around_the_grids_are_of_what_stands_behind_the_shared_beginning() {
+fn the_range_ratio_applies_to_the_part_after_the_shared_prefix() {
     let found = built(&around(), PromptForm::TokenIds, 400);
     let first = ids(&embedded(), &found[0])[..8].to_vec();
     for request in &found {
@@ -72,7 +72,7 @@ fn lengths_around_the_grids_are_of_what_stands_behind_the_shared_beginning() {
 }
 
 #[test]
-fn the_first_of_a_group_is_cold_the_others_are_warm_and_share_its_beginning_alone() {
+fn the_first_request_of_a_group_is_cold_and_the_others_share_only_its_prefix() {
     let mut groups_seen: Vec<Vec<u32>> = Vec::new();
     let (mut warm, mut unshared) = (0, 0);
     for request in built(&groups(), PromptForm::Text, 300) {

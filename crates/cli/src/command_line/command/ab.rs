@@ -26,8 +26,8 @@ use crate::command_line::terminal::show;
 use crate::compare::{GatedComparison, conditions, judgement};
 use crate::plan_file::{self, MultiTarget};
 
-/// The flags of `ab`. Two servers are two --target, or a plan file with two [[target]]; one is compared with
-/// itself.
+/// The flags of `ab`. Two servers are given as two --target, or as two [[target]] tables in the
+/// plan file. A single server is compared with itself.
 #[derive(Args)]
 pub struct AbArgs {
     #[command(flatten)]
@@ -42,8 +42,8 @@ pub struct AbArgs {
     /// code 3 if one is missed, and with --strict also if one is undecided
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
-    /// Write the answer and the tables to this file as Markdown. An existing file is replaced, but the
-    /// file that the variable GITHUB_STEP_SUMMARY names is appended to
+    /// Write the answer and the tables to this file as Markdown. An existing file is replaced; only
+    /// to the file in the environment variable GITHUB_STEP_SUMMARY, the text is appended
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     markdown: Option<PathBuf>,
     /// Compare settings of the embedded engine in virtual time, which takes seconds and contacts no
@@ -66,8 +66,8 @@ struct AbFlags {
     /// Smallest relevant difference [default: 5%]
     #[arg(long, value_name = "SHARE")]
     minimal_effect: Option<String>,
-    /// Requests at the start of each block that are not counted, because the server is still
-    /// filling up [default: the concurrency; with --rate a quarter of the block]
+    /// Number of requests to leave out at the start of each block, before the server reaches its
+    /// steady state [default: the concurrency; with --rate a quarter of the block]
     #[arg(long, value_name = "N")]
     uncounted: Option<u32>,
     /// Maximum requests of all blocks of both servers; at least 8 pairs of blocks are measured

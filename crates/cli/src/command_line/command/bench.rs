@@ -30,7 +30,7 @@ use given::GivenFlags;
 use outcome::ServingOutput;
 use translate::{Translated, translate};
 
-/// What is benchmarked as vLLM does it.
+/// The benchmarks that use vLLM's flags.
 #[derive(Args)]
 pub struct BenchArgs {
     #[command(subcommand)]
@@ -56,7 +56,7 @@ struct ServeArgs {
     own: OwnFlags,
 }
 
-/// What `vllm bench serve` does not have.
+/// Flags that `vllm bench serve` does not have.
 #[derive(Args)]
 #[command(next_help_heading = "Inferometer's own")]
 struct OwnFlags {

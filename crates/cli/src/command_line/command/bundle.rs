@@ -16,7 +16,8 @@ use crate::command_line::files;
 #[derive(Args)]
 pub struct BundleArgs {
     /// A run: its name, a part of the name, a tag, or `latest`. Several runs count as repeats:
-    /// RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all rounds of one server)
+    /// RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all runs of one server of a
+    /// plan with several servers)
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// Output file [default: inferometer-RUN.tar.gz]

@@ -12,9 +12,10 @@ use crate::command_line::files;
 /// The flags of `calibrate`.
 #[derive(Args)]
 pub struct CalibrateArgs {
-    /// Measured results: a published table (Markdown, optionally one #SECTION) or a stored run.
-    /// With an --engine of vLLM 0.8 or later, also a CSV file with one run in each row, or a result
-    /// file that `import` reads (vLLM, SGLang, AIPerf, GuideLLM, ...)
+    /// Measured results: a stored run or a file. For engines before vLLM 0.8, the file is a
+    /// published table (Markdown, optionally one #SECTION). For vLLM 0.8 or later, it is a CSV file
+    /// with one run in each row, or a result file that `import` reads (vLLM, SGLang, AIPerf,
+    /// GuideLLM, ...)
     #[arg(value_name = "FILE.md[#SECTION]|RUN|FILE")]
     measured: String,
     /// The measured model: a name, or the path of a config.json
@@ -28,11 +29,12 @@ pub struct CalibrateArgs {
     /// Use only these rows, as INPUTxOUTPUT, such as 128x128,2048x512 [default: all]
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Number of requests in the saturated pass (all at once) that was measured [default: that of
+    /// Number of requests in the measured saturated pass (all requests at once) [default: that of
     /// the run; 399 for a table]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     requests: Option<u32>,
-    /// Name of the new profile [default: calibrated-MODEL]
+    /// Name of the new profile [default: calibrated-MODEL, or calibrated-PROFILE for vLLM 0.8 and
+    /// later]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The database

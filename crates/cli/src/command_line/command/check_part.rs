@@ -10,7 +10,7 @@ use inferometer_net::raise_open_files_limit;
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::lifeline;
 
-/// Which one.
+/// The part of the check.
 #[derive(Args)]
 pub struct PartArgs {
     #[command(subcommand)]
@@ -29,15 +29,15 @@ enum CheckPart {
 
 #[derive(Args)]
 struct ServerArgs {
-    /// Until the first token
+    /// Time until the first token, in us
     #[arg(long)]
     first_us: u64,
-    /// Between tokens; 0: as fast as it can
+    /// Time between two tokens, in us; 0: no pause
     #[arg(long)]
     gap_us: u64,
 }
 
-/// What is asked for.
+/// The load.
 #[derive(Args, Clone)]
 struct LoadArgs {
     /// Where the server listens
@@ -49,12 +49,12 @@ struct LoadArgs {
     /// Requests in all
     #[arg(long)]
     requests: u32,
-    /// Tokens of each
+    /// Output tokens of each request
     #[arg(long)]
     tokens: u32,
 }
 
-/// What the client is to do.
+/// The load and the kind of measurement.
 #[derive(Args, Clone)]
 struct ClientArgs {
     #[command(flatten)]

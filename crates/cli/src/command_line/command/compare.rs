@@ -23,19 +23,18 @@ pub struct CompareArgs {
     /// The baseline: a stored run (measured or imported), a summary.json, a bundle, the result file
     /// of another tool, or a published table (FILE.md, FILE.md#SECTION). It can have several runs,
     /// which count as repeats: RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all
-    /// rounds of one server)
+    /// runs of one server of a plan with several servers)
     baseline: String,
-    /// Runs to compare with the baseline: stored runs or files, as above. A change of the server
-    /// can be distinguished from a drift of the machine only if both were measured in turn
-    /// (A,B,A,B,...)
+    /// Runs to compare with the baseline: stored runs or files, as above. Measure baseline and run
+    /// alternately (A,B,A,B,...): otherwise, a difference may come from a drift of the machine
+    /// instead of the server
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
     /// is 3 if one is missed. The confidence interval over repeats decides; with fewer than 3
-    /// repeats, a difference beyond the limit misses a condition, and one within it leaves the
-    /// condition undecided. If the runs were not measured in turn, a missed condition shows a
-    /// difference, but not its cause: the server may have changed, or the machine may have become
-    /// slower
+    /// repeats, a condition is missed if the difference is beyond its limit, and undecided
+    /// otherwise. If the runs were not measured alternately, a missed condition shows a difference,
+    /// but not its cause: the server may have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
@@ -53,9 +52,9 @@ pub struct CompareArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead.
-    /// An existing file is replaced, but the file that the variable GITHUB_STEP_SUMMARY names is
-    /// appended to
+    /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead. An
+    /// existing file is replaced; only to the file in the environment variable GITHUB_STEP_SUMMARY,
+    /// the text is appended
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,

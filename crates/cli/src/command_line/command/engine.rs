@@ -29,18 +29,22 @@ pub struct EngineArgs {
     /// Speed relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
-    /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
-    /// (slow, common to all steps), warmup=SHARE:TIME (first steps slower by up to SHARE),
-    /// burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY (random pauses),
-    /// seed=N [default: none; a new seed at each start, which is printed]
+    /// Random variation of step times, any of: step=SD (each step independently; SD of the
+    /// logarithm of its time), drift=SD:TIME (slow, common to all steps; TIME: its correlation
+    /// time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as long; this decreases to 1
+    /// over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes FACTOR times as long),
+    /// pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N sets the seed [default:
+    /// none; a new seed at each start, which is printed]
     #[arg(long, value_name = "PART,...")]
     noise: Option<String>,
     /// Model name that requests must contain [default: the name of the model]
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
     /// Fault to inject into answers: error-event, cut, reset, stall, status=N, garbage, malformed,
-    /// bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die. FAULT@N affects
-    /// only the Nth request. May be given several times
+    /// bundle=N (N tokens in each event), comments (SSE comments between events), halves (every
+    /// second event has an empty text), close, slow-headers=MS, spike=MS (a pause in the middle),
+    /// refuse (exit before the answer) or die (exit in the middle). FAULT@N affects only the Nth
+    /// request. May be given several times
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// Tokens that the chat template adds to each chat prompt

@@ -25,7 +25,8 @@ pub struct EngineFlags {
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     card: Option<String>,
     /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm and fp32 are accepted,
-    /// but uncalibrated [default: that of the model]
+    /// but uncalibrated (no profile was fitted to measurements with them) [default: that of the
+    /// model]
     #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,
@@ -33,7 +34,7 @@ pub struct EngineFlags {
     /// float32; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
     dtype: Option<String>,
-    /// Data type of the KV cache: auto, fp8 (vLLM since 0.8; uncalibrated)
+    /// Data type of the KV cache: auto or fp8. fp8 needs vLLM 0.8 or later, and is uncalibrated
     #[arg(long, value_name = "TYPE", help_heading = "Engine")]
     kv_cache_dtype: Option<String>,
     /// Maximum tokens of one prompt in a scheduler step (vLLM since 0.8) [default: 0, no limit]

@@ -24,8 +24,8 @@ pub struct ExportArgs {
     /// metrics [default: requests]
     #[arg(long, value_name = "ROWS")]
     what: Option<ExportedRows>,
-    /// Index of the pass to write, for formats that hold one pass; passes of all cells are numbered
-    /// from 0
+    /// Index of the pass to write, for formats that hold one pass. Passes are numbered
+    /// consecutively over all cells, from 0
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
     /// Output file, or folder if the format needs one [default: standard output]

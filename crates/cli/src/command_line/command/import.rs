@@ -48,8 +48,7 @@ fn words(done: &[Imported]) -> String {
             let what = if *was_there {
                 "is in the store already"
             } else {
-                "was added to the store, as it \
-                    was measured"
+                "was added to the store, with its original run id"
             };
             let _ = writeln!(text, "{id}  {what}: {}", summary.target.model);
             continue;

@@ -3,12 +3,12 @@
 use clap::Args;
 use serde::Serialize;
 
-/// Each is the key of the same name.
+/// Each flag sets the plan key of the same name.
 #[derive(Args, Serialize)]
 pub struct LoadFlags {
     /// Passes of each cell (pair of input and output length): one_by_one (one request at a time),
-    /// saturated (all requests at once), or table (both) [default: table, if no other load is
-    /// given]
+    /// saturated (all requests at once), or table (both). A pass is a measurement under one load
+    /// [default: table, if no other load is given]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     passes: Option<Vec<String>>,
     /// Number of requests of the one_by_one pass [default: 10; 2 if no server, lengths or load is
@@ -48,8 +48,9 @@ pub struct LoadFlags {
     /// Maximum requests in flight in an open loop [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,
-    /// What to do with a request that is due while --max-in-flight is reached: queue (the wait
-    /// counts in latencies from the due time) or drop [default: queue]
+    /// What to do with a request that is due while --max-in-flight is reached: queue (send it
+    /// later; latencies from the due time include the wait) or drop (do not send it) [default:
+    /// queue]
     #[arg(long, value_name = "queue|drop", help_heading = "Load")]
     over_limit: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests

@@ -42,7 +42,7 @@ use crate::command_line::exit::Failure;
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Benchmark a server, or the embedded engine when none is given.
+    /// Benchmark a server; without a server, benchmark the embedded engine (a built-in simulator).
     Run(Box<run_flags::RunArgs>),
     /// Run a benchmark with the flags of another tool: `bench serve` takes those of vLLM.
     Bench(bench::BenchArgs),
@@ -54,15 +54,15 @@ pub enum Command {
     /// Raise the load from one request in flight until the server is saturated, and find the knee
     /// of the throughput curve.
     Sweep(Box<sweep::SweepArgs>),
-    /// Compare two servers, or a server with itself, in alternating blocks until the answer is
-    /// certain.
+    /// Compare two servers, or a server with itself, in short blocks of requests in random order,
+    /// until the answer is certain.
     Ab(Box<ab::AbArgs>),
     /// Show what fits into the memory of a card (GPU): weights, KV cache, longest sequence, number
     /// of sequences.
     Memory(Box<memory::MemoryArgs>),
-    /// Fit a profile of the embedded engine to measured rows.
+    /// Fit the constants of the embedded engine to measured results; the result is a profile.
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Serve the embedded engine, a calibrated model of a serving engine, over HTTP.
+    /// Serve the embedded engine, a calibrated simulator of a serving engine, over HTTP.
     Engine(Box<engine::EngineArgs>),
     /// Check how accurately this client measures on this machine, against a server with known
     /// timings.

@@ -34,8 +34,8 @@ pub struct PredictArgs {
     #[command(flatten)]
     engine: EngineFlags,
     /// Measured results to compare the prediction with: a published table (Markdown, optionally one
-    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, the lengths in
-    /// these results are predicted
+    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, results are
+    /// predicted for the lengths of these results
     #[arg(long, value_name = "FILE.md[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
     /// Print one JSON document on stdout, and nothing else
@@ -59,10 +59,12 @@ struct SpecArgs {
     /// the model]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
-    /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
-    /// (slow, common to all steps), warmup=SHARE:TIME (first steps slower by up to SHARE),
-    /// burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY (random pauses),
-    /// seed=N [default: none; the seed follows from --seed and --salt]
+    /// Random variation of step times, any of: step=SD (each step independently; SD of the
+    /// logarithm of its time), drift=SD:TIME (slow, common to all steps; TIME: its correlation
+    /// time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as long; this decreases to 1
+    /// over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes FACTOR times as long),
+    /// pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N sets the seed [default:
+    /// none; the seed follows from --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
@@ -81,14 +83,16 @@ struct SpecArgs {
     /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     seed: Option<u64>,
-    /// Salt of a run, to predict exactly the requests that it sent
+    /// Salt of a stored run (the text that made its prompts unique). Results are predicted for
+    /// exactly the requests of that run
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
     salt: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     load: LoadFlags,
-    /// Number of warm-up requests that `run` would send before each cell. They are not simulated;
-    /// the rows of a data set that `run` would use for them are skipped [default: 1]
+    /// Number of warm-up requests that `run` would send before each cell. They are not simulated.
+    /// The rows of a data set that `run` would use for them are skipped, so that both use the same
+    /// rows afterwards [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
     /// End a pass with an arrival rate once it is certain that requests arrive faster than the

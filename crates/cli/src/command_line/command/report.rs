@@ -35,7 +35,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
     /// For each pass, print the table that another tool would have printed, by that tool's
-    /// definitions (`inferometer list metrics`); write no file
+    /// definitions (`inferometer list metrics`); write no file. v0.2 is the table of vLLM 0.2
     #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
     /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed

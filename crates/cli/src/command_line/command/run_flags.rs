@@ -35,8 +35,9 @@ pub struct RunArgs {
     /// name
     #[arg(long, value_name = "JSON", help_heading = "Workload")]
     extra_body: Option<String>,
-    /// Resume an interrupted run: copy its completed cells into a new run and measure the others.
-    /// For a plan with several servers, give the plan file and the name of the group
+    /// Resume an interrupted run: copy its completed cells (pairs of input and output length) into
+    /// a new run, and measure the remaining cells. A plan with several servers makes a group of
+    /// runs: to resume it, give the plan file and the name of the group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
     /// Print the resolved plan, its hash, and its estimated time and memory; send nothing
@@ -45,8 +46,8 @@ pub struct RunArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Write the verdicts on objectives (--slo, answers of a search) as JUnit XML, one test case
-    /// for each pass and objective
+    /// Write as JUnit XML whether each objective is met: one test case for each pass and objective
+    /// of --slo, and one for each answer of a search
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
     /// Print less on stderr: only errors, the verdict on objectives (such as PASS), the port of
@@ -79,9 +80,9 @@ pub struct RunArgs {
 /// The flags that are keys of a plan, by the same names.
 #[derive(Args, Serialize)]
 struct SpecArgs {
-    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Given several times,
-    /// it names equal servers, over which one load is spread [default: OPENAI_BASE_URL, else the
-    /// embedded engine]
+    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. May be given several
+    /// times, for identical servers (replicas): the requests of one load are distributed over them
+    /// [default: OPENAI_BASE_URL, else the embedded engine]
     #[arg(long, value_name = "URL", help_heading = "Target")]
     #[serde(serialize_with = "first_of_targets")]
     target: Option<Vec<String>>,
@@ -89,11 +90,10 @@ struct SpecArgs {
     /// conversation, and prompts with the same prefix, go to one server) [default: round-robin]
     #[arg(long, value_name = "WAY", help_heading = "Target")]
     balance: Option<String>,
-    /// Name of a header in which each request states its session, for a router that sends all
-    /// requests of a session to one server
+    /// Name of a request header that carries the session id, for a router with session affinity
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     session_header: Option<String>,
-    /// Name of a cookie in which each request states its session, for such a router
+    /// Name of a request cookie that carries the session id, for a router with session affinity
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     session_cookie: Option<String>,
     /// API of the server (`inferometer list dialects`); `auto` asks the server
@@ -111,10 +111,12 @@ struct SpecArgs {
     /// Speed of the embedded engine relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
-    /// Random variation of the embedded engine's step times, any of: step=SD (independent for each
-    /// step), drift=SD:TIME (slow, common to all steps), warmup=SHARE:TIME (first steps slower by
-    /// up to SHARE), burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY
-    /// (random pauses), seed=N [default: none; the seed follows from --seed and --salt]
+    /// Random variation of the embedded engine's step times, any of: step=SD (each step
+    /// independently; SD of the logarithm of its time), drift=SD:TIME (slow, common to all steps;
+    /// TIME: its correlation time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as
+    /// long; this decreases to 1 over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes
+    /// FACTOR times as long), pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N
+    /// sets the seed [default: none; the seed follows from --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
     /// Additional header of each request; may be given several times
@@ -131,8 +133,8 @@ struct SpecArgs {
     /// energy
     #[arg(long, value_name = "URL", help_heading = "Target")]
     dcgm_url: Option<String>,
-    /// Indices of the cards that the server uses, such as 0,1; other cards are not read. Without
-    /// this flag, energy per token and per request are not reported
+    /// Indices of the cards that the server uses, such as 0,1; the metrics of other cards are not
+    /// read. Without this flag, energy per token and per request are not reported
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
@@ -196,7 +198,7 @@ struct SpecArgs {
     /// Pause between two passes, during which nothing is sent [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     cooldown: Option<String>,
-    /// Number of repeats of the passes of each cell, each with new prompts [default: 1]
+    /// How often the passes of each cell are measured, each time with new prompts [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
     repeat: Option<u32>,
     /// Repeat passes until metrics have this precision, such as 'ttft_p50±2%' (or +-). Precision is
@@ -207,8 +209,8 @@ struct SpecArgs {
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_repeats: Option<u32>,
     /// Number of event loops of the client, each on its own thread; connections and requests are
-    /// split among them. The number does not change what is sent, or when [default: as many as the
-    /// load needs and the cores have room for]
+    /// split among them. Requests and their send times do not depend on this number [default: as
+    /// many as the load needs, limited by the free cores]
     #[arg(long, value_name = "N", help_heading = "Load")]
     loops: Option<u32>,
     /// Time limit of one request [default: 6h]
@@ -223,9 +225,9 @@ struct SpecArgs {
     /// Time limit between two events of a stream [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     event_timeout: Option<String>,
-    /// End a pass with an arrival rate once it is certain that requests arrive faster than the
-    /// server completes them: requests in flight are cancelled, the rest is not sent, and the exit
-    /// code is 3
+    /// In an open loop, end the pass once it is certain that requests arrive faster than the server
+    /// completes them. Requests in flight are cancelled, the remaining requests are not sent, and
+    /// the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,

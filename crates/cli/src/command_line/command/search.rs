@@ -25,7 +25,8 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::files;
 
-/// The flags of `search`. What says which load to measure is not among them: a search chooses it.
+/// The flags of `search`. Flags that select the load are not included, because a search chooses the
+/// load.
 #[derive(Args)]
 pub struct SearchArgs {
     #[command(flatten)]
@@ -59,11 +60,12 @@ struct SearchFlags {
     /// Probability that the interval contains the highest load [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// Width of the interval at which the search ends, relative to the load [default: 5%]
+    /// The search ends when the confidence interval of the highest load is at most this wide,
+    /// relative to that load [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// Lowest load to try [default: 0.001 requests/s, or a thousandth of --start if that is less; 1 request
-    /// in flight]
+    /// Lowest load to try [default: 0.001 requests/s or --start / 1000, whichever is less; 1
+    /// request in flight with --over concurrency]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
     /// Highest load to try [default: no limit]
@@ -76,20 +78,20 @@ struct SearchFlags {
     /// [default: 2]
     #[arg(long, value_name = "FACTOR")]
     stride: Option<String>,
-    /// Maximum requests of all trials of a cell; a search that ends at this limit may give an
-    /// interval wider than --precision [default: 20000]
+    /// Maximum number of requests of a cell, over all trials (measurements at one load); a search
+    /// that ends at this limit may give an interval wider than --precision [default: 20000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
     /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of all trials of a cell, such as 10m; a search that ends at this limit may give
-    /// an interval wider than --precision [default: no limit]
+    /// Maximum time of a cell, over all trials, such as 10m; a search that ends at this limit may
+    /// give an interval wider than --precision [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
     /// Additional set of objectives, such as --tier gold='ttft_p95<300ms' --tier
-    /// bronze='ttft_p95<1s', answered separately from the same trials; may be given several times.
-    /// --slo and --goodput apply to each tier too
+    /// bronze='ttft_p95<1s'; may be given several times. The search finds one highest load for each
+    /// set, from the same trials. --slo and --goodput apply to each tier too
     #[arg(long, value_name = "NAME=SLO")]
     tier: Option<Vec<String>>,
 }

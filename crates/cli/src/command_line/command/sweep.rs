@@ -12,7 +12,8 @@ use super::search::in_virtual_time;
 use super::settings::{Applied, Settings};
 use crate::command_line::exit::Failure;
 
-/// The flags of `sweep`. What says which load to measure is not among them: a sweep chooses it.
+/// The flags of `sweep`. Flags that select the load are not included, because a sweep chooses the
+/// load.
 #[derive(Args)]
 pub struct SweepArgs {
     #[command(flatten)]
@@ -41,8 +42,8 @@ struct SweepFlags {
     /// Confidence level of all intervals [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// Width of the knee's interval at which the sweep ends, relative to the load [default: 25%; 5%
-    /// with --by rate]
+    /// The sweep ends when the confidence interval of the knee is at most this wide, relative to
+    /// the load at the knee [default: 25%; 5% with --by rate]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
     /// Highest concurrency to try [default: 1024]
@@ -51,13 +52,14 @@ struct SweepFlags {
     /// Highest rate to try, with --by rate [default: no limit]
     #[arg(long, value_name = "RATE")]
     max_rate: Option<String>,
-    /// Maximum requests of all trials of a cell [default: 30000]
+    /// Maximum number of requests of a cell, over all trials (measurements at one load) [default:
+    /// 30000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
     /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of all trials of a cell, such as 10m; a trial cut off by this limit is
+    /// Maximum time of a cell, over all trials, such as 10m; a trial cut off by this limit is
     /// discarded [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,

@@ -3,20 +3,23 @@
 use clap::Args;
 use serde::Serialize;
 
-/// Each is the key of the same name.
+/// Each flag sets the plan key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, parquet, replay, trace,
-    /// conversation or blocks. Other flags name in parentheses the workloads that they apply to
-    /// [default: random]
+    /// Where prompts come from: random (random words), prefix (groups with a shared prefix),
+    /// sharegpt, jsonl, csv, parquet (rows of a file), replay (requests written by
+    /// --dump-workload), trace (recorded arrivals and lengths), conversation (several turns) or
+    /// blocks (pieces of a text). If a flag applies only to some workloads, its help ends with
+    /// their names in parentheses [default: random]
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     workload: Option<String>,
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, chat,
     /// summarising, code-completion, agent (`inferometer list scenarios` lists them)
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     scenario: Option<String>,
-    /// Draw each length uniformly around its value in the grid, up to this share below and above,
-    /// as vLLM's --random-range-ratio does: with 0.5, 1024 becomes 512 to 1536 (random)
+    /// Draw each length uniformly between LENGTH x (1 - SHARE) and LENGTH x (1 + SHARE), as vLLM's
+    /// --random-range-ratio does. LENGTH is a value of --input-lengths or --output-lengths: with a
+    /// share of 0.5, 1024 becomes 512 to 1536 (random)
     #[arg(long, value_parser = super::number::finite, value_name = "SHARE", help_heading = "Workload")]
     range_ratio: Option<f64>,
     /// Distribution of input lengths in tokens, instead of --input-lengths: uniform:LEAST..MOST,
@@ -27,9 +30,9 @@ pub struct WorkloadFlags {
     /// Distribution of output lengths, in the same form (random)
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     output_distribution: Option<String>,
-    /// Length in tokens of the prefix that prompts share: all prompts of a pass (random), or all
-    /// prompts of a group (prefix). The prefix is part of --input-lengths, but comes in addition to
-    /// lengths drawn from --input-distribution
+    /// Length in tokens of the shared prefix. With --workload random, all prompts of a pass share
+    /// it; with --workload prefix, all prompts of a group. The prefix is part of --input-lengths,
+    /// but comes in addition to lengths drawn from --input-distribution
     #[arg(long, value_name = "N", help_heading = "Workload")]
     prefix_length: Option<u32>,
     /// Groups of prompts in each pass; prompts of a group share a prefix [default: 8] (prefix)
@@ -64,9 +67,9 @@ pub struct WorkloadFlags {
     /// Write all requests to a file; `--workload replay` sends them again
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     dump_workload: Option<String>,
-    /// File of the data set, or name of a downloaded one (`inferometer fetch`). For blocks: a text
-    /// file, a JSONL file or a folder [default for blocks: shipped-zh, or shipped-en with an
-    /// English template]
+    /// File of the data set, or name of a downloaded one (`inferometer fetch`). For the workload
+    /// blocks: a text file, a JSONL file or a folder [default for blocks: the built-in Chinese text
+    /// shipped-zh, or shipped-en with an English --template]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     dataset: Option<String>,
     /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
@@ -116,30 +119,30 @@ pub struct WorkloadFlags {
     serving: ServingFlags,
 }
 
-/// Text blocks.
+/// The flags of the workload `blocks`.
 #[derive(Args, Serialize)]
 pub struct BlockFlags {
     /// Sizes in characters of the text blocks in prompts (blocks) [default: 100,500,1000,2000,4000]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     block_sizes: Option<Vec<u32>>,
     /// Output sizes that the prompt asks for, in characters [default: 100,500,1000,2000,4000]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100
     /// characters, 25 up to 500, 16 for longer ones]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     block_concurrency: Option<Vec<u32>>,
-    /// What the prompt asks the model to do with a block: continue-zh, continue-en, repeat-,
-    /// summarise- or translate- followed by zh or en, or a file with {text} and {num_completion}
-    /// [default: continue-zh]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Text blocks")]
+    /// The task for each block: continue-zh, continue-en, repeat-zh, repeat-en, summarise-zh,
+    /// summarise-en, translate-zh, translate-en, or a file with {text} (the block) and
+    /// {num_completion} (the requested output size) [default: continue-zh]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Workload blocks")]
     template: Option<String>,
     /// Text before the template in every prompt
-    #[arg(long, value_name = "TEXT", help_heading = "Text blocks")]
+    #[arg(long, value_name = "TEXT", help_heading = "Workload blocks")]
     preamble: Option<String>,
     /// Maximum output tokens of a request [default: 4 x characters of --wanted-lengths + 256, at
     /// most 4096]
-    #[arg(long, value_name = "N", help_heading = "Text blocks")]
+    #[arg(long, value_name = "N", help_heading = "Workload blocks")]
     max_output_tokens: Option<u32>,
 }
 
@@ -147,12 +150,12 @@ pub struct BlockFlags {
 #[derive(Args, Serialize)]
 pub struct ServingFlags {
     /// Skip prompts and answers with fewer tokens [default: 4]
-    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     min_tokens: Option<u32>,
     /// Skip prompts with more tokens [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     max_prompt_tokens: Option<u32>,
     /// Skip conversations with more tokens, prompt plus answer [default: 2048]
-    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     max_total_tokens: Option<u32>,
 }

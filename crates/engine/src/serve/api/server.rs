@@ -42,11 +42,33 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
         ("num_requests_waiting", "gauge", "Sequences that wait.", f64::from(stats.waiting)),
         ("gpu_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM 0.2 to 0.9).", used),
         ("kv_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM since 0.10).", used),
-        ("prefix_cache_queries_total", "counter", "Prompt tokens looked for.", queries),
-        ("prefix_cache_hits_total", "counter", "Prompt tokens found in memory.", hits),
-        ("num_preemptions_total", "counter", "Preemptions.", stats.preemptions as f64),
-        ("prompt_tokens_total", "counter", "Prompt tokens.", stats.prompt_tokens as f64),
-        ("generation_tokens_total", "counter", "Output tokens.", stats.generation_tokens as f64),
+        (
+            "prefix_cache_queries_total",
+            "counter",
+            "Prompt tokens looked up in the prefix cache.",
+            queries,
+        ),
+        ("prefix_cache_hits_total", "counter", "Prompt tokens found in the prefix cache.", hits),
+        (
+            "num_preemptions_total",
+            "counter",
+            "Preempted sequences so far.",
+            stats.preemptions as f64,
+        ),
+        (
+            "prompt_tokens_total",
+            "counter",
+            "Prompt tokens processed so \
+            far.",
+            stats.prompt_tokens as f64,
+        ),
+        (
+            "generation_tokens_total",
+            "counter",
+            "Output tokens generated so \
+            far.",
+            stats.generation_tokens as f64,
+        ),
     ] {
         if (host.is_v1 && old.contains(&name)) || (!host.is_v1 && new.contains(&name)) {
             continue;

@@ -91,20 +91,28 @@ static COLUMNS: [C; 18] = [
     C::always("read_bytes", Integer, "Bytes of that read.", |e| {
         Value::Integer(e.read().bytes.into())
     }),
-    C::always("origin_unix_ns", Integer, "Unix time of the axis's origin: add instants.", |e| {
-        Value::Integer(e.request.pass.run.origin_unix_ns)
-    }),
+    C::always(
+        "origin_unix_ns",
+        Integer,
+        "Unix time of the origin of the run's time axis; add an \
+        instant of the row to it.",
+        |e| Value::Integer(e.request.pass.run.origin_unix_ns),
+    ),
     C::always("arrival_ns", Integer, "Arrival of the read, on the run's axis.", |e| {
         at(e.read().arrival())
     }),
     C::always("kernel_stamped", Flag, "Whether the arrival is the kernel's stamp.", |e| {
         Value::Flag(e.read().kernel.is_some())
     }),
-    C::always("user_ns", Integer, "When the program held the data.", |e| at(e.read().user)),
+    C::always("user_ns", Integer, "When the socket read returned the data.", |e| at(e.read().user)),
     C::always("empty_before_ns", Integer, "When the socket was last known to be empty.", |e| {
         at(e.read().empty_before)
     }),
-    C::sometimes("since_send_ms", Number, "Arrival after the request's send.", |e| {
-        Value::number(e.since_send_ms())
-    }),
+    C::sometimes(
+        "since_send_ms",
+        Number,
+        "Time from the start of sending the request to the \
+        arrival of the read.",
+        |e| Value::number(e.since_send_ms()),
+    ),
 ];

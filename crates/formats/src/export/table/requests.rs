@@ -95,7 +95,7 @@ static COLUMNS: [C; 49] = [
     C::sometimes("engine", Text, "The engine, such as vllm.", |r| {
         Value::text(r.pass.run.target.engine.as_deref())
     }),
-    C::sometimes("engine_version", Text, "Its version.", |r| {
+    C::sometimes("engine_version", Text, "The version of the engine.", |r| {
         Value::text(r.pass.run.target.engine_version.as_deref())
     }),
     C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |r| {
@@ -114,12 +114,20 @@ static COLUMNS: [C; 49] = [
     C::always("repeat", Integer, "Number of the repeat of the cell's passes, from 1.", |r| {
         Value::Integer(r.pass.repeat.into())
     }),
-    C::always("input_length", Integer, "Of the cell; 0: requests have their own.", |r| {
-        Value::Integer(r.pass.cell.input_length.into())
-    }),
-    C::always("output_length", Integer, "Of the cell; 0: requests have their own.", |r| {
-        Value::Integer(r.pass.cell.output_length.into())
-    }),
+    C::always(
+        "input_length",
+        Integer,
+        "Input length of the cell in tokens; 0 if the requests \
+        have different lengths.",
+        |r| Value::Integer(r.pass.cell.input_length.into()),
+    ),
+    C::always(
+        "output_length",
+        Integer,
+        "Output length of the cell in tokens; 0 if the requests \
+        have different lengths.",
+        |r| Value::Integer(r.pass.cell.output_length.into()),
+    ),
     C::always("request", Integer, "Index of the request in its pass, from 0.", |r| {
         Value::Integer(r.record.index.into())
     }),
@@ -155,15 +163,22 @@ static COLUMNS: [C; 49] = [
     C::sometimes("output_tokens", Integer, "Output tokens from the best available source.", |r| {
         Value::integer(r.figures.tokens_from.map(|_| r.figures.output_tokens))
     }),
-    C::sometimes("tokens_from", Text, "That source: usage, tokenizer or events.", |r| {
-        Value::text(r.figures.tokens_from.map(TokensFrom::name))
-    }),
+    C::sometimes(
+        "tokens_from",
+        Text,
+        "The source of output_tokens: usage, tokenizer or events.",
+        |r| Value::text(r.figures.tokens_from.map(TokensFrom::name)),
+    ),
     C::sometimes("prompt_tokens_usage", Integer, "Prompt tokens by the server's usage.", |r| {
         Value::integer(r.record.usage.prompt)
     }),
-    C::sometimes("cached_tokens_usage", Integer, "Of these from a cache, by the server.", |r| {
-        Value::integer(r.record.usage.cached)
-    }),
+    C::sometimes(
+        "cached_tokens_usage",
+        Integer,
+        "Prompt tokens that the server read from a \
+        cache, by the server's usage.",
+        |r| Value::integer(r.record.usage.cached),
+    ),
     C::sometimes("tokens_usage", Integer, "Output tokens by the server's usage.", |r| {
         Value::integer(r.record.usage.completion)
     }),
@@ -192,12 +207,16 @@ static COLUMNS: [C; 49] = [
         count(r.record.token_events().count())
     }),
     C::always("reads", Integer, "Socket reads that brought data.", |r| count(r.record.reads.len())),
-    C::always("read_bytes", Integer, "Bytes that they brought.", |r| {
+    C::always("read_bytes", Integer, "Bytes of these socket reads.", |r| {
         sum(r.record.reads.iter().map(|read| read.bytes))
     }),
-    C::always("origin_unix_ns", Integer, "Unix time of the axis's origin: add instants.", |r| {
-        Value::Integer(r.pass.run.origin_unix_ns)
-    }),
+    C::always(
+        "origin_unix_ns",
+        Integer,
+        "Unix time of the origin of the run's time axis; add an \
+        instant of the row to it.",
+        |r| Value::Integer(r.pass.run.origin_unix_ns),
+    ),
     C::always("due_ns", Integer, "Due time from the plan, on the run's axis.", |r| {
         at(Some(r.record.due))
     }),

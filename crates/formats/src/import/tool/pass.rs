@@ -214,8 +214,7 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
         let how = if has_requests {
-            "the kind comes from the text of each error if it is exact, and is `malformed` \
-                otherwise"
+            "the outcome comes from the error text if this text is known, and is `malformed` otherwise"
         } else {
             "the file does not say how, so they have no outcome"
         };

@@ -20,7 +20,7 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `list`.
 #[derive(Args)]
 pub struct ListArgs {
-    /// What to list [default: what can be listed]
+    /// The kind of entries to list [default: print these kinds]
     #[arg(value_name = "WHAT")]
     what: Option<ListTopic>,
     /// Names of the entries to print [default: all]
