@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::ranks;
 use crate::support::{BINARY, Engine, command, folder};
 
 fn root() -> PathBuf {
@@ -124,6 +125,9 @@ fn play(block: &str, url: &str) -> Result<(), String> {
                 shell.env(name, value);
             }
         }
+        // Another run of the tests on this machine may use the default port of ranks.
+        let address = ranks::meeting();
+        shell.env("MASTER_PORT", address.rsplit(':').next().expect("it has a port"));
         let line_here = line.replace("http://127.0.0.1:8000", url);
         let output = shell.env("PATH", &path).args(["-c", &line_here]).output().expect("sh runs");
         let text = String::from_utf8_lossy(&output.stdout);
