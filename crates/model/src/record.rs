@@ -232,6 +232,8 @@ impl Record {
         }
         let by_then = |instant: &Nanos| *instant <= at;
         self.detail = detail;
+        self.picked = self.picked.filter(by_then);
+        self.connected = self.connected.filter(by_then);
         self.send_start = self.send_start.filter(by_then);
         self.sent = self.sent.filter(by_then);
         self.reads.retain(|read| read.arrival() <= at);

@@ -122,8 +122,7 @@ fn facts(summary: &Summary) -> [String; 3] {
 }
 
 /// A unique name for each target. The name consists of the facts (model, card, engine) that differ between
-/// the targets, or of the engine if no fact differs. If names are still equal, run ids are added until all
-/// names differ.
+/// the targets, or of the engine if no fact differs. Names that are still equal get their run ids.
 pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
     let differs: Vec<usize> =
@@ -139,10 +138,11 @@ pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
             with_reality(&own.join(" · "), summary)
         })
         .collect();
-    for index in 0..names.len() {
-        let is_taken = names.iter().filter(|name| **name == names[index]).count() > 1;
-        if is_taken {
-            names[index] = format!("{} · run {}", names[index], summaries[index].run_id);
+    let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let are_unique: Vec<bool> = names.iter().map(is_unique).collect();
+    for ((name, summary), is_unique) in names.iter_mut().zip(summaries).zip(are_unique) {
+        if !is_unique {
+            *name = format!("{name} · run {}", summary.run_id);
         }
     }
     names

@@ -141,10 +141,10 @@ fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
     })
 }
 
-/// The sum of the pauses between passes.
+/// The sum of the pauses between passes. There is none before the first pass.
 fn rests(plan: &Plan) -> Duration {
     let passes = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
-    plan.cooldown.unwrap_or_default() * passes as u32
+    plan.cooldown.unwrap_or_default() * passes.saturating_sub(1) as u32
 }
 
 /// How long a plan takes on a server of this speed. The first duration assumes that the server batches without limit,

@@ -43,6 +43,15 @@ struct Arguments {
     command: command::Command,
 }
 
+/// Replaces `help --help` by `--help`, because `clap` takes the flag for the name of a command.
+fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_flag = |argument: &OsString| argument == "--help" || argument == "-h";
+    if arguments.len() == 3 && arguments[1] == "help" && is_flag(&arguments[2]) {
+        arguments.remove(1);
+    }
+    arguments
+}
+
 /// Runs the command in `arguments` and returns the exit code. The first argument is the name of the program. Results
 /// are written to standard output; progress and errors are written to standard error. `program` is the executable file
 /// for child processes of this program; by default, the executable file of this process.
@@ -51,7 +60,7 @@ struct Arguments {
 /// once, as its last action.
 pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     inferometer_net::fail_writes_beyond_file_limit();
-    let arguments = command::list::with_list(arguments);
+    let arguments = command::list::with_list(without_help_of_help(arguments));
     if let Some(file) = program {
         program::set_file(file);
     }

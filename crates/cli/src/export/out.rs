@@ -106,10 +106,11 @@ impl<'a> Out<'a> {
                         say(&format!("{}: {}{replaced}", path.display(), what(&done)));
                         Ok(Some(done))
                     }
-                    Err(error) => Err(ExportRunError::write(format!(
-                        "{}: cannot be written: {error}",
-                        path.display()
-                    ))),
+                    Err(error) => {
+                        let _ = fs::remove_file(temporary);
+                        let why = format!("{}: cannot be written: {error}", path.display());
+                        Err(ExportRunError::write(why))
+                    }
                 }
             }
         }

@@ -16,6 +16,13 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
+fn the_help_of_help_is_the_help_of_the_program() {
+    let text = |arguments: &[&str]| inferometer(folder().path(), arguments).stdout;
+    assert_eq!(text(&["help", "--help"]), text(&["--help"]));
+    assert_eq!(text(&["help", "-h"]), text(&["-h"]));
+}
+
+#[test]
 fn completions_know_every_command_and_are_read_by_the_shell() {
     let folder = folder();
     let commands = commands();

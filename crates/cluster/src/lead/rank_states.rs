@@ -182,12 +182,20 @@ impl RankStates {
     /// Removes and returns the sink of a rank, for records of this order. The caller must return the sink with
     /// `bring_back`.
     pub fn take_sink(&mut self, number: u32, order: u64) -> Option<Sink> {
-        let holds = order == self.order();
-        self.rank(number).sink.take().filter(|_| holds)
+        match order == self.order() {
+            true => self.rank(number).sink.take(),
+            false => None,
+        }
     }
 
-    pub fn bring_back(&mut self, number: u32, sink: Sink) {
-        self.rank(number).sink = Some(sink);
+    /// Returns a sink that was taken for this order. The sink is dropped if there is a new order meanwhile, or if the
+    /// rank was lost.
+    pub fn bring_back(&mut self, number: u32, order: u64, sink: Sink) {
+        let is_current = order == self.order();
+        let rank = self.rank(number);
+        if is_current && rank.lost.is_none() {
+            rank.sink = Some(sink);
+        }
     }
 
     /// Marks a rank as lost. Records that it has already sent stay in the run.
@@ -236,5 +244,43 @@ impl Shared {
 
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sink() -> Sink {
+        Box::new(|_| ())
+    }
+
+    /// Two ranks, of which rank 1 received the first order and its sink.
+    fn with_first_order() -> RankStates {
+        let mut states = RankStates::of(2);
+        states.give(Order::End { failed: None }, vec![sink()]);
+        states
+    }
+
+    #[test]
+    fn records_of_an_earlier_order_leave_the_sink_of_the_current_order() {
+        let mut states = with_first_order();
+        states.give(Order::End { failed: None }, vec![sink()]);
+        assert!(states.take_sink(1, 1).is_none());
+        assert!(states.take_sink(1, 2).is_some());
+    }
+
+    #[test]
+    fn a_sink_is_not_returned_after_a_new_order_or_to_a_lost_rank() {
+        let mut states = with_first_order();
+        let taken = states.take_sink(1, 1).expect("the sink of the first order");
+        states.bring_back(1, 1, taken);
+        let taken = states.take_sink(1, 1).expect("it was returned");
+        states.give(Order::End { failed: None }, Vec::new());
+        states.bring_back(1, 1, taken);
+        assert!(states.take_sink(1, 2).is_none());
+        states.lose(1, "is gone".to_owned());
+        states.bring_back(1, 2, sink());
+        assert!(states.take_sink(1, 2).is_none());
     }
 }

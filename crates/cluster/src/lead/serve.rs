@@ -63,7 +63,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
         let sink = shared.lock().take_sink(number, has);
         if let Some(mut sink) = sink {
             sink(records);
-            shared.lock().bring_back(number, sink);
+            shared.lock().bring_back(number, has, sink);
         }
     }
     shared.changed();

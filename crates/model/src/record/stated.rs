@@ -46,6 +46,18 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_is_cut_off_has_no_instant_after_its_end() {
+        let mut record = steady(10.0, 40.0, 10.0, 3);
+        (record.picked, record.connected) = (Some(ms(8.0)), Some(ms(9.5)));
+        let cut = record.cut_off(ms(9.0), "why");
+        assert_eq!((cut.picked, cut.connected, cut.ended), (None, None, None), "it never began");
+        let mut waiting = steady(10.0, 40.0, 10.0, 3);
+        (waiting.picked, waiting.connected) = (Some(ms(5.0)), Some(ms(30.0)));
+        let cut = waiting.cut_off(ms(20.0), "why");
+        assert_eq!((cut.picked, cut.connected), (Some(ms(5.0)), None));
+    }
+
+    #[test]
     fn times_that_are_not_stated_are_not_in_the_json_of_a_record() {
         let mut record = steady(0.0, 40.0, 10.0, 3);
         let json = serde_json::to_string(&record).unwrap();

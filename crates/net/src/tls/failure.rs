@@ -82,7 +82,7 @@ impl TlsFailure {
             }
             Self::SelfSigned => "its certificate is self-signed".to_owned(),
             Self::OtherName(names) if names.is_empty() => {
-                "its certificate has no host name".to_owned()
+                "its certificate is not valid for this host".to_owned()
             }
             Self::OtherName(names) => {
                 format!("its certificate is for other names: {}", names.join(", "))

@@ -11,8 +11,9 @@ use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 
-/// Step sizes for the tested texts. With the step size s, word i + s of the list follows word i. The
-/// step sizes 1 and -1 are tested too. So each word is tested after several other words.
+/// The smallest step sizes for the tested texts. With the step size s, word i + s of the list follows word i. A step size
+/// is increased until it has no common divisor with the number of words: then each text contains all words. The step sizes
+/// 1 and -1 are tested too. So each word is tested after several other words.
 const STEPS: [usize; 2] = [7, 1_009];
 
 /// The texts of the plain ids; `None` if the tokenizer does not keep words apart.
@@ -42,9 +43,19 @@ pub fn plain_words(
         (tokenizer.decode)(&ids).is_some_and(|decoded| decoded == text)
             && (tokenizer.encode)(&text).is_some_and(|encoded| encoded == ids)
     };
-    let (forwards, backwards) = (1, plain.len().saturating_sub(1));
-    let mut steps = STEPS.into_iter().chain([forwards, backwards]);
-    steps.all(holds).then_some(words)
+    steps(plain.len()).all(holds).then_some(words)
+}
+
+/// The step sizes for a list of `count` words.
+fn steps(count: usize) -> impl Iterator<Item = usize> {
+    let (forwards, backwards) = (1, count.saturating_sub(1));
+    let of_all = move |least: usize| (least..).find(|it| common_divisor(*it, count.max(1)) == 1);
+    STEPS.into_iter().filter_map(of_all).chain([forwards, backwards])
+}
+
+/// The greatest common divisor of two numbers.
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// Whether the text of a token has a space after a letter. A replacement character counts as a letter,
@@ -58,6 +69,7 @@ fn joins_words(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     /// Tokens of vocabularies: the first three are words, the others may occur in addition.
     const VOCABULARY: [&str; 10] =
@@ -87,6 +99,17 @@ mod tests {
         for token in 7..10 {
             assert_eq!(found(&[token], None), None, "{token}");
         }
+    }
+
+    #[test]
+    fn each_tested_text_contains_every_word() {
+        for count in [1, 2, 7, 14, 1_009, 7 * 1_009] {
+            for step in steps(count) {
+                let reached: HashSet<usize> = (0..count).map(|at| at * step % count).collect();
+                assert_eq!(reached.len(), count, "step {step} of {count} words");
+            }
+        }
+        assert_eq!(steps(0).count(), 4);
     }
 
     #[test]
