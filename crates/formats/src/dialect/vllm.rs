@@ -35,7 +35,8 @@ static DEFINITIONS: [Definition; 6] = [
     Definition {
         name: "Peak output token throughput",
         unit: "tokens/s",
-        formula: "most chunks that arrived in one second, of seconds counted from the first pick",
+        formula: "maximum number of chunks that arrived in one second; seconds are counted from \
+            the first pick",
     },
     Definition {
         name: "Peak concurrent requests",
