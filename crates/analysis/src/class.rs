@@ -71,7 +71,7 @@ mod tests {
     use inferometer_model::record::Record;
 
     #[test]
-    fn answers_that_a_filter_ended_are_in_a_class_of_their_own_too() {
+    fn answers_stopped_by_a_content_filter_also_count_in_a_separate_class() {
         let mut filtered = steady(0.0, 40.0, 10.0, 3);
         filtered.finish_reason = Some("content_filter".to_owned());
         let turn = Record { class: Some("turn 2".into()), ..filtered.clone() };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn each_class_has_the_figures_of_its_own_requests() {
+    fn the_figures_of_a_class_are_computed_from_its_requests_only() {
         let record = |class: Option<&str>, ttft_ms, tokens| {
             let mut record = steady(0.0, ttft_ms, 10.0, tokens);
             record.class = class.map(Into::into);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_with_a_prompt_that_nobody_counted_has_no_sum_of_prompt_tokens() {
+    fn a_class_with_an_uncounted_prompt_has_no_total_of_input_tokens() {
         let mut fold = ClassFold::default();
         for counted in [Some(8), None, Some(8)] {
             let mut record = steady(0.0, 40.0, 10.0, 3);

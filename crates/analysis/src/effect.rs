@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_is_the_geometric_mean_over_pairs_that_differ_in_nothing_else() {
+    fn an_effect_is_the_geometric_mean_over_pairs_of_runs_that_differ_in_one_argument() {
         // a = 2 multiplies the figure by 3 and by 12, in the geometric mean by 6. b = y multiplies it by 2 and by 8, in
         // the geometric mean by 4.
         let plan = [("1", "x", 1.0), ("1", "y", 2.0), ("2", "x", 3.0), ("2", "y", 24.0)];
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_other_rounds_or_with_other_arguments_are_no_pairs() {
+    fn runs_of_different_rounds_or_with_two_different_arguments_are_not_paired() {
         let (one, two) = (settings("1", "x"), settings("2", "y"));
         let (low, high) = (cell(1.0), cell(2.0));
         let runs = [

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_of_all_requests_and_infinite_where_the_failed_ones_are() {
+    fn failed_requests_count_as_infinite_latencies_in_percentiles() {
         // With 101 values, each percentile is exactly one of the values.
         let found = folded(100, 1);
         assert_eq!(found.failed, 1);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn infinity_is_a_word_in_json_and_comes_back() {
+    fn infinity_is_written_as_inf_in_json_and_parsed_back() {
         let found = folded(2, 2);
         let text = serde_json::to_string(&found).unwrap();
         assert!(text.contains(r#""failed":2"#) && text.contains(r#""p99":"inf""#), "{text}");

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_is_what_comes_and_does_not_end() {
+    fn growth_is_the_rate_of_arrivals_minus_the_rate_of_ended_requests() {
         let overloaded = stays(1.25, 1_000);
         let until = overloaded.last().unwrap().due;
         let found = growth(&overloaded, until, 0.95).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_keeps_up_has_no_growth_and_a_short_pass_none_that_is_known() {
+    fn a_server_that_keeps_up_shows_no_growth_and_a_short_pass_has_no_estimate() {
         let kept_up = stays(0.8, 1_000);
         let until = kept_up.last().unwrap().due;
         assert!(!growth(&kept_up, until, 0.95).unwrap().is_shown());
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_yet_at_an_instant_does_not_change_what_is_said_of_it() {
+    fn growth_up_to_an_instant_does_not_depend_on_later_arrivals_and_ends() {
         let overloaded = stays(1.25, 1_000);
         let until = overloaded[499].due;
         let known: Vec<Stay> = overloaded[..500]

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_event_of_a_read_is_exact() {
+    fn only_the_last_event_of_a_read_has_an_exact_arrival_time() {
         // The socket was empty at 10.02 ms. Then one read had three tokens and a usage. The kernel's stamp of this read
         // may be that of the usage.
         let events =
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn without_the_kernels_stamp_every_arrival_is_an_interval() {
+    fn an_arrival_without_kernel_timestamp_is_only_known_as_an_interval() {
         let mut record = stream(0.0, &[(10.0, Text, None), (40.0, Text, None)]);
         record.reads[1].kernel = None;
         assert_eq!(widths_ms(&record), [0.0, 30.0]);
     }
 
     #[test]
-    fn the_error_of_a_pass_is_folded_from_its_reads() {
+    fn the_timing_error_of_a_pass_is_computed_from_its_reads() {
         let coalesced = stream(0.0, &[(5.0, Role, None), (20.0, Text, None), (20.0, Text, None)]);
         let hidden = stream(0.0, &[(8.0, EmptyText, None), (8.0, Text, None), (9.0, Text, None)]);
         let mut failed = coalesced.clone();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_body_has_reads_and_no_arrivals() {
+    fn a_response_without_streaming_has_reads_but_no_token_arrivals() {
         let mut fold = InstrumentFold::default();
         let mut record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
         record.streamed = false;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_are_off_by_no_more_than_the_wider_of_their_two_intervals() {
+    fn the_error_bound_of_a_latency_is_the_wider_of_its_two_arrival_intervals() {
         // The first token shares its read, whose interval is 9.98 ms wide. The read of the last token has no kernel
         // stamp.
         let at = [(10.0, Role), (20.0, Text), (20.0, Text), (30.0, Text), (40.0, Text)];

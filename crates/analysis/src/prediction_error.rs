@@ -34,7 +34,7 @@ mod tests {
     use crate::prediction::CellPrediction;
 
     #[test]
-    fn errors_are_signed_per_cell_and_absolute_in_the_summary() {
+    fn prediction_errors_are_signed_per_cell_and_absolute_in_the_summary() {
         let measured = Columns { requests_per_s: Some(10.0), ..Columns::default() };
         let cells = [8.0, 11.0, 13.0].map(|predicted| {
             let found = Columns { requests_per_s: Some(predicted), ..Columns::default() };

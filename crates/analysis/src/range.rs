@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_trusted_bounded_or_not_vouched_for_by_the_share_it_can_be_off() {
+    fn the_possible_relative_error_decides_if_a_figure_is_trusted_bounded_or_unreliable() {
         for (figure, low, high, share, expected) in [
             (100.0, 100.0, 100.0, TRUSTED_SHARE, Trust::Trusted),
             (100.0, 99.0, 100.0, TRUSTED_SHARE, Trust::Trusted),

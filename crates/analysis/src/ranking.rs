@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_named_for_each_figure_with_the_others_behind_it_in_their_order() {
+    fn servers_are_ranked_for_each_figure_from_the_best_to_the_worst() {
         let servers = [
             server(
                 "a",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_one_server_lacks_is_not_ranked_and_one_server_has_no_ranking() {
+    fn a_ranking_needs_two_servers_that_both_have_the_figure() {
         let a = server("a", 0.0, &[1.0; 3], &[1.0; 3]);
         let mut b = server("b", 50.0, &[2.0; 3], &[2.0; 3]);
         b.series.remove(1);

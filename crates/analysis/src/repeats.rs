@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_is_not_asked_for_throughput_where_something_loads_the_server() {
+    fn throughput_precision_ignores_one_by_one_passes_if_another_pass_loads_the_server() {
         let alone = PassPlan::one_by_one(Bound::requests(1));
         let crowd = PassPlan::saturated(1);
         let passes =
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told() {
+    fn each_invalid_precision_is_reported() {
         let told: Vec<String> = parse("ttft_p50,ttft±2%,ttft_p50±two%,ttft_p50±0%")
             .unwrap_err()
             .iter()

@@ -203,7 +203,7 @@ mod tests {
     use inferometer_model::outcome::Outcome;
 
     #[test]
-    fn both_columns_are_those_computed_by_hand() {
+    fn measured_and_script_columns_match_values_computed_by_hand() {
         // Two requests with 20 output tokens in the data set. One takes 1.1 s for 11 tokens, the other 2.1 s for 20.
         let mut records = [steady(0.0, 1_000.0, 10.0, 11), steady(500.0, 1_910.0, 10.0, 20)];
         for record in &mut records {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_nobody_counted_leaves_its_figures_absent() {
+    fn an_uncounted_prompt_leaves_only_latency_per_token_absent() {
         let mut uncounted = steady(0.0, 10.0, 10.0, 2);
         uncounted.usage.prompt = None;
         let mut fold = ServingRunFold::default();

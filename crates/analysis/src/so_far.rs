@@ -117,7 +117,7 @@ mod tests {
     use inferometer_model::outcome::Outcome;
 
     #[test]
-    fn what_is_over_counts_and_what_failed_is_not_in_the_latencies() {
+    fn ended_requests_are_counted_and_failed_ones_are_excluded_from_latencies() {
         let mut so_far = SoFar::default();
         assert_eq!((so_far.window(), so_far.requests_per_s()), (None, None));
         so_far.add(&steady(0.0, 50.0, 10.0, 6));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_refused_at_once_do_not_make_a_start_up_look_like_saturation() {
+    fn immediately_refused_requests_do_not_make_start_up_look_like_saturation() {
         let pass = PassPlan::open(50.0, Bound::requests(2_000));
         let rule = StopPlan { when_saturated: true, at_error_rate: None };
         let stops_at = |requests: &[RequestFigures]| {

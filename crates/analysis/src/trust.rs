@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clients_own_time_counts_in_the_rate_of_a_closed_loop_only() {
+    fn client_delays_widen_the_range_of_the_rate_in_closed_loops_only() {
         let closed = PassPlan::closed(1, Bound::requests(10));
         let open = PassPlan::open(10.0, Bound::requests(10));
         for (pass, delay_ms, expected) in [
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_counted_by_what_is_said_of_them() {
+    fn figures_are_counted_as_trusted_bounded_unreliable_or_absent() {
         let closed = PassPlan::closed(1, Bound::requests(10));
         let mut pass = one_after_the_other(&closed, 0.0);
         let all = FigureCounts::of(&[cell(8, 5, vec![pass.clone()])]);

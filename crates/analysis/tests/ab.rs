@@ -129,8 +129,7 @@ fn trials(alike: [f64; 2], deviations: [f64; 2], effect: f64) -> (usize, usize, 
 }
 
 #[test]
-fn a_server_with_itself_differs_in_at_most_five_of_a_hundred_comparisons_that_stop_when_they_know()
-{
+fn sequential_comparisons_of_a_server_with_itself_find_a_difference_in_at_most_5_percent() {
     // At most 20 of 400 are allowed. docs/ab.md states the rate for servers that drift more, each by itself.
     for (what, alike, deviations, most) in [
         ("independent blocks", [0.0, 0.0], [0.0, 0.03], 20),
@@ -144,7 +143,7 @@ fn a_server_with_itself_differs_in_at_most_five_of_a_hundred_comparisons_that_st
 }
 
 #[test]
-fn a_difference_of_five_percent_is_found_under_a_drift_and_in_few_pairs() {
+fn a_difference_of_5_percent_is_found_in_few_pairs_despite_drift() {
     for effect in [1.05, 1.0 / 1.05] {
         let (differ, same, pairs) = trials([0.9, 0.0], [0.05, 0.01], effect);
         assert!(differ >= 392 && same <= 8, "{effect}: {differ} found, {same} missed of 400");
@@ -153,7 +152,7 @@ fn a_difference_of_five_percent_is_found_under_a_drift_and_in_few_pairs() {
 }
 
 #[test]
-fn no_difference_is_said_where_there_is_none_that_matters() {
+fn equal_servers_and_a_negligible_difference_give_the_answer_no_difference() {
     let (_, same, _) = trials([0.9, 0.0], [0.05, 0.01], 1.0);
     assert!(same >= 380, "{same} of 400");
     let (differ, same, _) = trials([0.0, 0.0], [0.0, 0.03], 1.002);
@@ -161,7 +160,7 @@ fn no_difference_is_said_where_there_is_none_that_matters() {
 }
 
 #[test]
-fn the_interval_holds_the_truth_at_every_pair_at_once() {
+fn the_interval_covers_the_true_value_simultaneously_at_all_numbers_of_pairs() {
     let mut missed = 0;
     for trial in 0..400 {
         let mut rng = seed::rng(trial, &["interval"]);
@@ -176,7 +175,7 @@ fn the_interval_holds_the_truth_at_every_pair_at_once() {
 }
 
 #[test]
-fn the_interval_is_that_of_the_bayes_factor_of_students_t() {
+fn the_interval_ends_where_the_bayes_factor_of_students_t_reaches_its_threshold() {
     // Eight values with mean 1. The squares of their distances from the mean sum to 4. At the end of the interval, the
     // factor is `1 / rate` by definition.
     let values = [0.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 0.0];
@@ -193,7 +192,7 @@ fn the_interval_is_that_of_the_bayes_factor_of_students_t() {
 }
 
 #[test]
-fn each_two_pairs_begin_once_with_each_server_and_the_seed_decides_which() {
+fn every_two_pairs_start_once_with_each_server_in_an_order_set_by_the_seed() {
     let first = |seed: u64, pair: u32| order(seed, "salt", pair)[0];
     for pair in (1..200).step_by(2) {
         assert_ne!(first(1, pair), first(1, pair + 1), "pair {pair}");
@@ -206,7 +205,7 @@ fn each_two_pairs_begin_once_with_each_server_and_the_seed_decides_which() {
 }
 
 #[test]
-fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
+fn a_comparison_ends_with_a_decision_or_at_its_limit_of_requests_or_time() {
     let world = || World::new(1, [0.0, 0.0], [0.0, 0.2]);
     let of = |plan: &AbPlan| played(plan, 1, world(), 1.0);
     let short = AbPlan { max_requests: 32 * 2 * 12 + 63, ..plan(&["output_tokens_per_s"]) };
@@ -239,7 +238,7 @@ fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
 }
 
 #[test]
-fn figures_beside_the_one_that_decides_have_wider_intervals_and_decide_nothing() {
+fn secondary_figures_have_wider_intervals_and_do_not_decide_a_comparison() {
     let answer = played(
         &plan(&["output_tokens_per_s", "ttft_p50", "tpot_p50", "e2e_p50"]),
         3,
@@ -261,7 +260,7 @@ fn figures_beside_the_one_that_decides_have_wider_intervals_and_decide_nothing()
 }
 
 #[test]
-fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty_it() {
+fn a_block_excludes_the_requests_of_start_up_and_drain() {
     let pass = PassPlan::closed(2, Bound::requests(6));
     let ab =
         AbPlan { uncounted: 2, ..plan(&["requests_per_s", "output_tokens_per_s", "ttft_p50"]) };
@@ -290,7 +289,7 @@ fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty
 }
 
 #[test]
-fn a_single_request_is_a_block_where_one_is_in_flight() {
+fn a_single_request_is_a_complete_block_at_a_concurrency_of_one() {
     let pass = PassPlan::one_by_one(Bound::requests(1));
     let ab = AbPlan { uncounted: 0, ..plan(&["e2e_p50", "requests_per_s"]) };
     let mut fold = BlockFold::new(&pass, &ab, 1);
@@ -301,7 +300,7 @@ fn a_single_request_is_a_block_where_one_is_in_flight() {
 }
 
 #[test]
-fn a_pair_of_which_one_block_is_missing_counts_for_nothing() {
+fn a_pair_with_a_missing_block_is_not_counted() {
     let pass = PassPlan::closed(8, Bound::requests(32));
     let ab = plan(&["output_tokens_per_s"]);
     let of = |pair: u32, value: f64| block(pair, f64::from(pair), vec![Some(value)]);
@@ -337,14 +336,14 @@ fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Optio
 }
 
 #[test]
-fn a_block_whose_last_requests_were_refused_has_no_rate_and_does_not_break() {
+fn a_block_whose_last_requests_were_refused_has_no_rate() {
     let pass = PassPlan::closed(2, Bound::requests(12));
     let block = fold(&pass, 10, &[0.0, 0.0, 100.0, 100.0], 8).expect("it was played to its end");
     assert_eq!((block.values, block.complete), (vec![None], 4));
 }
 
 #[test]
-fn rates_of_arrivals_are_of_the_requests_that_count() {
+fn the_rate_of_a_saturated_block_uses_only_its_counted_requests() {
     let arrivals = PassPlan::saturated(4);
     // Each request takes 100 ms. The first two do not count; the other two last from 200 to 500 ms.
     let block = fold(&arrivals, 2, &[0.0, 100.0, 200.0, 400.0], 0).expect("a block");
@@ -353,7 +352,7 @@ fn rates_of_arrivals_are_of_the_requests_that_count() {
 }
 
 #[test]
-fn a_gate_stays_open_below_the_fewest_pairs_and_without_an_interval() {
+fn a_gate_stays_undecided_below_the_minimum_number_of_pairs() {
     let pass = PassPlan::closed(8, Bound::requests(32));
     for (pairs, expected) in [(1, Met::Undecided), (7, Met::Undecided), (8, Met::No)] {
         let ab = plan(&["output_tokens_per_s"]);
@@ -374,7 +373,7 @@ fn a_gate_stays_open_below_the_fewest_pairs_and_without_an_interval() {
 }
 
 #[test]
-fn requests_that_did_not_complete_are_told_with_the_answer() {
+fn the_answer_states_how_many_requests_completed_if_some_did_not() {
     let pass = PassPlan::closed(8, Bound::requests(32));
     let of = |value: f64, complete: u64| Block { complete, ..block(1, value, vec![Some(value)]) };
     let (a, b) = ([of(1.0, 32)], [of(2.0, 30)]);
@@ -389,7 +388,7 @@ fn requests_that_did_not_complete_are_told_with_the_answer() {
 }
 
 #[test]
-fn no_difference_is_not_said_by_fewer_than_twenty_pairs() {
+fn the_answer_no_difference_needs_at_least_twenty_pairs() {
     let quiet = World::new(1, [0.0; 2], [0.0, 0.001]);
     let answer = played(&plan(&["ttft_p50"]), 1, quiet, 1.0);
     assert_eq!((answer.decision, answer.pairs), (AbDecision::NoDifference, 20));

@@ -80,7 +80,7 @@ fn slower() -> impl FnMut(Side, u32) -> Option<f64> {
 }
 
 #[test]
-fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
+fn a_comparison_continues_while_a_gate_on_the_deciding_figure_is_undecided() {
     let known = played(&plan(), &[], slower()).0;
     assert_eq!((known.decision, known.ended_by), (AbDecision::AFaster, AbEnding::Known));
     let gate = parse_gate("output_tokens_per_s>-5%").expect("a gate");
@@ -100,7 +100,7 @@ fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
 }
 
 #[test]
-fn the_time_that_a_comparison_may_take_counts_the_rests_between_its_blocks() {
+fn the_time_limit_of_a_comparison_includes_the_pauses_between_blocks() {
     let plan = AbPlan { max_time: Some(Duration::from_secs(60)), ..plan() };
     let mut rng = seed::rng(1, &["noisy"]);
     let noisy = |_, _| Some(100.0 * (0.3 * seed::normal(&mut rng)).exp());
@@ -115,7 +115,7 @@ fn the_time_that_a_comparison_may_take_counts_the_rests_between_its_blocks() {
 }
 
 #[test]
-fn a_server_that_answers_no_more_ends_it_and_the_pairs_before_are_kept() {
+fn a_server_that_stops_answering_ends_a_comparison_and_earlier_pairs_still_count() {
     let mut rng = seed::rng(1, &["noisy"]);
     let dies = |side, pair| {
         let value = 100.0 * (0.3 * seed::normal(&mut rng)).exp();

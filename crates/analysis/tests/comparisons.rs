@@ -19,7 +19,7 @@ fn alarms(plan: Plan, noise: Noise) -> f64 {
 }
 
 #[test]
-fn a_server_against_itself_in_turn_is_seldom_better_or_worse_whatever_its_noise() {
+fn alternated_runs_of_one_server_are_seldom_better_or_worse_under_any_noise() {
     for noise in NOISES {
         for plan in [Plan::InTurn(4), Plan::ThereAndBack(6), Plan::ByChance(8)] {
             let alarms = alarms(plan, noise);
@@ -29,7 +29,7 @@ fn a_server_against_itself_in_turn_is_seldom_better_or_worse_whatever_its_noise(
 }
 
 #[test]
-fn a_server_against_itself_one_after_the_other_is_seldom_better_or_worse() {
+fn consecutive_runs_of_one_server_are_seldom_better_or_worse() {
     for noise in NOISES {
         let first = simulate(Plan::BeforeAfter(5, 5), noise, 0.02, 0.5, 0);
         assert!(!is_alarm(&first) && first.rows[0].verdict == RowVerdict::Differs, "{noise:?}");
@@ -39,7 +39,7 @@ fn a_server_against_itself_one_after_the_other_is_seldom_better_or_worse() {
 }
 
 #[test]
-fn a_slowdown_of_the_margin_is_found_in_as_many_rounds_as_are_stated() {
+fn a_slowdown_as_large_as_the_margin_is_usually_found_in_the_stated_number_of_rounds() {
     for (rounds, plan) in [(4, Plan::InTurn as fn(usize) -> Plan), (10, Plan::ThereAndBack)] {
         let deviation = deviation_for(plan, Noise::Independent, rounds, 20);
         let one = |at| simulate(plan(rounds as usize), Noise::Independent, deviation, 0.05, at);
@@ -49,7 +49,7 @@ fn a_slowdown_of_the_margin_is_found_in_as_many_rounds_as_are_stated() {
 }
 
 #[test]
-fn intervals_hold_the_difference_as_often_as_they_say() {
+fn intervals_cover_the_true_difference_at_their_nominal_rate() {
     for plan in [
         Plan::InTurn(3),
         Plan::ThereAndBack(5),

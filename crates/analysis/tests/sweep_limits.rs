@@ -67,7 +67,7 @@ fn soft(asked: NextLevel, a: f64, rng: &mut ChaCha8Rng) -> LevelTrial {
 }
 
 #[test]
-fn the_interval_of_saturation_holds_the_limit_of_soft_curves_in_nineteen_of_twenty_sweeps() {
+fn saturation_intervals_cover_the_limit_of_soft_curves_in_95_percent_of_sweeps() {
     for a in [0.1, 0.5, 2.0] {
         let holds = |trial: u64| {
             let mut rng = seed::rng(trial, &["soft", &a.to_string()]);
@@ -87,7 +87,7 @@ fn the_interval_of_saturation_holds_the_limit_of_soft_curves_in_nineteen_of_twen
 }
 
 #[test]
-fn a_server_that_fails_the_same_share_of_every_load_is_seldom_said_to_refuse_the_higher_ones() {
+fn a_constant_share_of_failures_is_seldom_taken_for_saturation() {
     for share in [0.05, 0.1, 0.3, 0.5] {
         let is_called = |number: u64| {
             let mut rng = seed::rng(number, &["shed", &share.to_string()]);

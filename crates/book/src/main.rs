@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_book_has_every_page_and_its_search_knows_words_of_both_languages() {
+    fn the_book_contains_every_page_and_its_search_index_has_chinese_and_english_words() {
         let folder = tempfile::tempdir().expect("a folder");
         let made = build(Some(folder.path())).expect("the pages make a book");
         let summary = fs::read_to_string(Path::new(PAGES).join("SUMMARY.md")).expect("text");

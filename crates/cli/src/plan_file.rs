@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_instead_of_a_plan_file_is_told_with_the_flag_for_it() {
+    fn a_url_in_place_of_a_plan_file_is_refused_with_advice_to_use_target() {
         for (given, url) in [
             ("http://host:8000", "http://host:8000"),
             ("localhost:8000", "http://localhost:8000"),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_not_finite_or_too_large_is_refused_with_its_key() {
+    fn the_error_for_a_number_that_is_not_finite_or_too_large_names_its_key() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plan.toml");
         for (text, key) in [

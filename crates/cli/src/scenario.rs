@@ -81,7 +81,7 @@ mod tests {
     use inferometer_plan::spec::Spec;
 
     #[test]
-    fn every_scenario_is_a_plan() {
+    fn every_scenario_resolves_to_a_valid_plan() {
         for scenario in scenarios() {
             let name = Value::String(scenario.name.clone());
             let mut keys = Map::from_iter([("scenario".to_owned(), name)]);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_chosen_only_where_no_server_and_no_model_is_named() {
+    fn a_scenario_sets_the_model_only_if_the_user_names_no_model_and_no_server() {
         let model = |key: &str| {
             let pair = |key: &str, value: &str| (key.to_owned(), Value::String(value.to_owned()));
             let mut keys = Map::from_iter([pair("scenario", "agent"), pair(key, "x")]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_wins_and_another_workload_is_refused() {
+    fn user_values_override_a_scenario_but_another_workload_is_refused() {
         let with = |key: &str, value: &str| {
             let text = |text: &str| Value::String(text.to_owned());
             let pair = |key: &str, value| (key.to_owned(), text(value));

@@ -23,7 +23,7 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 #[test]
-fn every_seed_of_every_fuzz_target_holds_what_the_target_asserts() {
+fn every_fuzz_seed_passes_the_assertions_of_its_target() {
     for (target, check) in fuzz::TARGETS {
         let seeds = files(&folder("seeds").join(target));
         assert!(seeds.len() >= FEWEST, "{target} has {} seeds", seeds.len());
@@ -36,7 +36,7 @@ fn every_seed_of_every_fuzz_target_holds_what_the_target_asserts() {
 }
 
 #[test]
-fn every_fuzz_target_is_listed_with_its_seeds_and_these_are_small() {
+fn every_fuzz_target_is_listed_and_has_seeds_and_all_seeds_together_are_small() {
     let listed: BTreeSet<&str> = fuzz::TARGETS.iter().map(|(target, _)| *target).collect();
     let stem = |path: &PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
     for folder in [folder("fuzz_targets"), folder("seeds")] {

@@ -57,7 +57,7 @@ impl Subscriber for Names {
 }
 
 #[test]
-fn a_run_says_what_happens_and_its_report_can_be_made_again() {
+fn a_run_emits_its_events_in_order_and_its_report_is_reproduced_from_the_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let names = Names::default();
     let (plan, context, finished) = measured(folder.path(), &Events::to(names.clone()));
@@ -111,7 +111,7 @@ fn requests_are_exported_and_results_of_other_tools_are_imported() {
 }
 
 #[test]
-fn predictions_are_values_that_compare_and_search() {
+fn the_library_predicts_compares_predictions_and_searches() {
     let folder = tempfile::tempdir().expect("a folder");
     let cell = json!({"input_lengths": [128], "output_lengths": [32], "requests": 40});
     let of_model = |model: &str| {

@@ -103,7 +103,7 @@ fn serve(
 }
 
 #[test]
-fn a_pass_is_ended_early_against_the_server_by_the_same_decision_as_in_virtual_time() {
+fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() {
     let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
     config.max_num_seqs = Some(32);
     let grid_cell = CellPlan { input_length: 128, output_length: 32 };
@@ -164,7 +164,7 @@ fn the_served_engine_gives_exactly_the_figures_that_it_predicts() {
 }
 
 #[test]
-fn noise_is_the_same_in_virtual_time_and_behind_the_server() {
+fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
     let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
     let text = "step=0.1,drift=0.1:2s,warmup=0.5:1s,burst=0.01:5,pause=30ms:1s,seed=3";
     config.noise = Some(Noise::parse(text).expect("a noise"));

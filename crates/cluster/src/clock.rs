@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_covers_the_truth_whatever_offset_drift_and_network() {
+    fn the_clock_bound_covers_the_true_time_for_any_offset_drift_and_network() {
         let minutes = 7 * 60 * SECOND as i64;
         type Ways = fn(&mut ChaCha8Rng) -> (u64, u64);
         let networks: [(&str, Ways, u64); 4] = [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_meanwhile_has_a_bound_that_says_so() {
+    fn a_clock_step_during_the_run_widens_the_bound() {
         let off = Off { ns: 0, ppm: 0.0 };
         let mut clock = held(off, 10, |_| (50_000, 50_000));
         let later = 10_010 * SECOND;
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanges_that_are_near_each_other_are_kept_as_one_that_says_as_much() {
+    fn exchanges_close_in_time_are_stored_as_one_without_losing_accuracy() {
         let (mut random, mut idle) = (ChaCha8Rng::seed_from_u64(2), Clock::default());
         for asked in 0..100_000 {
             let sent = Nanos(asked * 20_000_000);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_before_the_first_exchange() {
+    fn before_the_first_exchange_the_clock_offset_and_drift_are_unknown() {
         let clock = Clock::default();
         assert_eq!(clock.offset(Nanos(5)), None);
         assert_eq!(clock.to_local(Nanos(5)), None);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_that_is_long_ago_still_bounds_the_offset() {
+    fn an_old_exchange_still_bounds_the_offset_with_a_wider_bound() {
         let mut clock = Clock::default();
         clock.add(Exchange { sent: Nanos(0), reference: Nanos(500), received: Nanos(1_000) });
         let hour = clock.offset(Nanos(3_600 * SECOND)).unwrap();

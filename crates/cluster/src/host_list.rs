@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_an_error_with_its_reason() {
+    fn an_invalid_host_list_is_an_error_with_the_reason() {
         let cases = [
             ("", "there is no host name"),
             (",", "there is no host name"),

@@ -202,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn jobs_meet_at_ports_of_their_own() {
+    fn different_jobs_have_different_default_ports() {
         let ports = ["Slurm 1 0", "Slurm 1 1", "Slurm 2 0"].map(default_port);
         assert!(ports[0] != ports[1] && ports[1] != ports[2]);
         assert!(ports.iter().all(|port| (20_000..30_000).contains(port)));
     }
 
     #[test]
-    fn the_user_says_where_ranks_meet_before_the_launcher_does() {
+    fn a_rendezvous_from_the_user_overrides_the_one_from_the_launcher() {
         let place = |host: Option<&str>, port| RankPlace {
             launcher: Launcher::Kubernetes,
             rank: 1,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_node_is_read_from_what_slurm_shows() {
+    fn the_address_of_a_node_is_parsed_from_the_output_of_slurm() {
         let shown = "NodeName=n1 Arch=x86_64 CoresPerSocket=1 NodeAddr=10.77.0.11 NodeHostName=n1";
         assert_eq!(node_address(shown).as_deref(), Some("10.77.0.11"));
         assert_eq!(node_address("Node n9 not found"), None);

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_ranks_ask_less_often_and_a_pass_is_announced_before_each_has_asked_again() {
+    fn the_message_rate_of_many_ranks_is_limited_and_every_rank_learns_of_a_pass_in_time() {
         let nothing = Duration::ZERO;
         for waits_for in [WaitsFor::Nothing, WaitsFor::Order, WaitsFor::Start] {
             for ranks in [2, 100, 1_000, 10_000, 100_000] {

@@ -297,8 +297,7 @@ const SCENE: Scene = Scene {
 };
 
 #[test]
-fn ranks_in_virtual_time_start_together_and_their_records_are_merged_once_within_the_bounds_of_their_clocks()
- {
+fn simulated_ranks_start_together_and_each_record_is_merged_once_within_the_clock_bounds() {
     for ranks in [2, 30, 300] {
         let found = play(Scene { ranks, ..SCENE });
         assert_eq!((found.records, found.astray), (u64::from(ranks - 1) * 10, 0), "{found:?}");
@@ -308,7 +307,7 @@ fn ranks_in_virtual_time_start_together_and_their_records_are_merged_once_within
 }
 
 #[test]
-fn a_slow_rank_0_makes_bounds_wider_and_never_wrong() {
+fn with_a_slow_rank_0_the_clock_bounds_still_hold_and_all_records_are_merged() {
     let slow = Scene { ranks: 60, processors: 1, message: Duration::from_micros(400), ..SCENE };
     let found = play(slow);
     assert!(found.wrong <= found.bound, "{found:?}");
@@ -318,7 +317,7 @@ fn a_slow_rank_0_makes_bounds_wider_and_never_wrong() {
 /// Prints how the load of rank 0 grows with the number of ranks. With INFEROMETER_MANY_RANKS, as in `.ci/long/ranks`,
 /// the largest runs have 4,000 ranks, which takes minutes.
 #[test]
-fn more_and_more_ranks_know_the_start_in_time_and_their_records_are_merged_once() {
+fn more_and_more_ranks_learn_the_start_time_in_advance_and_each_record_is_merged_once() {
     let most = std::env::var_os("INFEROMETER_MANY_RANKS").map_or(30, |_| u32::MAX);
     println!(
         "| ranks | requests/s, tokens/s | messages/s | MB/s | busy | bound | wrong | start known ahead | waiting at rank 0 | \

@@ -54,7 +54,7 @@ fn measure(member: &Member, picked: &[u64]) -> Result<(), String> {
 }
 
 #[test]
-fn members_do_each_order_and_their_records_come_before_their_report() {
+fn members_execute_every_order_and_send_their_records_before_their_report() {
     let at = meeting();
     let cell = CellPlan { input_length: 1, output_length: 2 };
     let pass = inferometer_store::PassBegin {
@@ -128,7 +128,7 @@ fn members_do_each_order_and_their_records_come_before_their_report() {
 }
 
 #[test]
-fn a_run_that_fails_at_rank_0_ends_the_pass_of_the_others() {
+fn a_failure_at_rank_0_ends_the_pass_of_the_other_ranks() {
     let at = meeting();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
@@ -151,7 +151,7 @@ fn a_run_that_fails_at_rank_0_ends_the_pass_of_the_others() {
 }
 
 #[test]
-fn a_member_with_other_requests_or_that_fails_is_named() {
+fn the_error_names_a_member_that_fails_or_would_send_different_requests() {
     let cases: [(&str, &str); 2] = [
         ("other hash", "rank 1 (n1) would send different requests than rank 0"),
         ("fails", "rank 1 (n1) cannot continue: no tokenizer"),
@@ -198,7 +198,7 @@ fn a_member_with_other_requests_or_that_fails_is_named() {
 }
 
 #[test]
-fn processes_that_do_not_fit_together_are_refused_with_the_difference() {
+fn incompatible_ranks_are_refused_with_the_difference() {
     let right = introduction(1, 2);
     let cases: [(Introduction, &str); 4] = [
         (

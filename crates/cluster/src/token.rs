@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_same_token_proves_the_same_words_for_the_same_role() {
+    fn a_proof_is_valid_only_for_the_same_token_role_nonces_and_message() {
         let token = Token::of_secret(b"0123456789abcdef\n").unwrap();
         let same = Token::of_secret(b"  0123456789abcdef").unwrap();
         let proof = token.prove("member", ["a", "b"], "words");

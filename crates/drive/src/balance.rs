@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_has_its_turn_and_ranks_begin_with_different_ones() {
+    fn round_robin_uses_each_server_in_turn_and_ranks_start_at_different_servers() {
         for (first, expected) in [(0, [0, 1, 2, 0, 1]), (4, [1, 2, 0, 1, 2])] {
             let mut servers = three(Balance::RoundRobin, first);
             assert_eq!([0; 5].map(|_| servers.choose(Some(7))), expected);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_with_the_fewest_requests_in_flight_is_next() {
+    fn least_in_flight_chooses_the_server_with_the_fewest_requests_in_flight() {
         let mut servers = three(Balance::LeastInFlight, 0);
         assert_eq!([0; 4].map(|_| servers.choose(None)), [0, 1, 2, 0]);
         servers.ended(Some(2));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_stays_at_its_server_and_what_has_none_is_spread_in_turn() {
+    fn a_session_stays_at_its_server_and_requests_without_session_are_sent_round_robin() {
         let mut servers = three(Balance::Session, 0);
         let sessions = [Some(4), None, Some(4), None, Some(5), Some(1)];
         assert_eq!(sessions.map(|session| servers.choose(session)), [1, 0, 1, 1, 2, 1]);

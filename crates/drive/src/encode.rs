@@ -371,7 +371,7 @@ mod tests {
     use inferometer_wire::dialect::dialect;
 
     #[test]
-    fn a_loop_that_is_far_ahead_waits_for_those_behind_whose_requests_would_fill_the_memory() {
+    fn a_loop_that_is_too_far_ahead_waits_until_the_loops_behind_take_their_requests() {
         let request = Request::new(Prompt::Text("a".to_owned()), 1, 1);
         let endpoint = Endpoint {
             dialect: dialect("openai-completions").expect("known"),

@@ -129,7 +129,7 @@ mod tests {
     use inferometer_model::time::Nanos;
 
     #[test]
-    fn requests_of_other_processes_count_beside_ones_own() {
+    fn live_counts_include_the_requests_of_other_processes() {
         let live = Live::default();
         let own = live.of_loop();
         own.begin();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_has_one_identifier_which_no_other_session_pass_or_rank_has() {
+    fn a_conversation_id_is_unique_and_a_prefix_has_the_same_id_on_all_ranks() {
         let of = |scope: &str, rank, session| {
             let headers = SessionHeaders {
                 header: Some("X-Session-Id".to_owned()),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_stands_beside_those_that_the_user_gave() {
+    fn the_session_cookie_is_added_to_the_cookies_of_the_user() {
         let names = SessionHeaders { cookie: Some("sid".to_owned()), ..SessionHeaders::default() };
         let given = [("Cookie".to_owned(), "a=1".to_owned())];
         let session = Some(Session::Conversation(0));

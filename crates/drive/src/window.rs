@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_taken_by_their_numbers_in_any_order() {
+    fn items_can_be_taken_by_number_in_any_order() {
         let mut window = Lookahead::default();
         assert!(window.is_empty() && window.take(0).is_none());
         for item in 'a'..='e' {

@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn what_weights_and_the_profiling_run_leave_is_cut_into_blocks() {
+    fn memory_left_by_weights_and_activations_is_divided_into_kv_blocks() {
         // 38.061e9 bytes usable, weights 28.336e9, 1e9 fixed, 100 x 2048 x 5120 = 1.049e9 of activations; a block of 16
         // tokens takes 13,107,200 bytes.
         assert_eq!(blocks(|_| ()).unwrap(), 585);
     }
 
     #[test]
-    fn sequences_take_whole_blocks_and_the_parts_add_up_to_what_is_usable() {
+    fn sequences_use_whole_kv_blocks_and_memory_parts_add_up_to_the_usable_memory() {
         let config = EngineConfig::of_model("qwen-14b").unwrap().resolve().unwrap();
         let memory = Memory::of(&config);
         let taken = memory.weight_bytes + memory.activation_bytes;
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_step_leaves_fewer_blocks_and_more_cards_leave_more() {
+    fn a_larger_max_model_len_leaves_fewer_kv_blocks_and_more_cards_leave_more() {
         let base = blocks(|_| ()).unwrap();
         assert!(blocks(|c| c.max_model_len = Some(8192)).unwrap() < base);
         assert!(blocks(|c| c.tensor_parallel_size = Some(2)).unwrap() > 4 * base);
     }
 
     #[test]
-    fn single_precision_doubles_every_byte() {
+    fn single_precision_doubles_the_bytes_of_weights_activations_and_kv_blocks() {
         // 14.17e9 parameters of four bytes are split over four cards.
         let single = |c: &mut EngineConfig| {
             c.dtype = Some(crate::config::Dtype::Float32);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_holds_its_layers_and_one_embedding() {
+    fn a_pipeline_stage_holds_its_layers_and_one_embedding() {
         // 12.611e9 bytes of layers and 1.557e9 of embedding, 1e9 fixed, 1.049e9 of activations; a block takes 6,553,600
         // bytes.
         let found = blocks(|c| c.pipeline_parallel_size = Some(2)).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mixture_of_experts_needs_memory_for_all_of_them() {
+    fn a_mixture_of_experts_needs_memory_for_all_experts() {
         let with = |cards| {
             let mut config = EngineConfig::of_model("mixtral-8x7b").unwrap();
             config.tensor_parallel_size = Some(cards);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_do_not_fit_are_told_alone_without_advice_that_cannot_help() {
+    fn an_error_about_weights_that_do_not_fit_names_only_options_that_can_help() {
         let why = |share| {
             let message = blocks(|c| c.gpu_memory_utilization = Some(share)).unwrap_err();
             message.to_string()
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_at_all_is_an_error_with_both_sizes() {
+    fn memory_without_room_for_kv_blocks_is_an_error_with_both_sizes() {
         let message = blocks(|c| c.gpu_memory_utilization = Some(0.7)).unwrap_err().to_string();
         assert!(message.contains("30.4 GB") && message.contains("29.6 GB"), "{message}");
     }

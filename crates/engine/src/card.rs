@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_survives_being_written_and_read_and_is_found_by_its_name() {
+    fn a_card_is_unchanged_after_serialization_and_is_found_by_its_name() {
         for known in cards() {
             let text = toml::to_string(known).unwrap();
             assert_eq!(&Card::parse(&text, "x").unwrap(), known);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_no_card_can_have_is_refused_by_its_key() {
+    fn an_impossible_figure_of_a_card_is_refused_with_its_key() {
         let text = toml::to_string(&cards()[0]).unwrap();
         let wrong = text.replace("bandwidth_bytes_per_s = 1", "bandwidth_bytes_per_s = -1");
         let message = Card::parse(&wrong, "mine.toml").unwrap_err().to_string();

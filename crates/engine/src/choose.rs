@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_and_a_card_that_were_measured_have_their_profile() {
+    fn a_measured_pair_of_engine_version_and_card_gets_its_profile() {
         for (engine, card, expected) in [
             ("vllm-0.23", "h100-sxm", "vllm-0.23-h100-sxm"),
             ("vllm-0.23.0", "h100-sxm", "vllm-0.23-h100-sxm"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_alone_has_the_profile_with_rows_of_the_model_or_the_latest_of_the_card() {
+    fn a_card_without_engine_gets_the_profile_fitted_on_the_model_or_its_latest_profile() {
         let start = profile("a100-40g-vllm-0.2.7").unwrap();
         for (card, model, expected) in [
             ("h100-sxm", "llama-3.1-8b", "vllm-0.11-h100-sxm"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_together_is_put_together_and_has_no_provenance() {
+    fn an_unmeasured_pair_of_engine_and_card_gets_a_combined_profile_without_provenance() {
         let found = chosen("vllm-0.23", "l40s");
         let (host, of_card) = (chosen("vllm-0.23", "h100-sxm"), chosen("vllm-0.8", "l40s"));
         let steps = |profile: &Profile| profile.steps.clone().unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_is_named_stays_where_engine_and_card_are_its_own() {
+    fn a_named_profile_is_used_if_engine_and_card_match_it_and_a_conflict_is_refused() {
         let start = profile("a100-40g-vllm-0.2.7").unwrap();
         let found =
             choose(&start, Some("vllm-0.2.7"), Some(&start.card), ("qwen-14b", Weights::Fp16))
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn below_0_8_the_third_number_of_a_version_counts() {
+    fn the_third_number_of_a_version_counts_only_below_0_8() {
         assert_eq!(chosen("vllm-0.2.5", "a100-pcie-40gb").engine_version, "0.2.5");
         for (one, other, apart) in [
             ("0.2.5", "0.2.7", 2),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_of_2023_has_constants_of_the_weights_that_are_asked_for() {
+    fn a_version_of_2023_gets_the_constants_of_the_requested_weights() {
         let start = profile("a100-40g-vllm-0.2.7").unwrap();
         let of = |weights| choose(&start, Some("vllm-0.2.5"), None, ("qwen-14b", weights)).unwrap();
         let (awq, half) = (of(Weights::Awq), of(Weights::Fp16));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_card_engine_or_version_is_refused_by_its_flag() {
+    fn an_unknown_card_engine_or_version_is_refused_with_its_flag() {
         let start = profile("a100-40g-vllm-0.2.7").unwrap();
         let why = |engine, card| {
             choose(&start, engine, card, ("qwen-14b", Weights::Fp16)).unwrap_err().to_string()

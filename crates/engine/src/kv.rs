@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_watermark_is_reserved_from_prompts_but_not_from_growth() {
+    fn the_watermark_limits_blocks_for_prompts_but_not_for_growing_sequences() {
         let mut kv = BlockManager::new(200, 16);
         assert_eq!(kv.can_allocate(198 * 16), AllocStatus::Now);
         assert_eq!(kv.can_allocate(198 * 16 + 1), AllocStatus::Never);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_with_room_are_those_of_growing_one_token_after_the_other() {
+    fn steps_with_room_matches_a_simulation_that_grows_sequences_token_by_token() {
         for (size, total, prompts, most) in [
             (16, 40, &[1_u32, 16, 17, 31, 32, 33][..], 1000),
             (8, 100, &[5, 5, 5], 1000),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_grows_by_a_block_only_when_its_last_is_full() {
+    fn a_sequence_gets_a_further_block_only_when_its_last_block_is_full() {
         let mut kv = BlockManager::new(10, 16);
         let mut held = kv.allocate(15);
         kv.append(&mut held, 16);

@@ -121,7 +121,7 @@ mod tests {
     use crate::profile::{profile, profiles};
 
     #[test]
-    fn between_two_versions_the_host_is_interpolated_and_beyond_them_it_is_that_of_the_nearest() {
+    fn host_times_are_interpolated_between_versions_and_else_taken_from_the_nearest_version() {
         let known: Vec<&Profile> = profiles().iter().filter(|it| it.steps.is_some()).collect();
         let steps = |name: &str| profile(name).unwrap().steps.unwrap();
         let (older, newer) = (steps("vllm-0.11-h100-sxm"), steps("vllm-0.15-h100-sxm"));

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_have_their_mean_and_never_more_than_the_most() {
+    fn output_lengths_have_the_given_mean_and_never_exceed_the_maximum() {
         for (mean, most, count) in [(102.0, 128, 399), (286.5, 512, 399), (753.0, 2048, 10)] {
             let lengths = output_lengths(mean, most, count);
             assert_eq!(lengths.len() as u32, count);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_all_reach_the_most_do() {
+    fn all_output_lengths_are_maximal_if_the_mean_equals_the_maximum() {
         assert_eq!(output_lengths(64.0, 64, 3), [64, 64, 64]);
     }
 }

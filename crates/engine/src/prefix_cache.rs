@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn computed_blocks_are_found_until_they_are_evicted_from_the_end_of_their_prompt() {
+    fn cached_blocks_are_found_until_they_are_evicted_from_the_end_of_their_prompt() {
         let mut cache = PrefixCache::default();
         let mut first = prefix(&[1, 2, 3, 4, 5, 6]);
         assert_eq!(cache.lookup(&first, 3), hit(0, 0));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_block_that_two_sequences_compute_at_once_the_first_is_cached() {
+    fn the_first_copy_of_a_block_computed_by_two_sequences_is_cached() {
         let mut cache = PrefixCache::default();
         let (mut first, mut second) = (prefix(&[1, 2]), prefix(&[1, 2]));
         cache.insert(&mut first, 1);

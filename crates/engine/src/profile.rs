@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_survives_being_written_and_read() {
+    fn a_profile_is_unchanged_after_serialization() {
         for profile in profiles() {
             let text = toml::to_string(profile).unwrap();
             assert_eq!(&Profile::parse(&text, "x").unwrap(), profile);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_no_card_can_have_is_refused_by_the_key() {
+    fn a_profile_with_an_impossible_value_is_refused_with_the_key() {
         let text = toml::to_string(&profiles()[0]).unwrap();
         let replace = |key: &str, value: &str| {
             let lines = text.lines().map(|line| {
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_of_an_earlier_version_is_read_if_its_constants_mean_the_same() {
+    fn a_profile_of_an_earlier_schema_is_read_only_if_it_has_no_constants_of_mixed_steps() {
         for profile in profiles() {
             let earlier = toml::to_string(profile).unwrap().replace("schema = 2", "schema = 1");
             let is_read = Profile::parse(&earlier, "x").is_ok();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused() {
+    fn an_unknown_key_in_a_profile_is_refused() {
         let text = toml::to_string(&profiles()[0]).unwrap().replace("step_us", "step_ms");
         assert!(Profile::parse(&text, "x").is_err());
     }

@@ -228,7 +228,7 @@ mod tests {
     use inferometer_model::time::Nanos;
 
     #[test]
-    fn only_the_throughput_of_an_open_load_that_is_served_is_surer_than_its_latency() {
+    fn only_the_throughput_of_a_fully_served_open_load_uses_the_throughput_error_column() {
         let bound = Bound::requests(100);
         let closed = |concurrency| PassPlan::closed(concurrency, bound);
         let open = |limit| match PassPlan::open(10.0, bound) {
@@ -269,8 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_random_arrivals_scatters_with_their_number_and_that_of_other_arrivals_does_not()
-    {
+    fn the_rate_of_a_run_scatters_only_if_its_arrivals_are_random_and_not_scaled() {
         let with = |arrivals: Arrivals, scaled: bool| {
             let PassPlan::Open(open) = PassPlan::open(10.0, Bound::requests(400)) else {
                 panic!("an open load");

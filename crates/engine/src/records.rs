@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_has_all_its_tokens_and_a_whole_answer_comes_at_its_end() {
+    fn a_streamed_record_has_all_tokens_and_an_unstreamed_one_has_one_event_at_its_end() {
         let (streamed, whole) = (records(300, true), records(300, false));
         assert_eq!((streamed.len(), whole.len()), (300, 300));
         for (streamed, whole) in streamed.iter().zip(&whole) {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_of_many_requests_are_merged_and_lose_no_token() {
+    fn token_events_of_large_passes_are_merged_without_losing_tokens() {
         let found = records(DETAILED_REQUESTS as u32 + 500, true);
         let last = found.last().unwrap();
         assert_eq!(last.events.len(), 2);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_options_resolve_as_vllm_does() {
+    fn absent_options_get_the_defaults_of_vllm() {
         let resolved = config(|_| ()).unwrap();
         assert_eq!(
             resolved.limits,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_engine_would_refuse_is_refused_by_the_flag() {
+    fn options_that_the_engine_would_refuse_are_refused_with_their_flag() {
         type Change = fn(&mut EngineConfig);
         let cases: [(&str, Change); 14] = [
             ("--max-model-len", |c| c.max_model_len = Some(8193)),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_calibrated_is_a_caveat() {
+    fn an_uncalibrated_configuration_gets_a_caveat() {
         assert!(config(|_| ()).unwrap().caveats().is_empty());
         let two = config(|c| c.tensor_parallel_size = Some(2)).unwrap().caveats();
         assert!(two.len() == 1 && two[0].contains("2 cards"), "{two:?}");

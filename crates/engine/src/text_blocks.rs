@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_in_flight_is_faster_and_a_prompt_costs() {
+    fn throughput_rises_with_concurrency_and_falls_with_longer_prompts() {
         let config = EngineConfig::of_model("sus-chat-34b").unwrap();
         let block =
             ClosedLoopLoad { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lengths_have_the_mean_that_the_log_states() {
+    fn generated_output_lengths_have_the_mean_that_the_log_states() {
         let block =
             ClosedLoopLoad { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
         let lengths: Vec<Lengths> = block.lengths(8192).collect();

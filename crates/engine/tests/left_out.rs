@@ -91,7 +91,7 @@ fn lengths_left_out(name: &str, tables: &[MeasuredTable], constants: &[&str]) {
 }
 
 #[test]
-fn a_table_that_is_left_out_has_the_errors_that_are_stated() {
+fn a_new_fit_without_a_table_has_the_errors_that_the_profile_states() {
     let tables = sixteen_bits();
     let profile = profile("a100-40g-vllm-0.2.7").expect("a known profile");
     let constants = constants_of(Weights::Fp16);
@@ -107,7 +107,7 @@ fn a_table_that_is_left_out_has_the_errors_that_are_stated() {
 }
 
 #[test]
-fn tables_under_constants_of_other_weights_or_of_another_version_have_the_errors_that_are_stated() {
+fn constants_of_other_weights_or_another_version_give_the_errors_that_profiles_state() {
     let newer = profile("a100-40g-vllm-0.2.7").expect("a known profile");
     let older = profile("a100-40g-vllm-0.2.5-awq").expect("a known profile");
     let gptq = gptq();
@@ -142,7 +142,7 @@ fn assert_nine_of_ten(profile: &Profile, table: &MeasuredTable) {
 }
 
 #[test]
-fn nine_of_ten_rows_of_a_model_that_was_left_out_lie_in_the_range_that_is_stated_without_it() {
+fn most_rows_of_a_left_out_model_lie_in_the_ranges_stated_without_it() {
     let profile = profile("a100-40g-vllm-0.2.7").expect("a known profile");
     let constants = constants_of(Weights::Fp16);
     let start = round_start(&profile, constants);
@@ -164,7 +164,7 @@ fn nine_of_ten_rows_of_a_model_that_was_left_out_lie_in_the_range_that_is_stated
 }
 
 #[test]
-fn rows_of_weights_of_which_no_other_model_was_measured_are_uncalibrated_without_their_own() {
+fn rows_are_uncalibrated_if_no_other_model_with_the_same_weights_was_fitted() {
     for (name, table) in [
         ("a100-40g-vllm-0.2.7", gptq()),
         ("a100-40g-vllm-0.2.5-awq", awq()),
@@ -178,27 +178,27 @@ fn rows_of_weights_of_which_no_other_model_was_measured_are_uncalibrated_without
 }
 
 #[test]
-fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_sixteen_bits() {
+fn new_fits_without_one_length_have_the_stated_errors_for_16_bit_weights() {
     lengths_left_out("a100-40g-vllm-0.2.7", &sixteen_bits(), constants_of(Weights::Fp16));
 }
 
 #[test]
-fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_gptq() {
+fn new_fits_without_one_length_have_the_stated_errors_for_gptq() {
     lengths_left_out("a100-40g-vllm-0.2.7", &[gptq()], constants_of(Weights::Gptq));
 }
 
 #[test]
-fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_awq() {
+fn new_fits_without_one_length_have_the_stated_errors_for_awq() {
     lengths_left_out("a100-40g-vllm-0.2.5-awq", &[awq()], constants_of(Weights::Awq));
 }
 
 #[test]
-fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_tgi() {
+fn new_fits_without_one_length_have_the_stated_errors_for_tgi() {
     lengths_left_out("a100-40g-tgi-1.3.4", &[awq_of_tgi()], &TGI_CONSTANTS);
 }
 
 #[test]
-fn blocks_that_are_left_out_have_the_errors_that_are_stated_of_four_cards() {
+fn new_fits_without_blocks_of_one_length_have_the_stated_errors_for_four_cards() {
     let profile = profile("v100-32g-x4-vllm-0.2").expect("a known profile");
     let config = EngineConfig::of_model("sus-chat-34b").expect("a known model");
     let text = include_str!("../data/rows/sus-chat-34b-v100.csv");

@@ -96,7 +96,7 @@ fn every_profile_has_the_errors_that_it_states() {
 }
 
 #[test]
-fn no_row_that_a_profile_was_fitted_on_is_called_uncalibrated() {
+fn no_row_that_a_profile_was_fitted_on_is_reported_as_uncalibrated() {
     for profile in profiles() {
         let fitted = profile.provenance.iter().filter(|it| it.role != Role::HeldOut);
         for provenance in fitted {
@@ -131,7 +131,7 @@ fn loads(profile: &Profile, provenance: &Provenance) -> Vec<(CellPlan, Option<u3
 }
 
 #[test]
-fn the_profiles_predict_what_they_were_fitted_on_within_a_few_percent() {
+fn the_median_errors_that_profiles_state_are_at_most_a_few_percent() {
     for profile in profiles() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);
@@ -151,7 +151,7 @@ fn the_profiles_predict_what_they_were_fitted_on_within_a_few_percent() {
 }
 
 #[test]
-fn rows_and_tables_that_were_left_out_are_missed_at_most_half_as_much_again() {
+fn stated_errors_of_left_out_rows_are_at_most_1_5_times_the_errors_of_the_profile() {
     for profile in profiles() {
         for provenance in &profile.provenance {
             for left_out in [&provenance.left_out_lengths, &provenance.left_out_table] {
@@ -166,7 +166,7 @@ fn rows_and_tables_that_were_left_out_are_missed_at_most_half_as_much_again() {
 }
 
 #[test]
-fn the_serving_run_that_nothing_was_fitted_on_has_the_published_latencies_too() {
+fn the_held_out_serving_run_is_predicted_within_10_percent_of_the_published_figures() {
     let mut config = EngineConfig::of_model("sus-chat-34b").expect("a known model");
     config.profile = profile("v100-32g-x4-vllm-0.2").expect("a known profile");
     let found = serving_run(&config).expect("a run");

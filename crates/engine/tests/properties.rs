@@ -170,7 +170,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_is_asked_nothing_is_lost_and_nobody_overtakes(
+    fn any_load_leaves_no_request_starved_or_overtaken_and_no_kv_block_in_use(
         actions in actions(),
         max_num_seqs in 1_u32..12,
     ) {
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_holds_of_steps_with_a_budget_that_share_beginnings_of_prompts(
+    fn chunked_prompts_with_prefix_caching_leave_no_request_starved_and_no_kv_block_in_use(
         actions in actions(),
         max_num_seqs in 1_u32..12,
         budget in 12_u32..400,
@@ -216,7 +216,7 @@ proptest! {
 }
 
 #[test]
-fn pressure_on_memory_evicts_and_an_abort_frees_what_was_held() {
+fn memory_pressure_preempts_sequences_and_an_abort_frees_their_blocks() {
     let mut engine = small_engine(8);
     for id in 0..8 {
         engine.add(RequestId(id), (100, 200));
@@ -235,7 +235,7 @@ fn pressure_on_memory_evicts_and_an_abort_frees_what_was_held() {
 }
 
 #[test]
-fn output_stops_where_the_engine_s_limit_is() {
+fn output_stops_at_the_engines_length_limit() {
     let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
     engine.add(RequestId(0), (1024, 2048));
     let last = std::iter::from_fn(|| engine.step()).last().unwrap().outputs[0];
@@ -243,7 +243,7 @@ fn output_stops_where_the_engine_s_limit_is() {
 }
 
 #[test]
-fn a_prompt_above_the_limit_is_ignored_at_no_cost() {
+fn a_prompt_above_the_length_limit_is_ignored_in_a_step_of_zero_duration() {
     let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
     engine.add(RequestId(7), (2049, 10));
     let step = engine.step().unwrap();
@@ -296,7 +296,7 @@ proptest! {
     })]
 
     #[test]
-    fn skipping_runs_of_equal_steps_is_the_same_as_stepping_to_the_nanosecond(
+    fn skipping_equal_steps_gives_the_same_nanoseconds_as_single_steps(
         requests in prop::collection::vec((0_u64..4_000_000_000, 1_u32..900, 1_u32..400), 1..30),
         max_num_seqs in 1_u32..12,
     ) {
@@ -325,7 +325,7 @@ proptest! {
 }
 
 #[test]
-fn most_steps_of_a_long_output_are_skipped() {
+fn most_steps_of_a_long_output_can_be_skipped() {
     let mut engine = chatglm();
     engine.add(RequestId(0), (100, 1000));
     engine.step().expect("a prompt step");
@@ -365,7 +365,7 @@ fn an_idle_engine_waits_for_the_next_arrival() {
 }
 
 #[test]
-fn what_is_due_beyond_the_most_in_flight_waits_for_an_end() {
+fn a_request_beyond_the_in_flight_limit_waits_until_another_ends() {
     let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
     let mut load = Open::new(arrivals, Bound::requests(3));
     let mut lengths = std::iter::repeat((128, 4));
@@ -377,7 +377,7 @@ fn what_is_due_beyond_the_most_in_flight_waits_for_an_end() {
 }
 
 #[test]
-fn when_lengths_run_out_nothing_further_starts() {
+fn no_request_starts_after_the_given_lengths_are_used_up() {
     let mut lengths = [(10, 3), (20, 4)].into_iter();
     let records = simulate(&mut chatglm(), &mut AtOnce::new(10), &mut lengths);
     let seen: Vec<_> = records.iter().map(|record| (record.prompt, record.output)).collect();
@@ -385,7 +385,7 @@ fn when_lengths_run_out_nothing_further_starts() {
 }
 
 #[test]
-fn the_columns_of_a_row_fit_each_other() {
+fn the_columns_of_a_predicted_row_are_consistent() {
     let cell = CellPlan { input_length: 128, output_length: 64 };
     let config = EngineConfig::of_model("chatglm3-6b").unwrap();
     let row = table(&config, cell, 2, 50).unwrap();

@@ -10,7 +10,7 @@ use support::{Server, edge, ratio, search, settings, steps, wanted};
 const SEEDS: u64 = 200;
 
 #[test]
-fn each_search_of_an_engine_with_noise_answers_and_its_interval_holds_what_very_long_runs_show() {
+fn searches_on_a_noisy_engine_cover_the_limit_that_very_long_runs_show() {
     let noise = Some(Noise::parse("step=0.05").unwrap());
     let config = EngineConfig { noise, ..EngineConfig::of_model("chatglm3-6b").unwrap() };
     for (objective, whole) in [("ttft_p90<46ms", false), ("e2e_p50<700ms", true)] {

@@ -89,7 +89,7 @@ fn capacity(rate: f64) -> f64 {
 }
 
 #[test]
-fn the_intervals_of_saturation_and_knee_hold_what_very_long_runs_show() {
+fn saturation_and_knee_intervals_cover_the_values_of_very_long_runs() {
     let (closed, open) = (throughput(128.0), capacity(60.0));
     let knee = (1..64).map(f64::from).find(|load| throughput(*load) >= 0.95 * closed).unwrap();
     const SEEDS: u64 = 100;
@@ -123,7 +123,7 @@ fn the_intervals_of_saturation_and_knee_hold_what_very_long_runs_show() {
 }
 
 #[test]
-fn growth_is_claimed_beyond_capacity_and_not_of_a_server_that_keeps_up() {
+fn growth_is_detected_beyond_capacity_but_not_on_a_server_that_keeps_up() {
     let capacity = capacity(60.0);
     const SEEDS: u64 = 200;
     const REQUESTS: u64 = 2_000;

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_recognised_by_its_exact_text_or_not_at_all() {
+    fn a_known_failure_text_is_parsed_to_its_outcome_and_an_unknown_one_to_malformed() {
         let own = Outcome::TimedOut { phase: Phase::FirstToken };
         for (text, expected) in [
             (to_text(own, None), own),

@@ -95,7 +95,7 @@ fn archive(entries: &[Entry]) -> Vec<u8> {
 }
 
 #[test]
-fn a_bundle_comes_back_as_it_was_and_the_same_parts_make_the_same_bytes() {
+fn a_bundle_is_read_back_as_written_and_equal_parts_give_equal_bytes() {
     let bytes = whole();
     assert!(bytes == whole());
     let opened = read(&bytes).unwrap();
@@ -117,7 +117,7 @@ fn a_bundle_comes_back_as_it_was_and_the_same_parts_make_the_same_bytes() {
 }
 
 #[test]
-fn a_bundle_that_is_cut_anywhere_or_altered_anywhere_is_never_taken_for_another() {
+fn a_truncated_bundle_is_refused_and_an_altered_byte_never_changes_the_content() {
     let bytes = whole();
     for end in 0..bytes.len() {
         assert!(read(&bytes[..end]).is_err(), "{end}");
@@ -138,7 +138,7 @@ fn a_bundle_that_is_cut_anywhere_or_altered_anywhere_is_never_taken_for_another(
 }
 
 #[test]
-fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
+fn every_invalid_bundle_is_refused_with_the_reason() {
     let good = || vec![file(MANIFEST, manifest()), file("runs/a/records.log", "log")];
     let beside = |entry: Entry| {
         let mut entries = with_sums(good());
@@ -218,7 +218,7 @@ fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
 }
 
 #[test]
-fn what_unpacks_to_far_more_than_its_size_is_refused_without_being_unpacked() {
+fn a_bundle_that_decompresses_to_too_much_data_is_refused() {
     // Zeros are compressed by a factor of about a thousand.
     let mut zeros = with_sums(vec![file(MANIFEST, manifest())]);
     zeros.push(file("runs/a/records.log", vec![0; 3 << 20]));

@@ -96,7 +96,7 @@ fn assert_figures(tool: Tool, expected: &[(&str, f64)]) {
 }
 
 #[test]
-fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
+fn vllm_figures_start_when_a_request_is_picked_and_empty_chunks_count_as_first_token() {
     assert_figures(
         tool("vllm"),
         &[
@@ -133,7 +133,7 @@ fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
 }
 
 #[test]
-fn sglang_waits_for_text_and_ends_with_the_last_line() {
+fn sglang_ttft_ends_at_the_first_text_and_its_e2e_at_the_last_line_of_the_stream() {
     assert_figures(
         tool("sglang"),
         &[
@@ -176,7 +176,7 @@ fn sglang_waits_for_text_and_ends_with_the_last_line() {
 }
 
 #[test]
-fn sglang_spreads_a_gap_over_the_tokens_of_its_chunk_on_its_native_protocol() {
+fn sglang_divides_a_gap_by_the_tokens_of_its_chunk_in_its_native_protocol() {
     let records = log();
     let native = tool("sglang").printed(&Pass {
         records: &records,
@@ -192,7 +192,7 @@ fn sglang_spreads_a_gap_over_the_tokens_of_its_chunk_on_its_native_protocol() {
 }
 
 #[test]
-fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
+fn guidellm_tpot_includes_the_ttft_and_weights_requests_by_their_tokens() {
     assert_figures(
         tool("guidellm"),
         &[
@@ -229,7 +229,7 @@ fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
 }
 
 #[test]
-fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
+fn aiperf_names_tpot_inter_token_latency_and_chunk_gaps_inter_chunk_latency() {
     assert_figures(
         tool("aiperf"),
         &[
@@ -261,7 +261,7 @@ fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
 }
 
 #[test]
-fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
+fn inference_perf_counts_gaps_of_zero_between_tokens_of_one_chunk() {
     assert_figures(
         tool("inference-perf"),
         &[
@@ -288,7 +288,7 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
 }
 
 #[test]
-fn inference_perf_prints_milliseconds_where_its_files_have_seconds() {
+fn inference_perf_prints_milliseconds_although_its_files_have_seconds() {
     let text = printed(tool("inference-perf")).text();
     let line = text.lines().find(|line| line.starts_with("inter_token_latency")).unwrap();
     // Mean, minimum, p10 and median of 0, 0, 50, 0, 10, 30.
@@ -298,7 +298,7 @@ fn inference_perf_prints_milliseconds_where_its_files_have_seconds() {
 }
 
 #[test]
-fn the_old_script_divides_by_what_was_asked_for() {
+fn the_vllm_v0_2_script_divides_latencies_by_the_requested_number_of_tokens() {
     assert_figures(
         tool("v0.2"),
         &[
@@ -314,7 +314,7 @@ fn the_old_script_divides_by_what_was_asked_for() {
 }
 
 #[test]
-fn each_tool_prints_under_its_own_names_and_has_its_definitions() {
+fn each_tool_prints_its_own_metric_names_and_has_definitions() {
     for (tool, line) in [
         (tool("vllm"), "Median TPOT (ms):                        22.50     "),
         (tool("sglang"), "Max ITL (ms):                            50.00     "),
@@ -333,7 +333,7 @@ fn each_tool_prints_under_its_own_names_and_has_its_definitions() {
 }
 
 #[test]
-fn a_pass_in_which_nothing_completed_has_no_figure_that_is_not_zero() {
+fn a_pass_without_completed_requests_is_printed_with_a_mean_ttft_of_zero_or_none() {
     let records = &log()[2..3];
     let pass =
         Pass { records, dialect: "openai-chat", concurrency: None, rate: None, duration_s: None };

@@ -74,7 +74,7 @@ fn value<'r>(fields: &[Field], values: &[Value<'r>], name: &str) -> Value<'r> {
 }
 
 #[test]
-fn a_row_of_a_request_has_its_instants_counts_and_figures() {
+fn a_request_row_has_the_timestamps_counts_and_latencies_of_the_request() {
     let fields = REQUESTS.fields();
     let row = RequestRow::new(pass(), complete());
     let values = REQUESTS.values(&row);
@@ -204,7 +204,7 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 #[test]
-fn csv_quotes_what_must_be_and_tells_empty_from_absent() {
+fn csv_quotes_fields_where_needed_and_distinguishes_empty_from_absent() {
     let lines = text(written(|out| Box::new(Csv::new(out, small()).expect("a header"))));
     let expected = [
         "name,count,share,good",
@@ -243,7 +243,7 @@ fn read(bytes: Vec<u8>) -> SerializedFileReader<bytes::Bytes> {
 }
 
 #[test]
-fn parquet_gives_back_what_was_written() {
+fn parquet_files_are_read_back_as_written() {
     let facts = [("inferometer.run_id", "run")];
     let reader =
         read(written(|out| Box::new(Parquet::new(out, small(), &facts).expect("a beginning"))));
@@ -260,7 +260,7 @@ fn parquet_gives_back_what_was_written() {
 }
 
 #[test]
-fn row_groups_are_bounded_and_hold_all_rows() {
+fn parquet_row_groups_are_bounded_and_contain_all_rows() {
     let out = Written::default();
     let mut form = Box::new(Parquet::new(out.clone(), small(), &[]).expect("a beginning"));
     let count = 70_000_i64;
@@ -278,7 +278,7 @@ fn row_groups_are_bounded_and_hold_all_rows() {
 }
 
 #[test]
-fn a_row_that_does_not_fit_is_an_error_and_not_a_shifted_column() {
+fn a_row_that_does_not_match_the_columns_is_an_error() {
     let mut form = JsonLines::new(Vec::new(), small());
     for wrong in [
         &[Value::Absent][..],
@@ -292,7 +292,7 @@ fn a_row_that_does_not_fit_is_an_error_and_not_a_shifted_column() {
 }
 
 #[test]
-fn the_committed_schemas_are_those_of_the_tables() {
+fn the_committed_schemas_equal_the_generated_ones() {
     for (name, made) in [
         ("requests", schema::of(REQUESTS.schema, REQUESTS.about, &REQUESTS.fields())),
         ("events", schema::of(EVENTS.schema, EVENTS.about, &EVENTS.fields())),
@@ -308,7 +308,7 @@ fn the_committed_schemas_are_those_of_the_tables() {
 }
 
 #[test]
-fn every_column_says_what_it_means_in_a_sentence() {
+fn every_column_has_a_description_that_is_a_sentence() {
     for field in [REQUESTS.fields(), EVENTS.fields()].concat() {
         assert!(field.about.ends_with('.') && field.about.len() > 8, "{field:?}");
         assert!(!field.name.contains(char::is_uppercase), "{field:?}");

@@ -40,7 +40,7 @@ fn codes(summary: &Summary) -> Vec<&str> {
 }
 
 #[test]
-fn each_table_and_log_of_a_page_is_a_run_that_says_what_it_is_of() {
+fn each_table_and_log_of_a_page_is_imported_as_a_run_with_model_card_and_engine() {
     let a100 = "A100 40G";
     for (text, of) in [
         (CHATGLM, vec![(["chatglm3-6b", a100, "vllm", "0.2.7"], 16)]),
@@ -70,7 +70,7 @@ fn each_table_and_log_of_a_page_is_a_run_that_says_what_it_is_of() {
 }
 
 #[test]
-fn nothing_imported_pretends_to_be_measured_here() {
+fn imported_runs_are_marked_as_not_measured_by_this_program() {
     for summary in [CHATGLM, SUS_CHAT].iter().flat_map(|text| runs(text)) {
         let imported = summary.imported.as_ref().expect("an origin");
         assert_eq!((imported.file.as_str(), imported.sha256.len()), ("page.md", 64));
@@ -81,7 +81,7 @@ fn nothing_imported_pretends_to_be_measured_here() {
 }
 
 #[test]
-fn an_imported_table_is_printed_again_byte_for_byte_in_its_rows() {
+fn the_rows_of_an_imported_table_are_printed_byte_for_byte() {
     let mut rows = 0;
     for text in [CHATGLM, QWEN, BAICHUAN, MISTRAL, SUS_CHAT] {
         let tables = published_tables(text).unwrap();
@@ -105,7 +105,7 @@ fn an_imported_table_is_printed_again_byte_for_byte_in_its_rows() {
 }
 
 #[test]
-fn figures_that_contradict_one_another_are_findings_with_their_evidence() {
+fn contradictory_figures_are_reported_as_findings_with_evidence() {
     assert_eq!(codes(&runs(CHATGLM)[0]), Vec::<&str>::new());
     assert_eq!(codes(&runs(BAICHUAN)[0]), ["rows_missing"]);
     let missing = runs(BAICHUAN);
@@ -138,7 +138,7 @@ fn latencies(columns: &str, rows: &[&str]) -> String {
 }
 
 #[test]
-fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
+fn rows_with_more_output_tokens_in_less_time_are_reported_as_phantom_tokens() {
     let phantom = |columns: &str, rows: &[&str]| {
         let summary = runs(&latencies(columns, rows)).remove(0);
         finding(&summary, "imported_phantom_tokens").map(|finding| finding.message.clone())
@@ -168,7 +168,7 @@ fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
 }
 
 #[test]
-fn characters_that_stand_as_lengths_are_told_by_the_log_of_the_page() {
+fn lengths_in_characters_instead_of_tokens_are_detected_with_the_log_of_the_page() {
     let all = runs(SUS_CHAT);
     for table in &all[..2] {
         let told = &finding(table, "imported_characters_not_tokens").unwrap().message;
@@ -188,7 +188,7 @@ fn characters_that_stand_as_lengths_are_told_by_the_log_of_the_page() {
 }
 
 #[test]
-fn the_tables_of_the_v100_come_out_of_its_log_alone() {
+fn the_v100_tables_can_be_computed_from_the_log_alone() {
     let all = runs(SUS_CHAT);
     let (table, log) = (&all[1], &all[3]);
     let made = published_tables(&published::size_tables(log).unwrap()).unwrap();
@@ -201,7 +201,7 @@ fn the_tables_of_the_v100_come_out_of_its_log_alone() {
 }
 
 #[test]
-fn the_log_comes_out_of_its_numbers_line_by_line_but_for_creeping_milliseconds() {
+fn the_log_can_be_written_again_from_its_numbers_line_by_line_except_for_timestamps() {
     let untimed = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.contains("][INFO] "));
         lines.map(|line| line.split_once("][").unwrap().1.to_owned()).collect()
@@ -214,7 +214,7 @@ fn the_log_comes_out_of_its_numbers_line_by_line_but_for_creeping_milliseconds()
 }
 
 #[test]
-fn a_file_in_no_known_form_is_refused_with_what_was_found() {
+fn a_file_of_an_unknown_format_is_refused_with_what_was_found() {
     for (bytes, found) in [
         (&b"# Notes\n\nnothing\n"[..], "no table"),
         (&b"\xff\xfe"[..], "not UTF-8"),
@@ -235,7 +235,7 @@ fn page(rows: &str) -> String {
 }
 
 #[test]
-fn a_throughput_that_stands_twice_to_the_last_digit_is_told() {
+fn a_throughput_that_occurs_twice_with_identical_digits_is_reported() {
     let twice = page(
         "| 1 | 10 | 5.43 | 54.301 |\n| 2 | 20 | 2.17 | 43.412 |\n| 3 | 10 | 5.43 | 54.301 |\n",
     );
@@ -247,7 +247,7 @@ fn a_throughput_that_stands_twice_to_the_last_digit_is_told() {
 }
 
 #[test]
-fn columns_may_differ_by_what_their_decimals_leave_open_and_no_more() {
+fn columns_may_differ_only_by_the_rounding_of_their_decimals() {
     // 0.03 is any value from 0.025 to 0.035. With 2048 tokens each, this is 51.2 to 71.7 tokens/s.
     for (row, codes_expected) in [
         ("| 128 | 2048 | 0.03 | 71.09 |\n", &[][..]),
@@ -260,7 +260,7 @@ fn columns_may_differ_by_what_their_decimals_leave_open_and_no_more() {
 }
 
 #[test]
-fn a_log_whose_fields_do_not_follow_from_one_another_is_told() {
+fn a_log_with_inconsistent_fields_is_reported() {
     let wrong =
         SUS_CHAT.replacen("total completion tokens: 97603", "total completion tokens: 97703", 1);
     let told = runs(&wrong);
@@ -270,7 +270,7 @@ fn a_log_whose_fields_do_not_follow_from_one_another_is_told() {
 }
 
 #[test]
-fn tables_under_like_headings_are_parts_with_names_of_their_own() {
+fn tables_under_equal_headings_become_runs_with_different_section_names() {
     let table = "| Input Length | Output Length | QPS |\n| --- | --- | --- |\n| 1 | 2 | 3.0 |\n";
     let page = format!(
         "# m\n## A100\n### vllm 0.2.7\n#### Results\n{table}\n### tgi 1.3\n#### Results\n{table}"
@@ -284,7 +284,7 @@ fn tables_under_like_headings_are_parts_with_names_of_their_own() {
 }
 
 #[test]
-fn lengths_as_large_as_they_can_be_written_are_lengths() {
+fn lengths_of_up_to_32_bits_are_imported_unchanged() {
     let page = page("| 4000000000 | 4000000000 | 1.00 | 1.00 |\n");
     assert_eq!(runs(&page)[0].cells[0].output_length, 4_000_000_000);
 }
@@ -304,7 +304,7 @@ fn six_lines_of(command: &str, total: &str, throughput: &str) -> String {
 }
 
 #[test]
-fn a_serving_script_without_a_rate_sent_all_at_once_and_continued_lines_are_its_command() {
+fn a_serving_script_without_a_rate_is_imported_as_saturated_and_continued_lines_are_joined() {
     use inferometer_load::PassKind::{Open, Saturated};
     for (command, kind, rate, planned, throughput) in [
         ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500, "1.19"),
@@ -329,7 +329,7 @@ fn a_serving_script_without_a_rate_sent_all_at_once_and_continued_lines_are_its_
 }
 
 #[test]
-fn what_names_the_serving_script_and_calls_it_not_is_no_command() {
+fn text_that_only_mentions_the_serving_script_is_not_taken_as_its_command() {
     let command = "python benchmark_serving.py --num-prompts 500";
     for between in [
         "### benchmark_serving.py",
@@ -349,14 +349,14 @@ fn what_names_the_serving_script_and_calls_it_not_is_no_command() {
 }
 
 #[test]
-fn a_total_time_that_no_throughput_follows_is_none_of_the_serving_script() {
+fn a_total_time_without_a_throughput_is_not_a_result_of_the_serving_script() {
     let table = page("| 128 | 2048 | 0.03 | 71.09 |\n");
     let below = format!("python benchmark_serving.py\n\nTotal time: 5 min\n\n{table}");
     assert_eq!(runs(&below).len(), runs(&table).len());
 }
 
 #[test]
-fn a_serving_script_that_cannot_be_read_is_refused_with_its_line() {
+fn invalid_results_of_the_serving_script_are_refused_with_the_line_number() {
     let command = "python benchmark_serving.py --num-prompts 500";
     let good = six_lines(command, "420.17");
     for (page, told) in [

@@ -17,7 +17,7 @@ fn near(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn the_steady_state_is_that_of_the_rust_version_of_vllm_bench() {
+fn the_steady_state_figures_equal_those_of_the_rust_version_of_vllm_bench() {
     let file = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(FILE));
     let file = file.expect("a fixture");
     let Import { summary, records } = import(FILE, &file).unwrap().remove(0);

@@ -40,7 +40,7 @@ fn near(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn requests_of_vllm_bench_become_records_whose_figures_are_those_of_the_file() {
+fn requests_of_vllm_bench_become_records_with_the_figures_of_the_file() {
     let Import { summary, records } = only("vllm-detailed.json");
     let source: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
     let number = |name: &str| source[name].as_f64().unwrap();
@@ -67,7 +67,7 @@ fn requests_of_vllm_bench_become_records_whose_figures_are_those_of_the_file() {
 }
 
 #[test]
-fn vllm_bench_without_requests_keeps_what_it_states() {
+fn a_vllm_bench_file_without_requests_keeps_its_stated_figures() {
     let summary = only("vllm.json").summary;
     let source: Value = serde_json::from_slice(&fixture("vllm.json")).unwrap();
     let pass = pass(&summary);
@@ -103,7 +103,7 @@ fn exported(summary: &Summary, records: &[Record]) -> Value {
 }
 
 #[test]
-fn an_export_that_is_imported_is_exported_the_same() {
+fn importing_an_exported_file_and_exporting_it_again_gives_the_same_file() {
     let Import { summary, records } = only("vllm-detailed.json");
     let file = exported(&summary, &records[0].records);
     assert_eq!(again(&file), file);
@@ -130,7 +130,7 @@ fn an_export_that_is_imported_is_exported_the_same() {
 }
 
 #[test]
-fn a_selection_says_which_figures_there_are_and_from_when_they_count() {
+fn a_selection_determines_the_exported_metrics_and_the_start_of_the_measurement() {
     use inferometer_formats::dialect::{ServingMetric, ServingSelection};
     let Import { summary, mut records } = only("vllm-detailed.json");
     // Each request is due when it was picked, as in a closed loop. Its wait then counts only from `begin`.
@@ -163,7 +163,7 @@ fn a_selection_says_which_figures_there_are_and_from_when_they_count() {
 }
 
 #[test]
-fn a_file_of_a_simulated_run_says_so_on_the_way_out_and_back() {
+fn export_and_import_preserve_the_label_of_a_simulated_run() {
     let Import { mut summary, records } = only("vllm-detailed.json");
     assert_eq!(exported(&summary, &records[0].records)["label"], Value::Null);
     summary.target.simulated = true;
@@ -181,7 +181,7 @@ fn a_file_of_a_simulated_run_says_so_on_the_way_out_and_back() {
 }
 
 #[test]
-fn failed_requests_and_waits_survive_the_way_out_and_back() {
+fn export_and_import_preserve_failed_requests_and_queue_times() {
     let Import { summary, mut records } = only("vllm-detailed.json");
     let records = &mut records[0].records;
     records[1].outcome = inferometer_model::outcome::Outcome::Rejected { status: 503 };
@@ -197,7 +197,7 @@ fn failed_requests_and_waits_survive_the_way_out_and_back() {
 }
 
 #[test]
-fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
+fn sglang_files_may_contain_infinity_and_their_e2e_latency_is_not_used_as_ours() {
     let summary = only("sglang.jsonl").summary;
     let one = pass(&summary);
     assert_eq!((one.kind, one.concurrency, one.outcomes.complete), (PassKind::Closed, Some(2), 4));
@@ -218,7 +218,7 @@ fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
 }
 
 #[test]
-fn guidellm_tells_first_and_last_tokens_and_has_percentiles_of_its_own() {
+fn guidellm_files_give_ttft_and_tpot_but_no_itl_and_use_other_percentiles() {
     let Import { summary, records } = only("guidellm.json");
     let pass = pass(&summary);
     assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
@@ -236,7 +236,7 @@ fn guidellm_tells_first_and_last_tokens_and_has_percentiles_of_its_own() {
 }
 
 #[test]
-fn aiperf_calls_our_tpot_itl_and_says_when_it_counted_otherwise_than_the_server() {
+fn the_itl_of_aiperf_is_our_tpot_and_different_token_counts_are_a_finding() {
     let summary = only("aiperf.json").summary;
     let source: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
     let stated = |name: &str, of: &str| source[name][of].as_f64().unwrap();
@@ -268,7 +268,7 @@ fn aiperf_calls_our_tpot_itl_and_says_when_it_counted_otherwise_than_the_server(
 }
 
 #[test]
-fn llama_bench_has_no_figure_of_ours_and_all_of_its_own() {
+fn llama_bench_files_give_none_of_our_metrics_and_keep_all_of_their_own() {
     for (name, rows) in [("llama-bench.json", 2), ("llama-bench.md", 3)] {
         let summary = only(name).summary;
         assert_eq!(summary.cells.len(), rows);
@@ -291,7 +291,7 @@ fn llama_bench_has_no_figure_of_ours_and_all_of_its_own() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told_with_its_name() {
+fn an_invalid_file_is_refused_with_its_name_and_the_reason() {
     let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
     let mut far = file.clone();
     far["start_times"][1] = json!(4.6e11);
@@ -312,7 +312,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_name() {
 }
 
 #[test]
-fn a_sample_of_requests_is_not_taken_for_all_of_them() {
+fn a_file_that_lists_only_a_sample_of_its_requests_is_reported_as_sampled() {
     let mut file: Value = serde_json::from_slice(&fixture("guidellm.json")).unwrap();
     file["benchmarks"][0]["requests"]["successful"].as_array_mut().unwrap().truncate(2);
     let run = import("sampled.json", file.to_string().as_bytes()).unwrap().remove(0);
@@ -324,7 +324,7 @@ fn a_sample_of_requests_is_not_taken_for_all_of_them() {
 }
 
 #[test]
-fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
+fn a_request_with_only_zeros_counts_as_failed_and_a_distant_start_time_is_accepted() {
     let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
     file.as_object_mut().unwrap().remove("errors");
     file["ttfts"][1] = json!(0.0);
@@ -338,7 +338,7 @@ fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
 }
 
 #[test]
-fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course() {
+fn without_start_times_latencies_are_computed_but_no_concurrency_and_no_steady_state() {
     let whole = only("vllm-detailed.json").summary;
     let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
     // Versions before 0.10 do not write these lists.
@@ -371,7 +371,7 @@ fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course(
 }
 
 #[test]
-fn aiperf_figures_have_the_unit_that_they_name() {
+fn aiperf_figures_are_converted_from_their_stated_unit() {
     let mut file: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
     let mean = file["time_to_first_token"]["avg"].as_f64().unwrap();
     file["time_to_first_token"]["unit"] = json!("sec");

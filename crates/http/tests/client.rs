@@ -39,7 +39,7 @@ fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String>
 }
 
 #[test]
-fn a_response_that_trickles_is_given_up_at_its_deadline() {
+fn a_response_that_arrives_too_slowly_is_aborted_at_its_deadline() {
     let begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
     let interim = "HTTP/1.1 100 Continue\r\n\r\n";
     for parts in [[begun], [interim]] {
@@ -50,7 +50,7 @@ fn a_response_that_trickles_is_given_up_at_its_deadline() {
 }
 
 #[test]
-fn every_client_has_a_deadline_of_its_own() {
+fn a_client_with_a_timeout_of_10_s_has_a_deadline_of_at_most_60_s() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
     let client =
@@ -59,7 +59,7 @@ fn every_client_has_a_deadline_of_its_own() {
 }
 
 #[test]
-fn a_quoted_header_is_shown_as_stars_in_errors_and_stays_in_what_is_computed_with() {
+fn a_secret_header_value_is_masked_in_error_messages_but_not_in_response_bodies() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let serving = std::thread::spawn(move || {
@@ -90,7 +90,7 @@ fn a_quoted_header_is_shown_as_stars_in_errors_and_stays_in_what_is_computed_wit
 }
 
 #[test]
-fn a_proxy_that_falls_silent_or_breaks_the_connection_is_named() {
+fn the_error_names_a_proxy_that_is_silent_or_resets_the_connection() {
     for (is_silent, timeout, why) in [
         (true, Duration::from_millis(20), "it took too long"),
         (false, Duration::from_secs(60), "reset by peer"),

@@ -147,7 +147,7 @@ const A: &str = "GET /a HTTP/1.1\r\n\r\n";
 const SLOW: &str = "GET /slow HTTP/1.1\r\n\r\n";
 
 #[test]
-fn requests_of_a_connection_are_answered_one_after_the_other() {
+fn requests_of_one_connection_are_answered_in_order() {
     let two = "GET /slow HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\nConnection: close\r\n\r\n";
     let events =
         received(Limits::default(), &[(0, 0, two), (10, 1, A), (20, 1, "nonsense\r\n\r\n")]);
@@ -162,13 +162,13 @@ fn requests_of_a_connection_are_answered_one_after_the_other() {
 }
 
 #[test]
-fn output_that_is_held_is_written_at_its_instant() {
+fn a_held_response_is_sent_at_its_scheduled_time() {
     let events = received(Limits::default(), &[(7, 0, "GET /held HTTP/1.1\r\n\r\n")]);
     assert_eq!(events, [event(57, 0, "200 /held")]);
 }
 
 #[test]
-fn a_client_that_sends_more_than_may_wait_is_disconnected() {
+fn a_client_that_exceeds_the_queue_of_pipelined_requests_is_disconnected() {
     let limits = Limits { queued_requests: 0, ..Limits::default() };
     let events = received(limits, &[(0, 0, SLOW), (10, 0, A)]);
     assert_eq!(events, [event(10, 0, "closed")]);
@@ -177,7 +177,7 @@ fn a_client_that_sends_more_than_may_wait_is_disconnected() {
 }
 
 #[test]
-fn a_further_connection_takes_the_place_of_the_longest_idle_one() {
+fn a_new_connection_replaces_the_longest_idle_one_if_all_slots_are_used() {
     let limits = Limits { connections: 2, ..Limits::default() };
     let plan = [(0, 0, A), (1, 1, SLOW), (2, 2, SLOW), (3, 3, A)];
     let expected = [
@@ -192,7 +192,7 @@ fn a_further_connection_takes_the_place_of_the_longest_idle_one() {
 }
 
 #[test]
-fn a_silent_connection_is_closed_when_its_timeout_is_over() {
+fn a_silent_connection_is_closed_after_its_timeout() {
     let timeouts = Some(Timeouts { request: ms(30), idle: ms(200) });
     let limits = Limits { timeouts, ..Limits::default() };
     let half = "GET / HT";
@@ -209,7 +209,7 @@ fn a_silent_connection_is_closed_when_its_timeout_is_over() {
 }
 
 #[test]
-fn a_client_that_pipelines_and_never_reads_keeps_nobody_waiting_and_gives_up_its_place() {
+fn a_client_that_pipelines_and_never_reads_delays_nobody_and_loses_its_connection() {
     let limits = Limits {
         connections: 2,
         queued_requests: 0,

@@ -121,7 +121,7 @@ fn through(named: &str, server: &str, parts: &[&'static [u8]]) -> (Client, Strin
 }
 
 #[test]
-fn a_connection_is_open_when_the_whole_answer_to_connect_has_come_however_it_is_cut() {
+fn a_tunnel_is_open_once_the_complete_response_to_connect_arrived_however_it_is_split() {
     for parts in [
         &[&b"HTTP/1.1 200 Connection established\r\n\r\n"[..]][..],
         &[b"HTTP/1.0 200 OK\r\nvia: x\r\n", b"\r", b"\n"],
@@ -138,7 +138,7 @@ fn a_connection_is_open_when_the_whole_answer_to_connect_has_come_however_it_is_
 }
 
 #[test]
-fn a_proxy_that_gives_no_tunnel_is_a_connection_that_fails_with_its_reason() {
+fn a_connection_through_a_proxy_that_opens_no_tunnel_fails_with_the_reason() {
     for (server, parts, why) in [
         (SERVER, &[&b"HTTP/1.1 403 No\r\n\r\n"[..]][..], "answered 403 to CONNECT server.test:443"),
         (SERVER, &[b"HTTP/1.1 407 Who?\r\n\r\n"], "it requires a user name and a password"),

@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_of_the_environment_are_removed_from_the_log_and_its_other_values_are_not() {
+    fn only_secret_values_of_the_environment_and_headers_are_redacted_in_the_log() {
         let headers = [("authorization".to_owned(), "Bearer sk-of-the-header".to_owned())];
         let environment = [
             ("HF_TOKEN", "hf_abcdefghijklmnop"),

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_fills_keeps_its_beginning_and_its_end_and_says_what_is_missing() {
+    fn a_log_above_its_limit_keeps_its_beginning_and_end_and_states_what_is_missing() {
         let (_folder, path, mut log) = log(400);
         for number in 0..1_000 {
             log.push(format!("line {number}\n").as_bytes(), |_| {}).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_fits_is_stored_unchanged_however_it_is_cut() {
+    fn a_log_within_its_limit_is_stored_unchanged_even_if_it_arrives_byte_by_byte() {
         let (_folder, path, mut log) = log(4_000);
         let mut seen = Vec::new();
         for byte in b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree" {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_log_is_not_stored_however_it_is_cut() {
+    fn a_key_in_the_log_is_redacted_even_if_it_arrives_byte_by_byte() {
         let (_folder, path, mut log) = log(4_000);
         let key = ("authorization".to_owned(), "Bearer sk-very-secret-7f3a9c".to_owned());
         log.secrets = Secrets::of_headers(&[key]);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_errors_are_reported_however_much_follows() {
+    fn the_first_errors_of_a_log_are_reported_even_if_many_more_follow() {
         let (_folder, _, mut log) = log(4_000);
         for line in [
             "INFO: retrying after error: busy",
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_takes_no_memory() {
+    fn an_endless_line_takes_bounded_memory() {
         let (_folder, _, mut log) = log(400);
         for _ in 0..1_000 {
             log.push(&[b'x'; 1_000], |_| {}).unwrap();

@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_a_suggestion() {
+    fn an_unknown_preset_is_refused_with_a_suggestion() {
         let message = preset("vlm").unwrap_err().to_string();
         assert!(message.contains("did you mean `vllm`?"), "{message}");
         assert!(preset("no-such-file.toml").unwrap_err().to_string().contains("cannot be read"));
     }
 
     #[test]
-    fn a_users_own_file_is_a_preset() {
+    fn a_file_of_the_user_can_be_used_as_a_preset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, "command = ['serve']\nready_line = 'up'\n").unwrap();

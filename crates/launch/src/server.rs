@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_the_command_names_is_the_one_that_is_looked_at() {
+    fn the_port_is_read_from_the_server_command() {
         let port = |words: &[&str]| {
             port_of_command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
         };

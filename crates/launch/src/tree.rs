@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_read_whatever_its_name_is() {
+    fn the_stat_line_of_a_process_is_parsed_for_any_process_name() {
         let stat = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 50 6 7 8 20 0 1 0 9 1000 11 18\n";
         let expected = Process { pid: 42, parent: 7, ticks: 56, reaped_ticks: 15, pages: 11 };
         assert_eq!(parse(stat), Some(expected));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn grandchildren_count_and_strangers_do_not() {
+    fn a_process_tree_includes_grandchildren_and_no_unrelated_processes() {
         let all = [(1, 0), (5, 1), (10, 5), (11, 10), (12, 11), (20, 1), (21, 20)];
         let tree = Tree::among(5, all.into_iter().map(|(pid, parent)| process(pid, parent)));
         assert_eq!(tree.pids().collect::<Vec<_>>(), [10, 11, 12]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_found_in_the_systems_own_table() {
+    fn this_process_is_found_in_the_process_table_of_the_system() {
         let tree = Tree::of(std::process::id());
         assert_eq!(tree.root.map(|root| root.pid), Some(std::process::id()));
     }

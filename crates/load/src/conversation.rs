@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_think_times_and_lengths_have_the_means_that_were_asked_for() {
+    fn turns_think_times_and_lengths_have_the_requested_means() {
         let talks: Vec<_> = (0..20_000).map(|number| plan().turns_of(1, number, None)).collect();
         let turns = talks.iter().map(Vec::len).sum::<usize>() as f64;
         assert!((turns / 2e4 - 4.0).abs() < 0.1, "{turns}");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_the_same_whatever_others_there_are() {
+    fn a_conversation_depends_only_on_seed_and_number_and_a_turn_limit_only_truncates_it() {
         assert_eq!(plan().turns_of(1, 7, None), plan().turns_of(1, 7, None));
         assert_ne!(plan().turns_of(1, 7, None), plan().turns_of(2, 7, None));
         let long = (0..).find(|&number| plan().turns_of(1, number, None).len() > 3).unwrap();

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_written_as_they_are_read() {
+    fn parsing_and_displaying_a_distribution_gives_the_same_text() {
         for text in
             ["8", "uniform:2..8", "exponential:8", "geometric:8", "normal:8,2", "lognormal:8,2.5"]
         {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_told_with_advice() {
+    fn invalid_distributions_are_refused_with_advice() {
         for (wrong, told) in [
             ("many", "is not a number"),
             ("unifrom:2..8", "did you mean `uniform`"),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_distribution_has_its_mean_and_its_deviation() {
+    fn samples_of_every_distribution_have_its_mean_and_standard_deviation() {
         let root = f64::sqrt;
         for (text, deviation) in [
             ("8", 0.0),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_the_same_to_the_last_bit_on_every_machine() {
+    fn samples_are_bit_identical_on_every_machine() {
         let hash = |text| {
             let (distribution, mut rng) = (parse(text).unwrap(), rng(1, &["golden"]));
             let bits = (0..1_000).flat_map(|_| distribution.draw(&mut rng).to_le_bytes());
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_keep_the_mean_and_both_ends_of_a_range() {
+    fn integer_samples_are_uniform_including_both_ends_and_respect_the_minimum() {
         let mut rng = rng(1, &["test"]);
         let uniform = parse("uniform:2..4").unwrap();
         let mut counts = [0u32; 6];
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_reproduces_its_numbers() {
+    fn a_seed_determines_its_samples() {
         let draw = |seed| {
             let mut rng = rng(seed, &["test"]);
             let lognormal = parse("lognormal:8,3").unwrap();

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_the_pass_whatever_the_number_of_ranks() {
+    fn the_shares_of_any_number_of_ranks_together_are_the_whole_pass() {
         for pass in passes() {
             let whole = played(&pass, Share::WHOLE);
             for ranks in 1..=9 {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_belongs_to_one_share_which_knows_its_index() {
+    fn each_request_belongs_to_exactly_one_share_and_the_share_knows_its_index() {
         for pass in passes() {
             for ranks in 1..=9 {
                 let shares: Vec<_> = (0..ranks).map(|rank| Share::of(&pass, rank, ranks)).collect();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_event_loops_are_the_share_of_their_rank() {
+    fn the_parts_of_all_event_loops_together_are_the_share_of_their_rank() {
         for pass in passes() {
             for (ranks, wished) in [(1, 2), (1, 3), (2, 2), (3, 4)] {
                 for rank in 0..ranks {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_event_loop_is_without_a_place() {
+    fn there_are_no_more_event_loops_than_requests_in_flight() {
         let limited = |most| {
             let mut pass = PassPlan::open(3.0, Bound::requests(17));
             if let PassPlan::Open(OpenPlan { max_in_flight, .. }) = &mut pass {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_keeps_its_requests_in_flight_over_all_ranks() {
+    fn the_ranks_of_a_closed_loop_together_have_its_concurrency() {
         let pass = PassPlan::closed(8, Bound::requests(64));
         for ranks in 1..=9 {
             let slots = (0..ranks).map(|rank| Share::of(&pass, rank, ranks).share_of(8));

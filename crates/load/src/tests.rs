@@ -31,7 +31,7 @@ fn a_closed_loop_makes_the_next_request_due_when_one_ends() {
 }
 
 #[test]
-fn a_faster_load_has_the_same_arrivals_at_shorter_times() {
+fn a_faster_load_has_the_same_arrivals_compressed_in_time() {
     let dues = |pass: &PassPlan| -> Vec<f64> {
         let mut load = load_model(pass, 7);
         std::iter::from_fn(|| {
@@ -55,7 +55,7 @@ fn a_faster_load_has_the_same_arrivals_at_shorter_times() {
 }
 
 #[test]
-fn a_closed_loop_starts_no_more_than_its_count() {
+fn a_closed_loop_starts_no_more_requests_than_its_count() {
     let mut load = Closed::new(&8.into(), Bound::requests(2));
     load.take();
     load.take();
@@ -75,7 +75,7 @@ fn a_time_bound_ends_a_closed_loop() {
 }
 
 #[test]
-fn all_at_once_is_due_at_the_start_whatever_ends() {
+fn the_at_once_load_has_all_requests_due_at_the_start() {
     let mut load = AtOnce::new(2);
     load.take();
     load.ended(ms(5), ENDED);
@@ -85,7 +85,7 @@ fn all_at_once_is_due_at_the_start_whatever_ends() {
 }
 
 #[test]
-fn an_open_loop_does_not_wait_for_ends() {
+fn an_open_loop_does_not_wait_for_requests_to_end() {
     let arrivals = [ms(1), ms(4), ms(4), ms(9)].into_iter();
     let mut load = Open::new(arrivals, Bound::requests(3));
     for expected in [1, 4, 4] {
@@ -124,7 +124,7 @@ fn stage(seconds: u64, from: f64, to: f64) -> Stage {
 }
 
 #[test]
-fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
+fn a_concurrency_ramp_adds_requests_at_its_own_times_even_if_none_ends() {
     // The concurrency rises from 1 to 3 in 4 s, and each request takes 10 s. The second request is due
     // after 1 s, the third after 3 s.
     let mut load = Closed::new(&Level::Stages(vec![stage(4, 1.0, 3.0)]), Bound::none());
@@ -133,7 +133,7 @@ fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
 }
 
 #[test]
-fn steps_of_concurrency_fall_by_not_starting_again() {
+fn when_the_concurrency_falls_ended_requests_are_not_replaced() {
     let level = Level::Stages(vec![stage(2, 3.0, 3.0), stage(2, 1.0, 1.0)]);
     let (due, most) = played(&mut Closed::new(&level, Bound::none()), ms_span(1_500));
     // Three requests are due at 0 s and three at 1.5 s. At 3 s the concurrency is 1, and from 4 s on it is
@@ -143,7 +143,7 @@ fn steps_of_concurrency_fall_by_not_starting_again() {
 }
 
 #[test]
-fn a_pause_in_a_closed_loop_is_kept_and_ends_by_itself() {
+fn a_stage_with_concurrency_zero_pauses_a_closed_loop_until_the_next_stage() {
     let level = Level::Stages(vec![stage(1, 1.0, 1.0), stage(9, 0.0, 0.0), stage(1, 2.0, 2.0)]);
     let (due, _) = played(&mut Closed::new(&level, Bound::none()), ms_span(600));
     assert_eq!(due, [0, 600, 10_000, 10_000, 10_600, 10_600].map(ms));
@@ -173,7 +173,7 @@ fn constant_arrivals_do_not_drift_in_a_day() {
 }
 
 #[test]
-fn a_rate_that_ramps_brings_the_area_under_it() {
+fn the_number_of_arrivals_of_a_rate_ramp_is_the_area_under_it() {
     let rate = Level::Stages(vec![stage(10, 0.0, 20.0), stage(10, 20.0, 20.0)]);
     let pass = open(rate, Arrivals::Constant, Bound::none());
     let due = due(&pass);
@@ -185,7 +185,7 @@ fn a_rate_that_ramps_brings_the_area_under_it() {
 }
 
 #[test]
-fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
+fn a_schedule_ends_at_its_count_or_its_duration_whichever_comes_first() {
     for (requests, duration, expected) in [
         (Some(7), None, 7),
         (None, Some(Duration::from_secs(3)), 30),
@@ -198,7 +198,7 @@ fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
 }
 
 #[test]
-fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance() {
+fn scaled_arrivals_have_exactly_the_requested_rate_and_unscaled_ones_vary() {
     let pass = |scaled, rate: f64, bound| {
         PassPlan::Open(OpenPlan {
             rate: rate.into(),
@@ -223,7 +223,7 @@ fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance(
 }
 
 #[test]
-fn each_pass_of_a_plan_draws_for_itself() {
+fn each_pass_of_a_plan_has_its_own_seed() {
     let cell = |input_length| CellPlan { input_length, output_length: 32 };
     let load = |rate| PassPlan::open(rate, Bound::requests(10));
     let seeds = [
@@ -241,7 +241,7 @@ fn each_pass_of_a_plan_draws_for_itself() {
 
 proptest! {
     #[test]
-    fn a_scale_of_the_rate_is_a_scale_of_the_schedule(rate in 0.5f64..2_000.0, shape in 0.3f64..9.0) {
+    fn multiplying_the_rate_divides_all_due_times_by_the_same_factor(rate in 0.5f64..2_000.0, shape in 0.3f64..9.0) {
         let arrivals = Arrivals::Gamma { shape };
         let pass = |rate: f64| open(rate.into(), arrivals, Bound::requests(200));
         for (one, scaled) in due(&pass(1.0)).into_iter().zip(due(&pass(rate))) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn a_closed_loop_never_has_more_in_flight_than_its_level(
+    fn a_closed_loop_never_starts_a_request_above_its_level(
         levels in prop::collection::vec((1u64..5, 0.0f64..9.0, 0.0f64..9.0), 1..5),
         takes_ms in 50u64..4_000,
     ) {

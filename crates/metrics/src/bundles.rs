@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_hidden_where_tokens_came_at_once_or_many_in_each_read() {
+    fn gaps_between_tokens_are_unknown_if_tokens_arrive_at_once_or_many_per_read() {
         for (per_read, expected) in [
             (&[] as &[usize], false),
             (&[1], false),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_character_before_the_first_visible_event_is_no_gap() {
+    fn an_event_without_visible_text_before_the_first_token_does_not_count_as_a_gap() {
         let events = [(0.0, EmptyText, None), (10.0, Text, None), (10.0, Text, None)];
         assert!(Bundles::of(&stream(0.0, &events)).hide_gaps());
         assert!(!Bundles::of(&stream(0.0, &events[..2])).hide_gaps());

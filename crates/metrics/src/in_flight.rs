@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_an_hour_in_a_closed_loop_keeps_its_level() {
+    fn in_flight_counts_of_an_hour_of_closed_loop_stay_correct_in_bounded_memory() {
         // Eight slots. In each slot, requests of 100 ms follow one after the other.
         let mut in_flight = InFlight::keeping(1_000);
         for round in 0..36_000_u64 {
@@ -183,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_grid_tells_what_is_exact_at_its_edges_in_any_order(
+        fn the_coarse_grid_equals_the_exact_in_flight_counts_at_its_edges_in_any_order(
             spans in prop::collection::vec((0u64..4_000_000_000, 0u64..900_000_000), 1..60),
         ) {
             let (exact, coarse) = (of(usize::MAX, &spans), of(0, &spans));

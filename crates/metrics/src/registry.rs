@@ -105,7 +105,7 @@ mod tests {
     use crate::request_figures::MOST_JUDGED;
 
     #[test]
-    fn names_and_keys_of_results_are_told_apart() {
+    fn metric_names_and_result_keys_are_unique() {
         let names: BTreeSet<&str> = definitions().iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), definitions().len());
         let keys: BTreeSet<&str> = in_results().map(|(key, _)| key).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_room_for_every_metric_that_it_is_judged_by() {
+    fn the_capacity_for_judged_metrics_covers_all_metrics_judged_per_request() {
         assert!(judged_on_requests().count() <= MOST_JUDGED, "raise MOST_JUDGED");
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn each_objective_is_judged_on_the_request_itself() {
+    fn each_objective_is_judged_on_the_latencies_of_a_single_request() {
         // TTFT 40 ms, TPOT 10 ms, E2E 140 ms; due 25 ms before it was sent.
         let mut record = steady(100.0, 40.0, 10.0, 11);
         record.due = ms(75.0);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_event_has_no_time_between_tokens_and_a_whole_body_no_first_token() {
+    fn a_single_event_meets_a_tpot_objective_and_a_response_without_streaming_does_not() {
         let single = stream(0.0, &[(5.0, Text, Some(1))]);
         assert!(met("tpot<1ms", &single));
         let objective = &parse("tpot<1ms").unwrap()[0];
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_objective_by_objective() {
+    fn each_invalid_objective_gets_a_separate_error_message() {
         let told: Vec<String> = parse("ttft,tpott<5ms,,ttft_p99<5ms,e2e<5%")
             .unwrap_err()
             .iter()

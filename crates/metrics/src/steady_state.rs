@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_is_steady_from_the_first_full_instant_to_the_last() {
+    fn a_closed_loop_is_steady_from_the_first_to_the_last_instant_of_full_concurrency() {
         // Two slots that start 500 ms apart. In each, five requests of 1 s with 10 tokens follow one another.
         let mut records = Vec::new();
         for place in [0.0, 500.0] {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_all_end_just_after_the_window_count_by_their_tokens_within_it() {
+    fn a_request_that_ends_after_the_steady_window_counts_by_its_tokens_within_it() {
         // Two slots. The second one is slightly slower, so the window ends at 2 s, when the last request of
         // the first slot ends. Only three requests have completed within the window: both of the first slot,
         // and one of the second.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_times_their_mean_output_are_tokens_also_where_lengths_vary() {
+    fn request_rate_times_mean_output_equals_token_rate_for_varied_lengths() {
         for (places, seed) in [(1_u32, 3_u32), (8, 5), (32, 7)] {
             let mut records = Vec::new();
             for place in 0..places {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn bundles_and_speculation_change_nothing() {
+    fn bundled_tokens_change_the_steady_state_only_slightly() {
         let bundled: Vec<Record> = (0..8)
             .map(|i| {
                 let mut record = steady(f64::from(i) * 250.0, 500.0, 500.0, 2);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_that_keeps_up_is_steady_around_its_median() {
+    fn an_open_loop_that_keeps_up_is_steady_around_its_median_concurrency() {
         // 20 requests/s for 10 s, of 1 s each: 20 are in flight from 0.95 s to the last arrival.
         let got = steady_state(&window(Plateau::Around, &arrivals(200, 50.0))).unwrap();
         assert_eq!((got.plateau, got.startup_s), (20, 0.95));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_that_does_not_keep_up_has_no_plateau() {
+    fn an_open_loop_that_does_not_keep_up_has_no_steady_state() {
         // Each request takes longer than the one before, so the number in flight keeps growing.
         let records: Vec<Record> = (0..400)
             .map(|i| steady(f64::from(i) * 10.0, 100.0 + 20.0 * f64::from(i), 10.0, 10))
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_that_never_fills_or_mostly_waits_has_no_plateau() {
+    fn a_closed_loop_that_never_fills_or_mostly_waits_has_no_steady_state() {
         assert_eq!(steady_state(&window(Plateau::Of(3), &arrivals(2, 100.0))), None);
         // One request of 1 s, then 1 s without a request, again and again.
         assert_eq!(steady_state(&window(Plateau::Of(1), &arrivals(5, 2_000.0))), None);

@@ -59,7 +59,7 @@ fn chat() -> Record {
 }
 
 #[test]
-fn a_stream_of_single_tokens_gives_what_a_person_computes() {
+fn metrics_of_a_stream_with_one_token_per_event_match_values_computed_by_hand() {
     for (metric, value) in [
         (&ttft::FROM_SENT, 50.0),
         (&ttft::FROM_DUE, 60.0),
@@ -81,7 +81,7 @@ fn a_stream_of_single_tokens_gives_what_a_person_computes() {
 }
 
 #[test]
-fn five_tokens_per_chunk_are_50_ms_between_chunks_and_10_ms_between_tokens() {
+fn chunks_of_five_tokens_every_50_ms_have_an_icl_of_50_ms_and_an_itl_of_10_ms() {
     for tokens in [Some(5), None] {
         let events: Vec<_> = (0..5).map(|i| (50.0 * f64::from(i) + 30.0, Text, tokens)).collect();
         let mut record = stream(0.0, &events);
@@ -93,7 +93,7 @@ fn five_tokens_per_chunk_are_50_ms_between_chunks_and_10_ms_between_tokens() {
 }
 
 #[test]
-fn unequal_chunks_weigh_by_their_tokens() {
+fn itl_of_unequal_chunks_is_weighted_by_their_tokens() {
     let mut record =
         stream(0.0, &[(10.0, Text, Some(1)), (40.0, Text, Some(3)), (50.0, Text, Some(1))]);
     record.usage.completion = Some(5);
@@ -102,7 +102,7 @@ fn unequal_chunks_weigh_by_their_tokens() {
 }
 
 #[test]
-fn tokens_are_spread_evenly_where_one_event_does_not_say_how_many_it_has() {
+fn tokens_are_spread_evenly_over_events_if_one_event_lacks_its_token_count() {
     let mut record =
         stream(0.0, &[(10.0, Text, Some(9)), (20.0, Text, None), (50.0, Text, Some(9))]);
     record.usage.completion = Some(6);
@@ -111,7 +111,7 @@ fn tokens_are_spread_evenly_where_one_event_does_not_say_how_many_it_has() {
 }
 
 #[test]
-fn a_gap_before_an_event_without_tokens_goes_to_the_next() {
+fn itl_adds_the_gap_before_an_event_without_tokens_to_the_next_gap() {
     let record =
         stream(0.0, &[(10.0, Text, Some(1)), (14.0, Text, Some(0)), (20.0, Text, Some(2))]);
     assert_eq!(pooled(&itl::DEFINITION, &record), [(5.0, 2.0)]);
@@ -131,7 +131,7 @@ fn a_first_event_without_visible_text_is_not_the_first_token() {
 }
 
 #[test]
-fn the_tokens_up_to_ttft_are_not_in_tpot() {
+fn tpot_excludes_tokens_that_arrive_before_the_first_visible_text() {
     // The token at 10 ms does not complete a character, so the first visible text arrives at 20 ms. 2 of the
     // 4 tokens have arrived then.
     let record = stream(
@@ -143,7 +143,7 @@ fn the_tokens_up_to_ttft_are_not_in_tpot() {
 }
 
 #[test]
-fn the_answer_begins_after_the_reasoning() {
+fn ttfot_skips_reasoning_and_tool_calls_and_is_absent_without_answer_text() {
     let record =
         stream(5.0, &[(10.0, Reasoning, None), (20.0, ToolCall, None), (45.0, Text, None)]);
     expect(&ttft::FROM_SENT, &record, Some(5.0));
@@ -164,7 +164,7 @@ fn a_single_event_has_no_time_per_output_token() {
 }
 
 #[test]
-fn a_usage_no_larger_than_the_first_events_tokens_divides_by_nothing() {
+fn tpot_is_absent_if_usage_states_no_more_tokens_than_the_first_event() {
     let mut record = stream(0.0, &[(10.0, Text, Some(4)), (20.0, Text, Some(4))]);
     for tokens in [4, 3] {
         record.usage.completion = Some(tokens);
@@ -173,14 +173,14 @@ fn a_usage_no_larger_than_the_first_events_tokens_divides_by_nothing() {
 }
 
 #[test]
-fn coalesced_tokens_have_no_gap_between_them() {
+fn coalesced_tokens_have_an_itl_of_zero() {
     let mut record = stream(0.0, &[(10.0, Text, None), (30.0, Text, None), (30.0, Text, None)]);
     record.usage.completion = Some(3);
     assert_eq!(pooled(&itl::DEFINITION, &record), [(20.0, 1.0), (0.0, 1.0)]);
 }
 
 #[test]
-fn an_empty_output_has_no_latency_of_its_tokens() {
+fn a_response_without_output_tokens_has_no_latencies() {
     let mut record = stream(0.0, &[(10.0, Finish, None), (10.0, Usage, None)]);
     record.usage =
         inferometer_model::record::Usage { prompt: Some(8), completion: Some(0), cached: None };
@@ -193,7 +193,7 @@ fn an_empty_output_has_no_latency_of_its_tokens() {
 }
 
 #[test]
-fn nobody_can_say_a_latency_per_token_of_a_prompt_that_was_not_counted() {
+fn latency_per_token_needs_the_number_of_prompt_tokens() {
     let mut record = chat();
     record.usage.prompt = None;
     expect(&latency_per_token::DEFINITION, &record, None);
@@ -211,7 +211,7 @@ fn a_request_that_was_never_sent_has_no_latency() {
 }
 
 #[test]
-fn a_whole_body_has_its_end_and_nothing_about_its_tokens() {
+fn a_response_without_streaming_has_e2e_but_no_ttft_tpot_or_itl() {
     let mut record = stream(100.0, &[(180.0, Text, None), (180.0, Usage, None)]);
     record.ended = Some(ms(200.0));
     record.usage.completion = Some(10);
@@ -240,7 +240,7 @@ fn window(spans: &[(f64, f64)]) -> PassData {
 }
 
 #[test]
-fn rates_are_over_the_time_from_the_first_send_to_the_last_end() {
+fn rates_are_computed_over_the_time_from_the_first_send_to_the_last_end() {
     let mut pass = window(&[(1500.0, 3000.0), (1000.0, 2000.0)]);
     pass.completed = 1;
     pass.input_tokens = 30;
@@ -255,7 +255,7 @@ fn rates_are_over_the_time_from_the_first_send_to_the_last_end() {
 }
 
 #[test]
-fn a_pass_in_which_no_time_passed_has_no_rate() {
+fn a_pass_of_zero_duration_has_no_rates() {
     for pass in [window(&[]), window(&[(5.0, 5.0)])] {
         assert_eq!(duration::duration_s(&pass), None);
         assert_eq!(throughput::requests_per_s(&pass), None);
@@ -265,12 +265,12 @@ fn a_pass_in_which_no_time_passed_has_no_rate() {
 }
 
 #[test]
-fn a_request_sent_when_another_ends_is_not_beside_it() {
+fn a_request_sent_when_another_ends_is_not_concurrent_with_it() {
     assert_eq!(concurrency::peak(&window(&[(0.0, 10.0), (10.0, 20.0), (20.0, 30.0)])), 1);
 }
 
 #[test]
-fn definitions_have_names_of_their_own_and_say_what_they_are() {
+fn metric_definitions_have_unique_names_and_complete_descriptions() {
     let names: BTreeSet<&str> = definitions().iter().map(|metric| metric.name).collect();
     assert_eq!(names.len(), definitions().len());
     for metric in definitions() {
@@ -322,7 +322,7 @@ proptest! {
     }
 
     #[test]
-    fn the_first_token_is_never_after_the_last(record in any_stream()) {
+    fn ttft_never_exceeds_e2e_and_tpot_is_never_negative(record in any_stream()) {
         let timeline = Timeline::new(&record);
         let e2e = e2e::from_sent(&timeline).expect("a stream with tokens");
         if let Some(ttft) = ttft::from_sent(&timeline) {
@@ -334,7 +334,7 @@ proptest! {
     }
 
     #[test]
-    fn concurrency_is_what_counting_at_every_instant_gives(
+    fn peak_and_mean_concurrency_equal_a_count_at_every_millisecond(
         spans in prop::collection::vec((0u64..40, 0u64..20), 0..25),
     ) {
         let in_ms = spans.iter().map(|&(at, length)| (at as f64, (at + length) as f64));

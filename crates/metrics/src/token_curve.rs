@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_go_back_a_little_are_counted_whole() {
+    fn tokens_of_events_with_decreasing_arrival_times_are_all_counted() {
         let mut curve = TokenCurve::default();
         curve.add(&events(&[(100.0, 1.0), (5_000.0, 1.0), (110.0, 1.0)]));
         curve.add(&events(&[(90.0, 1.0), (80.0, 1.0)]));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_rounded_as_the_standard_library_does() {
+    fn numbers_are_rounded_like_in_the_standard_library() {
         let hard = [0.0, 0.499_999_999_999_999_94, 0.5, 1.5, 2.5, 4_503_599_627_370_495.5, 1e18];
         for number in hard.into_iter().chain((0..999).map(|step| f64::from(step) * 0.1)) {
             assert_eq!(rounded(number), number.round() as u64, "{number}");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_one_event_are_spread_over_the_time_since_the_event_before() {
+    fn tokens_of_an_event_are_spread_over_the_time_since_the_previous_event() {
         let mut curve = TokenCurve::default();
         // Five tokens every 50 ms count as one token every 10 ms, no matter where a window begins or ends.
         curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_read_come_at_once() {
+    fn later_events_of_the_same_read_count_at_its_arrival_time() {
         let mut curve = TokenCurve::default();
         curve.add(&events(&[(10.0, 1.0), (30.0, 1.0), (30.0, 1.0), (30.0, 1.0)]));
         close(curve.between(ms(20.0), ms(29.0)), 0.45);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_window_is_counted_to_its_edges() {
+    fn a_window_with_fractional_milliseconds_is_counted_exactly_up_to_its_edges() {
         let mut curve = TokenCurve::keeping(EVENTS_KEPT);
         // 32 requests of 3 tokens, which arrive 11.3 ms apart: the windows below do not end at whole
         // milliseconds.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_gap_between_events_that_a_file_can_state_is_counted() {
+    fn tokens_after_the_longest_possible_gap_between_events_are_counted() {
         let mut curve = TokenCurve::default();
         let event = |at: u64| TokenEvent { arrival: Nanos(at), kind: EventKind::Text, tokens: 9.0 };
         curve.add(&[event(1), event(u64::MAX - 1), event(u64::MAX)]);
@@ -250,7 +250,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bin_has_what_arrived_between_its_edges_rounded_at_each_edge(
+        fn a_bin_counts_the_tokens_between_its_edges_and_rounds_at_each_edge(
             from in 0u64..3_000_000_000_000,
             span in prop_oneof![1u64..3_000_000, 1u64..20_000_000_000_000],
             units in prop_oneof![0u64..30_000_000, 0u64..1 << 44],
@@ -270,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn tokens_are_neither_lost_nor_made_and_their_order_changes_nothing(
+        fn a_token_curve_counts_every_token_once_in_any_order_of_streams(
             streams in prop::collection::vec(
                 (0.0f64..200_000.0, prop::collection::vec((0.0f64..5_000.0, 0.0f64..9.0), 1..20)),
                 1..12,

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_agree_with_those_of_date_1() {
+    fn rfc3339_timestamps_agree_with_the_date_command() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399, "2000-02-28T23:59:59.000Z"),
@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_are_cut_not_rounded() {
+    fn milliseconds_are_truncated_and_not_rounded() {
         assert_eq!(rfc3339(1_999_999), "1970-01-01T00:00:00.001Z");
         assert_eq!(compact(1_795_151_553_999_999_999), "20261120-051233");
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_what_is_no_date_is_none() {
+    fn formatted_timestamps_are_parsed_back_and_invalid_dates_are_rejected() {
         for ns in
             [0_i64, 951_782_399_000_000_000, 1_703_064_928_585_000_000, 4_107_542_399_999_000_000]
         {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_instants_of_the_calendar_are_taken_and_nothing_else() {
+    fn valid_dates_and_times_are_accepted_and_everything_else_is_rejected() {
         for (given, expected) in [
             ("2026-11-20", "2026-11-20"),
             ("2028-02-29", "2028-02-29"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_exact_however_they_are_written() {
+    fn timestamps_in_every_notation_are_parsed_to_the_exact_nanosecond() {
         for (text, ns) in [
             ("0", 0),
             ("5.25", 5_250_000_000),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_none() {
+    fn invalid_timestamps_are_rejected() {
         for wrong in [
             "",
             "soon",

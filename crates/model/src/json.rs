@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_and_commas_cost_more_than_text() {
+    fn brackets_and_commas_add_more_to_the_estimated_memory_than_text() {
         assert_eq!(parsed_bytes(b"\"word\""), 6);
         assert!(parsed_bytes(b"[[],[]]") > 800);
         assert!(parsed_bytes(br#"{"a":{}}"#) > 1_000);

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_begins_as_a_key_does_stays() {
+    fn a_name_that_begins_like_a_key_is_not_redacted() {
         let secrets = Secrets::of_headers(&headers(&[("x-api-key", "chatglm3-local-key")]));
         for (name, expected) in [
             ("chatglm3-6b", "chatglm3-6b"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_replaced_as_a_whole_by_their_beginning_and_in_every_spelling() {
+    fn complete_truncated_and_escaped_secrets_are_redacted() {
         let secrets = Secrets::of_headers(&headers(&[
             ("authorization", "Bearer sk-ab/cd+ef123"),
             ("x-tenant", "internal-7731"),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_fewer_than_eight_characters_is_an_ordinary_word() {
+    fn a_secret_of_fewer_than_eight_characters_is_not_redacted() {
         for (key, gone) in
             [("EMPTY", false), ("test", false), ("1234567", false), ("12345678", true)]
         {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_piece_may_be_the_beginning_of_a_secret() {
+    fn bytes_at_the_end_of_a_text_that_may_begin_a_secret_are_counted() {
         let secrets = Secrets::of_headers(&headers(&[("x-api-key", "abcdefgh12")]));
         for (text, open) in [("", 0), ("xyz", 0), ("xa", 1), ("abcdefgh1", 9), ("abcdefgh12", 0)] {
             assert_eq!(secrets.open_end(text.as_bytes()), open, "{text}");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets_are_known() {
+    fn settings_arguments_and_headers_with_secrets_are_detected_by_name() {
         for name in ["api_key", "api-key", "OPENAI_API_KEY", "HF_TOKEN", "db_password", "apikey"] {
             assert!(names_a_secret(name), "{name}");
         }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typo_finds_its_name_and_nonsense_finds_none() {
+    fn a_misspelled_name_gets_a_suggestion_and_an_unrelated_word_gets_none() {
         let known = ["input_lengths", "output_lengths", "rate", "tokenizer"];
         assert_eq!(closest("input_lenghts", known), Some("input_lengths"));
         assert_eq!(closest("output-length", known), Some("output_lengths"));

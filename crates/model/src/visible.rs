@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_or_turns_a_text_around_is_shown_as_an_escape() {
+    fn control_and_bidirectional_characters_are_shown_as_escapes() {
         for (text, shown) in [
             ("qwen-7b 书生 é", "qwen-7b 书生 é"),
             ("\u{1b}[2Jm", "\\u001b[2Jm"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spreadsheet_takes_no_text_for_a_formula() {
+    fn text_that_a_spreadsheet_would_read_as_a_formula_gets_a_leading_quote() {
         for text in ["=1+2", "+1", "-1", "@SUM(A1)", "\tx", "\rx"] {
             assert_eq!(no_formula(text), format!("'{text}"));
         }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_and_a_long_list_is_counted() {
+    fn a_long_name_is_cut_and_a_long_list_ends_with_the_number_of_further_names() {
         assert_eq!(name(&"é".repeat(1 << 20)).chars().count(), MAX_NAME_CHARS + 1);
         let all: Vec<String> = (0..1_000).map(|n| format!("m{n}")).collect();
         let text = names(&all);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_wait_does_not_report_was_empty_when_it_was_called() {
+    fn a_socket_that_a_wait_does_not_report_was_empty_when_the_wait_was_called() {
         assert_eq!(after(&[(2, true)], None), (1, 1), "the only wait reports it");
         assert_eq!(after(&[(2, true), (30, true)], None), (2, 2), "the wait before did not");
         assert_eq!(after(&[(2, true), (30, true), (60, true)], None), (30, 30));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_ends_with_an_arrival_only_if_the_thread_was_never_stopped() {
+    fn a_wake_up_bounds_the_arrival_time_only_if_the_thread_was_not_preempted() {
         let account = |waited, turns| Account { waited: Duration::from_millis(waited), turns };
         let waits = [(2, true), (3, true)];
         assert_eq!(after(&waits, Some((50, account(0, 1)))), (2, 49));

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_end_is_refused_and_what_is_too_long_is_not_read() {
+    fn devices_folders_and_files_above_the_size_limit_are_not_read() {
         let told = open(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(told.contains("not a regular file"), "{told}");
         let told = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn for_parallel_loops_turns_are_added_and_the_busy_time_is_that_of_the_busiest() {
+    fn merging_parallel_loops_adds_their_turns_and_takes_the_busy_time_of_the_busiest_loop() {
         let mut stats = [LoopStats::default(), LoopStats::default()];
         stats[0].turn(Duration::from_millis(20));
         stats[1].turn(Duration::from_millis(3));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn long_turns_and_late_wake_ups_are_stalls() {
+    fn long_turns_and_late_wake_ups_are_counted_as_stalls() {
         let mut stats = LoopStats::default();
         for ms in [1, 9, 10, 30] {
             stats.turn(Duration::from_millis(ms));

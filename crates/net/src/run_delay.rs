@@ -65,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_the_second_number_and_the_turns_are_the_third() {
+    fn the_second_field_of_schedstat_is_the_delay_and_the_third_is_the_number_of_turns() {
         assert_eq!(parse("5012345 2704161 17\n"), Some((2_704_161, 17)));
         assert_eq!(parse("5012345"), None);
     }
 
     #[test]
-    fn the_delay_is_what_the_kernel_accounts_for_this_thread() {
+    fn the_run_delay_agrees_with_the_kernel_account_of_this_thread() {
         let of_the_kernel = || {
             let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
             parse(&text)

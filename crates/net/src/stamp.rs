@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_moved_by_the_offset() {
+    fn a_kernel_timestamp_is_shifted_by_the_clock_offset() {
         let mut stamps = converter(1_000_000_000_000);
         let stamp = stamps.convert(1_000_000_050_000, Nanos(10_000), Nanos(90_000));
         assert_eq!(stamp, Some(Nanos(50_000)));
     }
 
     #[test]
-    fn a_stamp_outside_of_its_interval_is_counted_and_not_used() {
+    fn a_kernel_timestamp_outside_its_interval_is_counted_and_not_used() {
         let mut stamps = converter(0);
         assert_eq!(stamps.convert(5_000, Nanos(10_000), Nanos(90_000)), None);
         assert_eq!(stamps.convert(95_000, Nanos(10_000), Nanos(90_000)), None);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_never_lies_after_the_read_that_brought_it() {
+    fn a_kernel_timestamp_shortly_after_its_read_is_set_to_the_read_time() {
         let mut stamps = converter(0);
         assert_eq!(stamps.convert(90_500, Nanos(10_000), Nanos(90_000)), Some(Nanos(90_000)));
     }

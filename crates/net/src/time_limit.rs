@@ -100,7 +100,7 @@ mod tests {
     const LATE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_resolver_that_never_answers_is_given_up() {
+    fn a_name_lookup_that_never_answers_times_out() {
         let (keeps, silent) = channel::<()>();
         let asked = move || silent.recv().map_err(io::Error::other);
         let error = call_within(SOON, asked, "silent").unwrap_err();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unix_socket_whose_accept_queue_stays_full_is_given_up() {
+    fn connecting_to_a_unix_socket_with_a_full_accept_queue_times_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("full");
         let listener = UnixListener::bind(&path).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_read_too_slowly_are_given_up() {
+    fn writing_to_a_peer_that_reads_too_slowly_times_out() {
         let mut all = OneByOne(Vec::new());
         write_all(&mut all, b"abc", LATE).unwrap();
         assert_eq!(all.0, b"abc");

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_only_when_everybody_waits() {
+    fn virtual_time_advances_only_while_all_hosts_wait() {
         let mut hosts = hosts(2);
         let (mut server, client) = (hosts.remove(1), hosts.remove(0));
         let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_a_processor_acts_later_and_its_stamps_are_those_of_the_arrivals() {
+    fn a_host_that_waits_for_a_processor_acts_later_but_its_timestamps_are_the_arrival_times() {
         let mut hosts = hosts(2);
         let (mut server, mut client) = (hosts.remove(1), hosts.remove(0));
         client.act_every(Duration::from_millis(1_500));

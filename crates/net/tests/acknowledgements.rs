@@ -76,7 +76,7 @@ impl Actor<EpollNet> for Client {
 }
 
 #[test]
-fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_is_used_again() {
+fn a_server_with_nagle_does_not_wait_for_delayed_acks_on_a_reused_connection() {
     let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let mut net = EpollNet::new().unwrap();
     let conn = net.connect(&server.local_addr().unwrap().into()).unwrap();

@@ -193,7 +193,7 @@ fn talk_to(mut echo: Echo, bytes: Vec<u8>, room: usize, host: &str, trust: &Trus
 }
 
 #[test]
-fn what_is_sent_comes_back_whatever_room_there_is_to_read_into() {
+fn data_sent_over_tls_comes_back_unchanged_with_any_read_buffer_size() {
     let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at % 251) as u8).collect();
     for room in [1_000, 300_000] {
         let client = talk(bytes.clone(), room, "localhost", &Trust::Also(AUTHORITY.to_vec()));
@@ -206,7 +206,7 @@ fn what_is_sent_comes_back_whatever_room_there_is_to_read_into() {
 }
 
 #[test]
-fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
+fn nothing_is_sent_to_a_server_with_an_untrusted_or_mismatched_certificate() {
     for (host, trust, why) in [
         ("localhost", Trust::Known, "UnknownIssuer"),
         ("example.org", Trust::Also(AUTHORITY.to_vec()), "not valid for name"),
@@ -221,7 +221,7 @@ fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
 }
 
 #[test]
-fn a_server_with_a_certificate_of_its_own_is_trusted_where_that_was_given() {
+fn a_self_signed_certificate_is_trusted_only_if_it_was_given() {
     let echo = || Echo { shows: (SELF_SIGNED, SELF_SIGNED_KEY), ..Echo::new(6) };
     let talk = |host: &str, trust: &Trust| talk_to(echo(), b"secret".to_vec(), 1_000, host, trust);
     let given = Trust::Also(SELF_SIGNED.to_vec());
@@ -240,7 +240,7 @@ fn a_server_with_a_certificate_of_its_own_is_trusted_where_that_was_given() {
 }
 
 #[test]
-fn what_holds_no_certificate_is_refused() {
+fn pem_data_without_a_certificate_is_refused() {
     let refused = |pem: &[u8]| TlsClient::new("a", &Trust::Also(pem.to_vec()), None).unwrap_err();
     assert!(refused(b"nothing").to_string().contains("contains no certificate"));
     assert!(refused(b"").to_string().contains("it is empty"));
@@ -249,7 +249,7 @@ fn what_holds_no_certificate_is_refused() {
 }
 
 #[test]
-fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_handshake_is_over() {
+fn a_tls_handshake_with_a_server_that_never_answers_times_out() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let tls = TlsClient::new("localhost", &Trust::AnyCertificate, None).unwrap();

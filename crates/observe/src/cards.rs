@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_of_several_makers_have_different_numbers_though_each_begins_with_0() {
+    fn cards_of_several_vendors_are_numbered_consecutively_although_each_vendor_starts_at_0() {
         let makers = [Maker("a", vec![0, 1]), Maker("b", vec![0]), Maker("c", vec![0])];
         let mut sources =
             number_consecutively(makers.into_iter().map(|it| Box::new(it) as _).collect());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn only_selected_cards_are_sampled_and_one_that_does_not_exist_is_an_error() {
+    fn only_selected_cards_are_sampled_and_a_missing_card_is_an_error() {
         let sources = || -> Vec<Box<dyn CardSource>> {
             number_consecutively(vec![
                 Box::new(Maker("a", vec![0, 1])),

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_processor_are_read_from_the_systems_own_tables() {
+    fn memory_and_processor_are_parsed_from_meminfo_and_cpuinfo() {
         assert_eq!(memory_bytes("MemTotal:   16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
         let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n";
         assert_eq!(field(cpuinfo, "model name"), Some("Some CPU @ 2.0GHz".to_owned()));

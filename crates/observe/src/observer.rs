@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sampled_where_there_is_nothing_to_poll() {
+    fn an_observer_without_sources_takes_no_samples() {
         let mut observer = Observer {
             scrape: None,
             sources: Vec::new(),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_a_value_as_text_wherever_it_stands() {
+    fn the_shell_reads_an_inserted_value_as_plain_text_in_any_quoting_context() {
         for value in
             ["plain/model-1.5", "two words", "$(echo ran)", "`echo ran`", "it's; echo \"x\\", ""]
         {
@@ -196,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_value_stands_in_a_line_as_it_is() {
+    fn a_value_without_special_characters_is_inserted_unquoted() {
         assert_eq!(insert("serve {model} &", "{model}", "a/b-1.0"), "serve a/b-1.0 &");
     }
 
     #[test]
-    fn a_line_of_a_shell_is_told_from_other_words() {
+    fn the_shell_line_of_a_command_is_distinguished_from_its_other_arguments() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         for (command, line) in [
             ("sh -c line", Some(2)),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_put_in_its_place_or_at_the_end_of_a_line() {
+    fn a_text_replaces_its_placeholder_or_is_appended_and_is_refused_in_quotes_and_comments() {
         for (line, filled) in [
             ("serve {a} --last", Ok("serve X --last")),
             ("serve", Ok("serve X")),

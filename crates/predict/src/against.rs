@@ -389,7 +389,7 @@ mod tests {
                          输出长度 | completion-tokens/s\n---|---\n166 | 522.0\n169 | 382.0\n";
 
     #[test]
-    fn lengths_that_a_page_counts_in_characters_are_not_taken_for_tokens() {
+    fn lengths_counted_in_characters_are_not_read_as_tokens() {
         let page = format!("{TABLE}\n## V100\n\n[INFO] prompt-chars/second: 304.9\n");
         let message = of_text("page.md", &page, Some("A100"), "vllm").err().unwrap();
         assert!(message.contains("characters") && message.contains("page.md#"), "{message}");

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_the_limit_cut_are_told_by_their_latency() {
+    fn outputs_cut_by_the_model_limit_are_detected_from_their_latency() {
         let cut = judged((1024, 2048), measured(0.17, 338.69, 13.14));
         assert_eq!((codes(&cut), cut.comparable), (vec!["output_capped"], false));
         assert!(cut.findings[0].message.contains("1025 of 2048"), "{}", cut.findings[0].message);
@@ -196,26 +196,26 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_larger_limit_is_predicted_under_it() {
+    fn a_row_measured_with_a_larger_model_limit_is_predicted_with_that_limit() {
         let larger = judged((2048, 1024), measured(0.08, 85.43, 27.67));
         assert_eq!((codes(&larger), larger.comparable), (vec!["larger_limit"], true));
         assert_eq!(larger.config.max_model_len, Some(8192));
     }
 
     #[test]
-    fn a_sound_row_has_no_finding() {
+    fn a_consistent_row_has_no_finding() {
         let sound = judged((512, 512), measured(0.60, 308.76, 26.03));
         assert!(sound.findings.is_empty() && sound.comparable);
     }
 
     #[test]
-    fn tokens_that_do_not_fit_requests_are_found() {
+    fn token_rates_that_do_not_match_the_request_rates_are_detected() {
         let early = judged((512, 512), measured(1.0, 300.0, 26.03));
         assert_eq!((codes(&early), early.comparable), (vec!["output_not_as_asked"], false));
     }
 
     #[test]
-    fn a_cost_that_all_rows_share_is_found_and_scatter_is_not() {
+    fn an_extra_cost_common_to_all_rows_is_detected_but_scatter_is_not() {
         let rows = |extra: [f64; 4]| {
             extra.map(|extra| (measured(1.0, 1.0, 20.0), measured(1.0, 1.0, 20.0 + extra)))
         };

@@ -10,7 +10,7 @@ const NOISE: &str = "drift=0.05:10s,step=0.02";
 const TRIALS: u64 = 20;
 
 #[test]
-fn five_percent_are_found_under_a_drift_with_a_fifth_of_the_requests_of_whole_runs() {
+fn blocks_detect_5_percent_under_drift_with_a_fifth_of_the_requests_of_whole_runs() {
     let world = World::new(NOISE, 0.05);
     let answers: Vec<AbAnswer> = (0..TRIALS).map(|seed| in_blocks(world, seed)).collect();
     let mut found: Vec<u64> = answers
@@ -30,7 +30,7 @@ fn five_percent_are_found_under_a_drift_with_a_fifth_of_the_requests_of_whole_ru
 }
 
 #[test]
-fn a_server_with_itself_is_seldom_called_different() {
+fn a_server_compared_with_itself_is_rarely_reported_as_different() {
     let world = World::new(NOISE, 0.0);
     let is_called = |seed: &u64| {
         matches!(in_blocks(world, *seed).decision, AbDecision::AFaster | AbDecision::BFaster)

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_written_as_it_is_and_an_absent_one_is_empty() {
+    fn csv_values_are_unchanged_except_formulas_and_absent_values_are_empty() {
         let values = [Value::from("a,b"), Value::Number(Some(0.1)), Value::Integer(None)];
         assert_eq!(values.map(|value| value.to_string()), ["a,b", "0.1", ""]);
         let values = [Value::from("=1+2"), Value::from("@x"), Value::Number(Some(-0.5))];

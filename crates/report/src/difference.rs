@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_says_what_is_missing_and_asks_nobody_for_repeats_of_what_was_published() {
+    fn a_verdict_states_how_many_repeats_are_missing_or_that_there_is_no_interval() {
         let with = |repeats, verdict| Row { verdict, p: Some(0.012), ..row(repeats, 5) };
         for (row, text) in [
             (row([1, 1], 5), "not enough data: measure both at least 5 times"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_measuring_and_a_trend_are_told_with_what_to_do() {
+    fn the_measurement_order_and_a_trend_are_reported_with_a_remedy() {
         let drifting = OverTime {
             trend_pct: 0.5,
             trend_p: 0.001,
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_stand_first_and_what_is_not_compared_last() {
+    fn verdicts_are_shown_first_and_unmatched_figures_last() {
         let unmatched = Unmatched {
             figures: vec!["ttft_p50".to_owned()],
             load: "one by one".to_owned(),

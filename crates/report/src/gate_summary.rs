@@ -77,7 +77,7 @@ mod tests {
     use inferometer_analysis::verdict::Met;
 
     #[test]
-    fn the_answer_stands_first_then_the_gate_then_all_figures_then_what_must_be_known() {
+    fn the_summary_shows_the_verdict_then_the_gate_then_all_figures_then_the_warnings() {
         let row = Row {
             cell: None,
             load: "saturated".to_owned(),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_objective_decides_and_the_sentence_names_what_decided() {
+    fn the_worst_objective_decides_the_judgement_and_is_named_in_it() {
         let (met, missed) = (("a<1ms", true, None), ("b<1ms", false, None));
         let open = ("c<1ms", true, Some("the client may be off by 2 ms"));
         let beyond = ("d<1ms", false, Some("there are too few values"));

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_figure_that_is_not_trusted_bears_a_mark() {
+    fn only_a_figure_that_is_not_trusted_is_marked() {
         let range = |low, high| Some(Range::of(1.5, low, high, 0.01));
         for (range, expected) in [
             (None, "1.50"),

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_bytes_are_grouped() {
+    fn counts_have_thousands_separators_and_bytes_have_units() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");

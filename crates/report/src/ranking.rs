@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sentence_says_who_is_best_by_what_with_intervals_and_what_is_open() {
+    fn one_sentence_names_the_best_target_by_metric_and_the_undecided_metrics() {
         let rankings = [
             ranking("requests_per_s", "A", 1.6, true),
             ranking("ttft_p99", "B", 0.8, true),

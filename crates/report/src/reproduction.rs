@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_one_sentence_with_its_interval_and_the_facts_that_differ() {
+    fn the_answer_is_one_sentence_with_an_interval_and_the_facts_that_differ() {
         let facts = [["engine version", "0.9", "0.10"], ["card", "A100", "H100"]];
         let facts = facts.map(|fact| fact.map(str::to_owned));
         let of = |outcome, row| sentence(&answer(outcome, row), &facts);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_decided_it_says_what_to_do() {
+    fn an_undecided_reproduction_states_what_to_do() {
         let told = |repeats, among| {
             let of = answer(ReproductionResult::NotDecided { needed: 6 }, row(-3.1, None, repeats));
             remarks(&Reproduction { among, ..of }).join(" ")
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_an_answer_never_say_less_than_they_are() {
+    fn a_bound_is_rounded_up_and_a_range_shows_both_ends_only_if_they_differ() {
         for (pct, text) in
             [(0.0, "0"), (0.04, "0.1"), (0.3, "0.3"), (0.31, "0.4"), (2.0, "2"), (2.01, "3")]
         {

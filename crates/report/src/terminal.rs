@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_colours_reach_a_terminal() {
+    fn only_our_own_colour_codes_reach_the_terminal_unescaped() {
         let text = "\u{1b}[31mred\u{1b}[0m \u{1b}[2J\u{202e}x\n\u{1b}]0;title\u{7}";
         let plain = "\\u001b[31mred\\u001b[0m \\u001b[2J\\u202ex\n\\u001b]0;title\\u0007";
         assert_eq!(shown(text, Colour::Never), plain);

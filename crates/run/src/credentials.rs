@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_stands_in_its_header_alone_and_what_is_no_key_may_stand_elsewhere() {
+    fn a_model_name_may_equal_a_header_value_only_if_the_header_holds_no_key() {
         for (header, is_refused) in [
             ("X-Routing-Key: chatglm3-6b", false),
             ("Cookie: model=chatglm3-6b", false),

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_has_fewer_requests_than_a_pass_was_to_have_is_told() {
+    fn a_data_set_with_fewer_requests_than_a_pass_needs_gives_a_finding() {
         let saturated = PassPlan::saturated(9);
         for (pass, requests, trace_length, expected) in [
             (replay(9, 4), 4, Some(4), &["fewer_requests_than_asked"][..]),

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn each_run_has_noise_of_its_own_unless_a_seed_is_given() {
+    fn each_run_has_different_noise_unless_a_seed_is_given() {
         let of = |salt, facts: &[_]| drawn(Some("step=0.1"), salt, facts);
         assert_eq!(of("a", &[]), of("a", &[]));
         assert_ne!(of("a", &[]), of("b", &[]));

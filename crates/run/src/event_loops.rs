@@ -185,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn as_many_event_loops_are_taken_as_the_load_needs_and_the_cores_have_room_for() {
+    fn the_number_of_event_loops_follows_from_the_load_and_the_number_of_cores() {
         for (load, cores, count, says) in [
             (json!({"concurrency": [64]}), 64, 1, "one for each 1024 requests in flight"),
             (json!({"concurrency": [4096], "requests": 9000}), 64, 4, "one for each"),

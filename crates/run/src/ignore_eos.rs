@@ -64,7 +64,7 @@ mod tests {
     use inferometer_wire::dialect::dialect;
 
     #[test]
-    fn what_becomes_of_ignore_eos_is_told_for_each_kind_of_server() {
+    fn ignore_eos_is_sent_or_omitted_by_kind_of_server_and_a_finding_explains_it() {
         for (name, engine, is_sent, words) in [
             ("openai-completions", Some("vllm"), true, None),
             ("openai-completions", None, true, None),

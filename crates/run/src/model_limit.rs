@@ -79,7 +79,7 @@ mod tests {
     use inferometer_plan::spec::{Known, Spec};
 
     #[test]
-    fn what_a_server_cannot_answer_is_refused_and_what_it_may_cut_is_told() {
+    fn prompts_above_the_model_limit_are_refused_and_outputs_above_it_give_a_finding() {
         let known = Known { dialects: &[], models: &["chatglm3-6b"] };
         let told_by = |inputs: &[u32], outputs: &[u32], facts: &[(&str, &str)]| {
             let spec = Spec {

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_how_much_memory_its_prompts_and_its_answers_take() {
+    fn the_memory_estimate_of_a_plan_covers_its_prompts_and_answers() {
         let lengths = |concurrency: u32, requests: u32| {
             json!({"input_lengths": [64, 128], "output_lengths": [996], "requests": requests,
                    "concurrency": [concurrency]})

@@ -146,7 +146,7 @@ mod tests {
     use inferometer_model::time::Nanos;
 
     #[test]
-    fn requests_wait_while_records_take_more_memory_than_they_may() {
+    fn requests_wait_while_queued_records_exceed_the_memory_limit() {
         let (mut to, from) = record_queue(0);
         let limit = to.limit;
         let mut record = Record { picked: Some(Nanos(1)), ..Record::planned(0, 0, Nanos(0)) };
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_requests_that_never_begin_wait_for_room_and_not_for_a_writer_that_is_gone() {
+    fn records_of_unsent_requests_wait_for_queue_space_but_not_for_an_ended_writer() {
         let (mut to, from) = record_queue(0);
         to.limit = 4 * size_of::<Message>();
         let writer = inferometer_net::thread::spawn(move || {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_never_begin_wait_as_one_record() {
+    fn many_unsent_requests_are_queued_as_one_record() {
         let (mut to, from) = record_queue(0);
         to.record_never_begun(Record::planned(0, 7, Nanos(0)), 3_000_000);
         assert!(to.waiting.bytes.load(Relaxed) < 2 * size_of::<Message>());

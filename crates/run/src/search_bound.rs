@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_takes_at_most_all_its_requests_at_its_lowest_load_and_a_rest_for_each_trial() {
+    fn the_longest_search_sends_all_requests_at_the_lowest_load_plus_a_cooldown_per_trial() {
         let keys = r#"{"slo": "ttft_p99<1s", "input_lengths": [64], "output_lengths": [16],
             "cooldown": "2s", "search": {"from": 4, "max_requests": 5000, "max_trials": 30}}"#;
         let plan = plan(keys);
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn a_search_without_a_lowest_load_states_no_time() {
+    fn a_search_without_a_lowest_load_has_no_time_estimate() {
         let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
         let text = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
         assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
     }
 
     #[test]
-    fn a_plan_without_a_search_takes_as_long_as_it_takes() {
+    fn the_longest_run_of_a_plan_without_a_search_is_the_plan_itself() {
         let plan = plan(r#"{"rate": ["4"], "requests": 5000, "cooldown": "2s"}"#);
         let longest = LongestRun::of(&plan);
         assert!(matches!(longest.plan.passes[0], PassPlan::Open(_)));

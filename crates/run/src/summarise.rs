@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_embedded_engine_beyond_the_speed_of_the_hardware_is_played_fast() {
+    fn only_an_embedded_engine_with_a_speed_above_1_counts_as_played_fast() {
         let target = |simulated, speed: Option<&str>| {
             let facts = speed.map(|speed| ("speed".to_owned(), speed.to_owned()));
             Target { simulated, facts: facts.into_iter().collect(), ..Target::default() }

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_count_what_is_at_or_below_their_bound_and_the_last_one_counts_all() {
+    fn cumulative_buckets_count_values_up_to_their_bound_and_the_last_bucket_counts_all_values() {
         let mut buckets = Buckets::new(&[0.001, 0.005]);
         for (seconds, times) in [(0.001, 1.0), (0.005, 1.0), (0.006, 0.5), (3_000.0, 1.0)] {
             buckets.add(seconds, times);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_have_one_point_each() {
+    fn a_curve_of_few_values_has_one_point_per_value() {
         let curve = sample([3.0, 1.0, 2.0, 2.0], 99).curve(100, 4).expect("values");
         let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
         assert_eq!(points, [(0.25, 1.0), (0.5, 2.0), (0.75, 2.0), (1.0, 3.0)]);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_have_few_points_that_lie_on_their_distribution_and_end_at_the_largest() {
+    fn a_curve_of_many_values_has_few_points_that_follow_the_distribution_up_to_the_maximum() {
         let values = || (0..100_000).map(|i| f64::from((i * 7_919) % 100_000 + 1));
         let exact = sample(values(), 1 << 20).curve(200, 40).expect("values");
         let sketched = sample(values(), 10).curve(200, 40).expect("values");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_over_a_wide_range_have_columns_that_grow_whatever_the_smallest_value_is() {
+    fn bins_of_widely_spread_values_grow_in_width_even_if_some_values_are_zero() {
         let values = (0..1_000).map(|i| if i < 10 { 0.0 } else { f64::from(i) / 100.0 });
         let curve = sample(values.chain([500.0]), 1 << 20).curve(50, 20).expect("values");
         assert!(curve.growing && curve.bins[0].from == 0.0 && curve.bins[19].to == 500.0);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn pooled_values_count_by_their_weights() {
+    fn a_curve_weights_pooled_values_by_their_weights() {
         let mut pool = Pool::keeping(1 << 20);
         pool.add_request(|gaps| {
             gaps.extend(

@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn quantiles_are_those_of_the_spans() {
+    fn quantiles_and_counts_of_short_durations_are_exact() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), Duration::ZERO);
         for ns in 1..=20 {
@@ -118,13 +118,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_span_is_rounded_up_by_at_most_one_part_in_32(ns in any::<u64>()) {
+        fn a_duration_is_rounded_up_by_at_most_one_part_in_32(ns in any::<u64>()) {
             let end = upper(bucket(ns));
             prop_assert!(end >= ns && end - ns <= ns / 32);
         }
 
         #[test]
-        fn longer_spans_have_no_lower_bucket(a in any::<u64>(), b in any::<u64>()) {
+        fn a_longer_duration_never_falls_into_a_lower_bucket(a in any::<u64>(), b in any::<u64>()) {
             prop_assert!(bucket(a.min(b)) <= bucket(a.max(b)));
             prop_assert!(bucket(a.max(b)) < BUCKETS);
         }

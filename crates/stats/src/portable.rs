@@ -46,7 +46,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_bit_is_the_same_on_every_machine() {
+    fn portable_functions_return_the_same_bits_on_every_machine() {
         let hash = |(name, function): (&str, OfUnit)| {
             let mut rng = seed::rng(1, &["portable", name]);
             let bits = (0..1_000).flat_map(|_| function(seed::unit(&mut rng)).to_le_bytes());
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_the_functions_that_they_are_called() {
+    fn portable_functions_agree_with_the_standard_library_within_rounding() {
         let mut rng = seed::rng(2, &["portable"]);
         for _ in 0..10_000 {
             let u = seed::unit(&mut rng);

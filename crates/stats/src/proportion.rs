@@ -78,7 +78,7 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, Normal};
 
     #[test]
-    fn the_quantile_is_that_of_the_normal_law() {
+    fn normal_quantiles_agree_with_those_of_another_library() {
         let law = Normal::standard();
         for p in [0.5, 0.3, 0.025, 0.024, 0.005, 1e-3, 1e-6, 1e-9] {
             let got = normal_quantile_above(p);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn wilsons_interval_is_that_of_the_textbook() {
+    fn wilson_intervals_agree_with_prop_test_of_r() {
         // From R, prop.test(x, n, correct = FALSE): 95 %.
         let z = normal_quantile_above(0.025);
         for (successes, trials, expected) in [
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn wilsons_interval_holds_the_proportion_about_as_often_as_it_says() {
+    fn wilson_intervals_cover_the_true_proportion_at_about_their_nominal_rate() {
         let (p, n, z) = (0.97, 300_u32, normal_quantile_above(0.025));
         let mut rng = crate::seed::rng(5, &["wilson"]);
         let held = (0..2_000)

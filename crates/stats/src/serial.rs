@@ -130,7 +130,7 @@ mod tests {
     use crate::seed;
 
     #[test]
-    fn all_cosines_of_a_series_together_are_its_variance() {
+    fn squared_projections_on_all_cosines_add_up_to_the_variance_of_a_series() {
         let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
         let mean = 3.875;
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 7.0;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variance_of_a_correlated_series_is_that_of_its_sums() {
+    fn the_long_run_variance_of_autoregressive_series_agrees_with_theory() {
         // For a first-order autoregression, the variance is 1 / (1 - correlation)^2.
         for (correlation, truth) in [(0.0, 1.0), (0.9, 100.0), (-0.5, 4.0 / 9.0)] {
             let ratio = ratio(2_000, 0.0, correlation, truth);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_series_that_is_hardly_longer_corrects_its_variance() {
+    fn a_given_memory_corrects_the_variance_of_a_short_correlated_series() {
         // A first-order autoregression decays over 1 / (1 - correlation) values.
         let [plain, corrected] = [0.0, 50.0].map(|memory| ratio(250, memory, 0.98, 2_500.0));
         assert!(plain < 0.5 && (0.7..1.3).contains(&corrected), "{plain} {corrected}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_control_whose_sum_is_fixed_is_left_out() {
+    fn a_control_variate_removes_the_variance_that_is_proportional_to_it() {
         let mut rng = seed::rng(3, &["control"]);
         let control: Vec<f64> = (0..1_000).map(|_| seed::normal(&mut rng)).collect();
         let values: Vec<f64> =

@@ -60,7 +60,7 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, StudentsT};
 
     #[test]
-    fn students_quantile_is_that_of_the_tables() {
+    fn student_975_agrees_with_the_distribution_of_another_library() {
         for degrees in 1..200 {
             let law = StudentsT::new(0.0, 1.0, degrees as f64).unwrap();
             let got = law.cdf(student_975(degrees));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_is_that_of_the_textbook() {
+    fn a_spread_has_the_mean_variation_and_interval_computed_by_hand() {
         let got = spread(&[9.0, 10.0, 11.0]).unwrap();
         assert_eq!((got.mean, got.n, got.cv), (10.0, 3, Some(0.1)));
         let [low, high] = got.ci.unwrap();

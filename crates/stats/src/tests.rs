@@ -16,7 +16,7 @@ fn percentiles_interpolate_between_the_nearest_ranks() {
 }
 
 #[test]
-fn a_distribution_says_what_numpy_says() {
+fn a_distribution_has_the_same_percentiles_and_mean_as_numpy() {
     // numpy.percentile([3, 1, 4, 1, 5, 9, 2, 6], [50, 90, 99]) and mean.
     let mut values = vec![3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
     let got = distribution(&mut values).expect("values");
@@ -28,13 +28,13 @@ fn a_distribution_says_what_numpy_says() {
 }
 
 #[test]
-fn no_values_have_no_distribution() {
+fn an_empty_set_of_values_has_no_distribution() {
     assert_eq!(distribution(&mut []), None);
     assert_eq!(Pool::default().distribution(), None);
 }
 
 #[test]
-fn a_pool_tells_what_each_request_brought() {
+fn a_pool_reports_the_samples_total_and_weight_that_each_request_adds() {
     let mut pool = Pool::default();
     for gap in [10.0, 20.0] {
         let added = pool.add_request(|gaps| {
@@ -48,7 +48,7 @@ fn a_pool_tells_what_each_request_brought() {
 }
 
 #[test]
-fn fractions_of_tokens_weigh_as_fractions() {
+fn fractional_token_weights_count_as_fractions_in_percentiles() {
     // 3.5 tokens with value 10 and 1.5 with value 40: ranks up to 3.5 have the value 10, so the median, at
     // rank 3, is 10.
     let samples = [Weighted { value: 10.0, weight: 3.5 }, Weighted { value: 40.0, weight: 1.5 }];
@@ -63,7 +63,7 @@ fn fractions_of_tokens_weigh_as_fractions() {
 }
 
 #[test]
-fn values_beyond_what_is_kept_are_sketched_within_the_stated_error_in_any_order() {
+fn a_sample_larger_than_its_buffer_is_sketched_within_the_stated_error_in_any_order() {
     let mut rng = seed::rng(5, &["sketch"]);
     // The values cover seven orders of magnitude; some are negative, some zero.
     let values: Vec<f64> = (0..20_000)
@@ -98,7 +98,7 @@ fn values_beyond_what_is_kept_are_sketched_within_the_stated_error_in_any_order(
 }
 
 #[test]
-fn a_pool_beyond_what_is_kept_is_sketched_in_any_order() {
+fn a_pool_larger_than_its_buffer_is_sketched_within_the_stated_error_in_any_order() {
     let mut rng = seed::rng(6, &["sketch"]);
     let requests: Vec<Vec<Weighted>> = (0..3_000)
         .map(|_| {
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_of_one_weight_are_sorted_as_those_of_several(
+    fn samples_of_equal_weight_are_sorted_like_samples_of_different_weights(
         values in prop::collection::vec(
             prop_oneof![-9.0f64..9.0, Just(0.0), Just(-0.0), Just(f64::MAX), Just(1e-310)],
             1..99,
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_weights_are_repeated_values(
+    fn integer_weights_are_equivalent_to_repeated_values(
         mut pairs in prop::collection::vec((0u32..50, 1u32..6), 1..60),
     ) {
         pairs.sort_unstable();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_read_as_it_was_written_and_gone_when_it_was_removed() {
+    fn a_live_note_is_read_back_as_written_and_is_absent_after_removal() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("20261120-051233-ab12.live");
         assert_eq!(LiveNote::read(&path), None);

@@ -102,7 +102,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
 }
 
 #[test]
-fn a_token_of_a_paced_stream_costs_few_bytes() {
+fn a_streamed_token_takes_few_bytes_in_the_log() {
     let cases = [
         ("399 requests of 512, one batch", 399, 512, 399, Looks::AfterRead, 4.0),
         ("399 requests of 128, flushed by 20", 399, 128, 20, Looks::AfterRead, 5.0),

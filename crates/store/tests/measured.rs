@@ -31,7 +31,7 @@ fn recorded_as(database_file: &str) -> (TempDir, Store) {
 }
 
 #[test]
-fn a_store_that_0_1_0_measured_opens_with_its_plans_and_summaries() {
+fn a_store_written_by_version_0_1_0_opens_with_its_plans_and_summaries() {
     let (_folder, store) = recorded();
     let rows = store.runs().unwrap();
     assert_eq!(rows.len(), 2);
@@ -45,7 +45,7 @@ fn a_store_that_0_1_0_measured_opens_with_its_plans_and_summaries() {
 }
 
 #[test]
-fn each_log_that_0_1_0_measured_has_a_record_for_each_planned_request() {
+fn each_log_written_by_version_0_1_0_has_a_record_for_each_planned_request() {
     let (_folder, store) = recorded();
     for row in store.runs().unwrap() {
         let run = store.run(row.id.as_str()).unwrap();
@@ -63,7 +63,7 @@ fn each_log_that_0_1_0_measured_has_a_record_for_each_planned_request() {
 }
 
 #[test]
-fn a_store_of_the_version_before_keeps_its_requests_which_had_one_server_and_one_process() {
+fn requests_of_a_version_4_store_are_migrated_with_server_and_rank_unset() {
     let (folder, store) = recorded_as("version-4.db");
     assert_eq!(store.runs().unwrap().len(), 2);
     let database = rusqlite::Connection::open(folder.path().join("inferometer.db")).unwrap();

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_comes_back_from_its_text() {
+    fn a_timestamp_written_into_a_frame_is_parsed_back_from_its_text() {
         let mut frame = Frame::new(1);
         for at in [0, 1_234_567_890_123, u64::MAX / 4] {
             let bytes = frame.stamped(Nanos(at)).to_vec();

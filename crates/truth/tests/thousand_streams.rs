@@ -72,7 +72,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
 }
 
 #[test]
-fn every_instant_of_a_thousand_streams_is_the_servers_own() {
+fn recorded_token_arrivals_of_1000_streams_equal_the_servers_send_times() {
     let mut hosts = virtual_net::hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -123,7 +123,7 @@ fn the_bare_reader_counts_every_token() {
 }
 
 #[test]
-fn a_record_that_lost_a_token_is_no_match() {
+fn a_record_that_lacks_a_token_is_an_error() {
     let mut hosts = virtual_net::hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();

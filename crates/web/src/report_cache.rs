@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_takes_long_is_made_once_while_others_are_served() {
+    fn a_slow_report_is_generated_once_while_quick_reports_are_served() {
         let mut reports = ReportCache::default();
         let (go, may_go) = channel::<()>();
         let slow = move || {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_returned_to_its_reader_and_the_report_tried_again_afterwards() {
+    fn a_failed_report_returns_its_error_once_and_is_then_generated_again() {
         let mut reports = ReportCache::default();
         let fails = || Err(PageError::Failed("no".to_owned()));
         assert!(matches!(reports.get("a", Cost::Long, fails), Err(PageError::NotReady)));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_and_a_file_that_is_too_large_are_no_data_sets() {
+    fn devices_and_files_above_the_size_limit_are_refused_as_data_sets() {
         let told = open_file(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(told.contains("not a regular file"), "{told}");
         let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_in_one_pair_is_told_with_its_number_and_normal_pairs_are_not() {
+    fn an_outlying_pair_is_reported_with_its_number_and_normal_pairs_seldom_are() {
         let mut stalled = normal(20, 1);
         stalled[6].1 = -0.7;
         let found = finding(&plan(), &stalled).expect("a finding");

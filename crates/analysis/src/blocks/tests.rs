@@ -27,7 +27,7 @@ fn published() -> BlockFigures {
 }
 
 #[test]
-fn the_figures_of_the_published_log_follow_from_its_counts() {
+fn the_figures_of_the_published_log_are_computed_from_its_counts() {
     let expected = [
         1888.0,
         306.757_415_254_237_3,
@@ -47,7 +47,7 @@ fn the_figures_of_the_published_log_follow_from_its_counts() {
 }
 
 #[test]
-fn a_duration_of_no_whole_second_has_no_rates() {
+fn a_duration_of_zero_whole_seconds_has_no_rates() {
     let mut figures = published();
     figures.ended_unix_ns = figures.began_unix_ns + 50_000_000;
     assert_eq!(figures.duration_s(), 0);
@@ -58,7 +58,7 @@ fn a_duration_of_no_whole_second_has_no_rates() {
 }
 
 #[test]
-fn the_published_template_adds_42_characters_and_43_to_four_digits() {
+fn the_published_template_adds_42_characters_or_43_for_a_four_digit_length() {
     let template = Template::named("continue-zh").unwrap();
     for (block, wanted, chars) in [(100, 100, 142), (500, 4_000, 543), (4_000, 500, 4_042)] {
         assert_eq!(template.prompt_chars(block, wanted), Ok(chars));
@@ -72,7 +72,7 @@ fn the_published_template_adds_42_characters_and_43_to_four_digits() {
 }
 
 #[test]
-fn every_template_of_our_own_can_be_filled() {
+fn every_built_in_template_can_be_filled() {
     for wording in &TEMPLATES {
         let template = Template::named(wording.name).unwrap();
         assert_eq!(template.check(), Ok(()), "{}", wording.name);
@@ -83,7 +83,7 @@ fn every_template_of_our_own_can_be_filled() {
 }
 
 #[test]
-fn templates_of_ones_own_are_checked_and_braces_can_be_written() {
+fn user_templates_are_validated_and_doubled_braces_give_literal_braces() {
     let template = |text: &str| Template {
         name: "mine.txt".to_owned(),
         text: text.to_owned(),
@@ -112,7 +112,7 @@ fn answer(index: u32, sent_ms: f64, tokens: u32, finish: &str) -> Record {
 }
 
 #[test]
-fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
+fn records_of_a_block_pass_are_folded_into_the_figures_of_the_log() {
     let pass = BlockPass {
         block_chars: 100,
         wanted_chars: 100,
@@ -145,7 +145,7 @@ fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
 }
 
 #[test]
-fn one_request_that_nobody_counted_leaves_the_sums_absent() {
+fn one_uncounted_prompt_leaves_only_the_total_of_prompt_tokens_absent() {
     let pass = BlockPass { block_chars: 9, wanted_chars: 9, prompt_chars: 9, origin_unix_ns: 0 };
     let mut uncounted = answer(0, 0.0, 5, "stop");
     uncounted.usage.prompt = None;
@@ -158,7 +158,7 @@ fn one_request_that_nobody_counted_leaves_the_sums_absent() {
 }
 
 #[test]
-fn an_answer_falls_under_one_rule_at_most() {
+fn each_answer_matches_at_most_one_length_rule() {
     let under = |wanted_chars, chars, is_cut| -> Vec<&str> {
         let answer = Answer { wanted_chars, chars, is_cut };
         RULES.iter().filter(|rule| (rule.holds)(&answer)).map(|rule| rule.name).collect()

@@ -157,7 +157,7 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, StudentsT};
 
     #[test]
-    fn without_an_offset_it_is_students_law() {
+    fn the_tail_probability_without_an_offset_is_that_of_students_t_distribution() {
         for freedom in [1.0, 2.0, 5.0, 30.0, 200.0] {
             let law = StudentsT::new(0.0, 1.0, freedom).unwrap();
             for limit in [0.5, 2.0, 4.0] {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn with_an_offset_it_is_that_of_the_tables() {
+    fn the_power_of_a_comparison_agrees_with_published_tables() {
         // Two groups of 17 and a difference of one standard deviation have a power of 0.807 at 5 %.
         let got = Limits::default().power(0.05, 32.0, 1.0, (17.0_f64 / 2.0).sqrt());
         assert!((got - 0.807).abs() < 2e-3, "{got}");

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_follows_from_intervals_and_verdicts() {
+    fn the_reproduction_result_follows_from_intervals_and_verdicts() {
         use RowVerdict::{Better, Differs, NoDifference, NoInterval, NotEnoughData, Worse};
         let open = NotEnoughData { needed: 9 };
         let tokens = |interval, verdict| row("output_tokens_per_s", Some(interval), verdict);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_is_told_among_those_of_the_other() {
+    fn a_single_value_is_compared_with_the_range_of_the_other_runs_values() {
         let series = |values: &[f64]| Series {
             load: "saturated".to_owned(),
             figure: "requests_per_s".to_owned(),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_given_over_all_cells_and_names_what_is_worse_and_what_is_open() {
+    fn the_answer_uses_the_row_over_all_cells_and_lists_worse_and_undecided_rows() {
         let all =
             Row { cell: None, ..row("requests_per_s", Some([-9.0, -8.0]), RowVerdict::Worse) };
         let one = row("requests_per_s", Some([-90.0, -80.0]), RowVerdict::Worse);

@@ -172,7 +172,7 @@ fn with_too_few_repeats_the_verdict_says_how_many_are_needed() {
 }
 
 #[test]
-fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse() {
+fn runs_measured_one_after_the_other_are_better_or_worse_only_if_the_drift_is_bounded() {
     let mut rng = seed::rng(1, &[]);
     let (a, b) = (run("a", &mut rng, 5, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
     let compared = compare(&a, &b, Options::default()).unwrap();
@@ -192,7 +192,7 @@ fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse
 }
 
 #[test]
-fn runs_that_were_measured_in_turn_are_joined_and_their_rounds_are_counted() {
+fn runs_measured_alternately_are_merged_and_their_rounds_counted() {
     let mut rng = seed::rng(2, &[]);
     let mut many = |from_s: f64, slower: f64| {
         let runs = (0..6).map(|at| {
@@ -210,7 +210,7 @@ fn runs_that_were_measured_in_turn_are_joined_and_their_rounds_are_counted() {
 }
 
 #[test]
-fn published_figures_need_no_repeats() {
+fn rows_compared_with_published_figures_have_no_interval() {
     let mut rng = seed::rng(3, &[]);
     let mut one = |repeats| run("a", &mut rng, repeats, (1.0, 0.0));
     let published = Subject { is_fixed: true, ..one(1) };
@@ -221,7 +221,7 @@ fn published_figures_need_no_repeats() {
 }
 
 #[test]
-fn figures_that_do_not_vary_differ_by_any_amount_or_not_at_all() {
+fn figures_without_variation_differ_significantly_unless_they_are_equal() {
     let fixed = |name: &str, value: f64| {
         let from_s = if name == "a" { 0.0 } else { IN_TURN };
         let mut run = run(name, &mut seed::rng(1, &[]), 5, (1.0, from_s));
@@ -235,7 +235,7 @@ fn figures_that_do_not_vary_differ_by_any_amount_or_not_at_all() {
 }
 
 #[test]
-fn a_gate_is_met_missed_or_undecided_by_the_interval() {
+fn the_interval_decides_if_a_gate_condition_is_met_missed_or_undecided() {
     let row = |difference_pct, interval_pct| Row {
         cell: None,
         load: "table".to_owned(),

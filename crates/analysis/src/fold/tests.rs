@@ -35,7 +35,7 @@ fn pass() -> Vec<Record> {
 }
 
 #[test]
-fn only_completed_requests_make_figures_and_all_are_counted() {
+fn throughput_uses_only_completed_requests_and_outcomes_count_all_requests() {
     let got = fold(&SATURATED, true, &pass());
     assert_eq!((got.kind, got.planned), (PassKind::Saturated, 3));
     assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
@@ -51,7 +51,7 @@ fn only_completed_requests_make_figures_and_all_are_counted() {
 }
 
 #[test]
-fn each_figure_is_that_of_its_metric() {
+fn each_latency_summarizes_the_values_of_its_metric() {
     let got = fold(&SATURATED, true, &pass());
     for (name, distribution, mean, max, n) in [
         ("ttft", got.latencies.get(&ttft::FROM_SENT).copied(), 69.0, 98.0, 2),
@@ -89,7 +89,7 @@ fn each_figure_is_that_of_its_metric() {
 }
 
 #[test]
-fn the_order_of_records_changes_nothing() {
+fn the_order_of_records_does_not_change_the_summary() {
     let mut records = pass();
     records.extend((0..20).map(|i| steady(f64::from(i) * 0.3, 7.1 * f64::from(i), 3.3, 3 + i % 5)));
     let forward = fold(&SATURATED, true, &records);
@@ -99,7 +99,7 @@ fn the_order_of_records_changes_nothing() {
 }
 
 #[test]
-fn whole_bodies_have_latencies_and_no_token_times() {
+fn a_pass_without_streaming_has_e2e_latencies_but_no_token_times() {
     let got = fold(&SATURATED, false, &pass());
     assert_eq!(
         (
@@ -121,7 +121,7 @@ fn whole_bodies_have_latencies_and_no_token_times() {
 }
 
 #[test]
-fn the_weakest_source_of_any_completed_request_is_named() {
+fn the_summary_names_the_least_reliable_source_of_token_counts() {
     let mut records = vec![steady(0.0, 40.0, 10.0, 3), steady(0.0, 40.0, 10.0, 3)];
     records[0].usage.completion = None;
     records[0].tokens_tokenizer = Some(3);
@@ -133,7 +133,7 @@ fn the_weakest_source_of_any_completed_request_is_named() {
 }
 
 #[test]
-fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
+fn a_pass_without_sent_requests_has_no_figures() {
     let mut skipped = Record::planned(0, 0, ms(5.0));
     skipped.ended = Some(ms(9.0));
     let got = fold(&SATURATED, true, &[skipped]);
@@ -167,7 +167,7 @@ fn taking(kind: PassKind, e2e_ms: f64) -> PassSummary {
 }
 
 #[test]
-fn a_cell_takes_throughput_from_the_load_and_latency_from_one_by_one() {
+fn a_cell_takes_throughput_from_the_saturated_pass_and_latency_from_the_one_by_one_pass() {
     let got =
         cell(8, 4, vec![taking(PassKind::OneByOne, 100.0), taking(PassKind::Saturated, 200.0)]);
     assert_eq!((got.input_length, got.output_length), (8, 4));
@@ -179,7 +179,7 @@ fn a_cell_takes_throughput_from_the_load_and_latency_from_one_by_one() {
 }
 
 #[test]
-fn of_several_loads_a_cell_takes_the_one_with_the_most_requests() {
+fn a_cell_takes_its_figures_from_the_load_with_the_highest_request_rate() {
     let passes = [PassKind::Closed, PassKind::Open, PassKind::Closed];
     let took = [200.0, 100.0, 400.0];
     let passes = passes.into_iter().zip(took).map(|(kind, took)| taking(kind, took)).collect();
@@ -196,7 +196,7 @@ fn a_cell_measured_only_one_by_one_has_no_throughput() {
 }
 
 #[test]
-fn a_pass_whose_streams_came_in_bundles_has_no_time_between_tokens() {
+fn a_pass_with_more_than_a_tenth_of_its_streams_in_bundles_has_no_tpot_and_itl() {
     let bundled = stream(0.0, &[(50.0, Text, None); 8]);
     let paced = steady(0.0, 50.0, 10.0, 8);
     for (bundles, known) in [(1, true), (2, false), (10, false)] {
@@ -218,7 +218,7 @@ fn a_pass_whose_streams_came_in_bundles_has_no_time_between_tokens() {
 }
 
 #[test]
-fn outputs_longer_than_asked_give_their_cell_no_figure() {
+fn outputs_longer_than_requested_leave_the_figures_of_their_cell_absent() {
     let long = |kind| {
         let came = steady(0.0, 70.0, 10.0, 4);
         fold(&plan(kind), true, &[Record { asked_output: 2, output_limit: Some(2), ..came }])
@@ -264,7 +264,7 @@ fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
 }
 
 #[test]
-fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
+fn a_cell_uses_the_load_that_is_fastest_on_average_over_all_repeats() {
     // The closed loop is faster in repeat 1, the open loop is faster in the mean. Figures never mix both loads.
     let open = |took: f64, repeat: u32| repeated(PassKind::Open, took, repeat);
     let closed = |took: f64, repeat: u32| repeated(PassKind::Closed, took, repeat);
@@ -275,7 +275,7 @@ fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
 }
 
 #[test]
-fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned() {
+fn goodput_and_attainment_count_only_completed_requests_that_meet_all_objectives() {
     // TTFT is 40 and 98 ms, TPOT 10 and 25 ms. One request is cut off, one is never sent. The pass takes 0.4 s.
     let mut records = pass();
     records.push(Record::planned(0, 3, ms(5.0)));
@@ -298,7 +298,7 @@ fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned
 }
 
 #[test]
-fn only_a_load_that_holds_one_level_has_a_steady_state() {
+fn a_closed_loop_has_a_steady_state_and_a_saturated_or_unstreamed_pass_has_none() {
     // Five requests without a pause between them, each of 100 ms.
     let records: Vec<Record> =
         (0..5).map(|i| steady(100.0 * f64::from(i), 40.0, 20.0, 4)).collect();
@@ -312,7 +312,7 @@ fn only_a_load_that_holds_one_level_has_a_steady_state() {
 }
 
 #[test]
-fn what_a_pass_asked_for_stands_in_its_summary() {
+fn a_pass_summary_states_the_planned_load() {
     let closed = fold(&plan(PassKind::Closed), true, &[]);
     assert_eq!((closed.kind, closed.concurrency, closed.rate), (PassKind::Closed, Some(4), None));
     let open = fold(&plan(PassKind::Open), true, &[]);
@@ -323,7 +323,7 @@ fn what_a_pass_asked_for_stands_in_its_summary() {
 }
 
 #[test]
-fn a_whole_body_that_nobody_counted_is_not_one_token() {
+fn an_uncounted_response_without_streaming_does_not_count_as_one_token() {
     let mut record = steady(0.0, 40.0, 10.0, 3);
     record.usage.completion = None;
     let got = fold(&SATURATED, false, std::slice::from_ref(&record));
@@ -336,7 +336,7 @@ fn a_whole_body_that_nobody_counted_is_not_one_token() {
 }
 
 #[test]
-fn requests_that_never_began_count_the_same_together_as_one_by_one() {
+fn unsent_requests_count_the_same_if_added_together_or_one_by_one() {
     let never = Record { class: Some("cold".into()), ..Record::planned(0, 3, ms(5.0)) };
     let mut together = PassFold::new(&SATURATED).with_failures_as_inf(true);
     let mut one_by_one = together.clone();

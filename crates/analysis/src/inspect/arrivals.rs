@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_drawn_and_one_that_was_not_kept_are_told() {
+    fn a_wrong_rate_of_arrivals_and_sends_behind_the_planned_rate_are_reported() {
         assert_eq!(codes_of_steady(100, 100), Vec::<String>::new());
         assert_eq!(codes_of_steady(100, 101), Vec::<String>::new());
         assert_eq!(codes_of_steady(120, 120), ["arrival_rate_differs"]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_an_interruption_left_unsent_say_nothing_of_the_rate() {
+    fn requests_left_unsent_by_an_interruption_do_not_count_in_the_arrival_rate() {
         let mut rate = ArrivalRate::of(&PassPlan::open(10.0, Bound::requests(50)));
         for number in 0..50 {
             let mut record = steady(0.0, 40.0, 10.0, 2);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_not_behind_for_requests_that_nobody_took_or_one_that_was_late() {
+    fn unsent_requests_and_one_late_request_do_not_show_that_the_client_is_behind() {
         assert_eq!(codes_of_sent(10, |number, due| (number % 20 != 3).then_some(due)), [""; 0]);
         assert_eq!(codes_of_sent(1_000, |number, due| Some(due + 3_000 * (number / 99))), [""; 0]);
         assert_eq!(codes_of_sent(1_000, |number, due| Some(due + 30_000 * (number / 99))), [""; 0]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_without_a_rate_of_their_own_are_not_judged() {
+    fn the_arrival_rate_is_not_checked_for_loads_without_a_planned_rate() {
         let mut rate = ArrivalRate::of(&PassPlan::saturated(2));
         rate.add(&steady(0.0, 40.0, 10.0, 2));
         rate.add(&steady(500.0, 40.0, 10.0, 2));

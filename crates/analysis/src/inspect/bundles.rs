@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn bundles_are_counted_and_their_cause_is_named_where_the_reads_show_it() {
+    fn the_finding_about_bundles_states_their_size_and_their_cause_if_reads_show_it() {
         assert_eq!(message(&[steady(0.0, 40.0, 10.0, 64), bundled(1, 5.0)]), None);
         let held_back = message(&[steady(0.0, 40.0, 10.0, 64), bundled(16, 80.0)]).unwrap();
         assert!(held_back.contains("In 1 of 2 streams"), "{held_back}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn small_bundles_are_reported_if_they_come_as_often_as_delayed_acknowledgements() {
+    fn small_bundles_are_reported_if_their_gaps_match_delayed_acknowledgements() {
         for per_read in [2, 4] {
             let message = message(&[bundled(per_read, 41.0)]).unwrap();
             assert!(message.contains("about 40 ms after the previous ones"), "{message}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_streams_in_bundles_are_stated_unless_this_client_read_them_late() {
+    fn a_few_bundled_streams_are_reported_unless_the_client_read_them_late() {
         let mut records = vec![steady(0.0, 40.0, 10.0, 64); 19];
         assert_eq!(message(&records), None);
         records.push(bundled(16, 80.0));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_read_late_is_named_as_a_possible_cause() {
+    fn late_reads_by_the_client_are_named_as_a_possible_cause_of_bundles() {
         let mut late = bundled(16, 80.0);
         for read in 1..late.reads.len() {
             late.reads[read].empty_before = late.reads[read - 1].user;

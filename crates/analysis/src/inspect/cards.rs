@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_that_gave_no_answer_or_an_old_one_are_told() {
+    fn missing_and_stale_card_data_are_reported() {
         let card = |readings| CardUse { readings, ..CardUse::default() };
         let of = |cards| HardwareUse { asked: 9, cards, ..HardwareUse::default() };
         assert_eq!(codes(of(vec![card(None)])), [""; 0]);

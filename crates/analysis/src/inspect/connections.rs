@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_difference_between_new_and_kept_connections_is_told_in_both_directions() {
+    fn a_clear_difference_between_new_and_reused_connections_is_reported_in_both_directions() {
         for (new_ms, kept_ms, is_told) in
             [(20.0, 20.0, false), (20.0, 21.0, false), (20.0, 30.0, true), (30.0, 20.0, true)]
         {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_begin_all_at_once_and_a_first_slow_one_are_no_difference() {
+    fn simultaneous_or_slow_first_requests_are_not_a_difference_between_connections() {
         // In a closed loop, the first requests are slow because they all arrive at once.
         let crowd = (0..200_u32).map(|at| if at < 50 { (false, 500.0) } else { (true, 20.0) });
         assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_crowd_of_a_closed_loop_is_not_compared_with_a_later_one() {
+    fn the_initial_burst_of_a_closed_loop_is_not_compared_with_later_bursts() {
         // 32 requests at once, and again when all have ended.
         let mut seen = KeptConnections::default();
         for index in 0..320_u32 {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn first_tokens_of_one_step_are_no_delayed_acknowledgements() {
+    fn requests_sent_at_the_same_time_are_not_taken_for_delayed_acknowledgements() {
         let of = |apart_ms: f64| {
             let mut seen = KeptConnections::default();
             for index in 0..50_u32 {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn first_tokens_that_wait_for_an_acknowledgement_are_told_and_a_slow_server_is_not() {
+    fn delayed_acknowledgements_are_reported_and_a_slow_server_is_not_taken_for_them() {
         let delayed = |new_ms: f64, kept_ms: f64, sooner: u32| {
             let requests = (0..100_u32).map(move |at| match at {
                 0..5 => (false, new_ms),

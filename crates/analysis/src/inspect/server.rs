@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_network_and_the_buckets_do_not_explain_is_told() {
+    fn a_ttft_difference_is_reported_only_if_network_and_bucket_width_do_not_explain_it() {
         for (mean, lower, upper, n, expected) in [
             (98.0, 80.0, 100.0, 100.0, vec![]),
             (92.5, 80.0, 100.0, 100.0, vec![]),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_answers_prompts_is_told() {
+    fn prefix_cache_hits_are_reported_unless_they_are_few_or_from_a_common_prefix() {
         for (hits, expected) in [(4.0, vec![]), (6.0, vec!["server_prefix_hits"])] {
             let server = ServerLatency { mean: 1.0, p50_above: 0.0, p50_below: None, n: 1.0 };
             let mut pass = pass(server, 1_000.0);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_between_two_lumps_may_be_either() {
+    fn a_server_median_that_overlaps_the_clients_confidence_interval_is_no_difference() {
         let server = ServerLatency { mean: 98.0, p50_above: 40.0, p50_below: Some(60.0), n: 100.0 };
         let mut pass = pass(server, 1_000.0);
         pass.latencies.entry(&ttft::FROM_SENT).as_mut().unwrap().p50_ci = Some([50.0, 120.0]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn times_between_tokens_are_compared_where_both_sides_count_tokens() {
+    fn itl_is_compared_with_the_server_only_if_both_sides_count_tokens() {
         let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
         let mut slow = pass(server, 1_000.0);
         *slow.latencies.entry(&itl::DEFINITION) = Some(distribution(30.0, 30.0));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_the_server_excuses_no_gap_between_tokens() {
+    fn network_time_does_not_explain_a_difference_of_itl() {
         let server = ServerLatency { mean: 5.0, p50_above: 4.0, p50_below: Some(6.0), n: 900.0 };
         let mut pass = pass(ServerLatency { n: 100.0, mean: 98.0, ..server }, 1_000.0);
         *pass.latencies.entry(&itl::DEFINITION) = Some(distribution(4.0, 5.0));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_clients_own_bound_explains_or_matters_to_nobody_is_not_told() {
+    fn itl_differences_that_are_small_or_within_the_clients_error_bound_are_not_reported() {
         // Columns: the client's mean, the server's mean, the server's lowest bucket, the client's bound in
         // microseconds, and whether a difference is reported.
         for (client, mean, p50, bound_us, is_told) in [
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_others_and_questions_that_failed_are_told() {
+    fn tokens_of_other_clients_and_failed_metric_scrapes_are_reported() {
         let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
         let mut busy = pass(server, 1_100.0);
         assert_eq!(codes(&busy), ["server_counts_other_tokens"]);

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn times_by_the_server_are_shown_beside_the_clients_without_advice_if_the_queue_is_short() {
+    fn server_times_are_reported_without_advice_if_the_queue_time_is_short() {
         let times = [(Some(0), Some(180)), (Some(7), Some(190)), (Some(5), None), (None, Some(9))];
         let finding = found(&times).unwrap();
         assert_eq!(finding.code, "server_times");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_takes_more_than_a_tenth_of_e2e_gets_advice() {
+    fn a_queue_time_above_a_tenth_of_e2e_gets_advice() {
         for (queue_ms, is_large) in [(20, false), (21, true)] {
             let finding = found(&[(Some(queue_ms), None)]).unwrap();
             assert!(finding.message.contains("for 1 completed request:"), "{}", finding.message);

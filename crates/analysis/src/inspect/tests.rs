@@ -44,13 +44,13 @@ fn failed(outcome: Outcome, detail: Option<&str>) -> Record {
 }
 
 #[test]
-fn nothing_is_found_where_everything_was_as_asked() {
+fn responses_as_requested_give_no_finding() {
     assert_eq!(inspect(&[good(), good()]), []);
     assert_eq!(inspect(&[]), []);
 }
 
 #[test]
-fn finish_reasons_that_nobody_knows_are_named_and_counted() {
+fn unknown_finish_reasons_are_listed_and_counted() {
     let ended = |reason: &str| Record { finish_reason: Some(reason.to_owned()), ..good() };
     let known = ["stop", "length", "content_filter"].map(ended);
     assert_eq!(inspect(&known), []);
@@ -66,7 +66,7 @@ fn finish_reasons_that_nobody_knows_are_named_and_counted() {
 }
 
 #[test]
-fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
+fn advice_on_short_outputs_omits_ignore_eos_if_the_server_does_not_support_it() {
     let cell = CellPlan { input_length: 8, output_length: 100 };
     let sampling = sampling(true, true);
     let inspector = Inspector::new(&cell, &PassPlan::saturated(4), &sampling);
@@ -85,7 +85,7 @@ fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
 }
 
 #[test]
-fn another_number_of_prompt_tokens_is_found_with_its_spread() {
+fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spread() {
     let counted = |tokens| {
         let mut record = good();
         record.usage.prompt = Some(tokens);
@@ -110,7 +110,7 @@ fn another_number_of_prompt_tokens_is_found_with_its_spread() {
 }
 
 #[test]
-fn a_tokenizer_that_counts_prompts_as_the_server_does_is_not_doubted() {
+fn advice_does_not_question_a_tokenizer_that_counts_prompts_like_the_server() {
     let counted = |prompt, own, output| {
         let mut record = good();
         record.usage.prompt = Some(prompt);
@@ -133,7 +133,7 @@ fn a_tokenizer_that_counts_prompts_as_the_server_does_is_not_doubted() {
 }
 
 #[test]
-fn bundled_tokens_are_found_and_whether_the_server_says_how_many() {
+fn events_with_several_tokens_are_a_note_if_their_counts_are_known_else_a_warning() {
     for (known, severity) in [(None, Severity::Warning), (Some(5), Severity::Note)] {
         let events: Vec<_> = (0..20).map(|i| (10.0 * f64::from(i), Text, known)).collect();
         let mut record = stream(0.0, &events);
@@ -149,14 +149,14 @@ fn bundled_tokens_are_found_and_whether_the_server_says_how_many() {
 }
 
 #[test]
-fn an_end_of_text_token_without_text_is_no_bundling() {
+fn an_end_of_text_token_without_text_is_not_taken_for_bundled_tokens() {
     let mut record = good();
     record.usage.completion = Some(101);
     assert_eq!(inspect(&[record]), []);
 }
 
 #[test]
-fn a_tokenizer_that_disagrees_with_the_server_is_found() {
+fn a_tokenizer_that_disagrees_with_the_server_on_output_tokens_is_reported() {
     let counted = |tokens| {
         let mut record = good();
         record.tokens_tokenizer = Some(tokens);
@@ -173,7 +173,7 @@ fn a_tokenizer_that_disagrees_with_the_server_is_found() {
 }
 
 #[test]
-fn prompt_tokens_from_the_servers_cache_are_found() {
+fn prompt_tokens_from_the_servers_prefix_cache_are_reported() {
     let mut record = good();
     record.usage.cached = Some(6);
     let mut none = good();
@@ -188,7 +188,7 @@ fn prompt_tokens_from_the_servers_cache_are_found() {
 }
 
 #[test]
-fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
+fn few_cached_tokens_and_those_of_a_chat_template_are_not_reported() {
     let of = |prompt: u32, cached: &[u32]| {
         let record = |&cached: &u32| {
             let mut record = Record { asked_input: prompt, ..good() };
@@ -220,14 +220,14 @@ fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
 }
 
 #[test]
-fn a_prompt_that_nobody_counted_is_found() {
+fn a_prompt_without_token_count_is_reported() {
     let mut record = good();
     record.usage.prompt = None;
     assert_eq!(only(&inspect(&[record])).0, "input_tokens_unknown");
 }
 
 #[test]
-fn a_count_by_the_named_tokenizer_is_said_to_be_one() {
+fn missing_usage_is_reported_with_the_tokenizer_that_counted_instead() {
     let mut record = good();
     record.usage.completion = None;
     record.tokens_tokenizer = Some(100);
@@ -238,7 +238,7 @@ fn a_count_by_the_named_tokenizer_is_said_to_be_one() {
 }
 
 #[test]
-fn failures_are_told_by_kind_with_the_first_words_about_them() {
+fn failures_are_reported_by_kind_with_the_first_error_message() {
     let busy = Outcome::Rejected { status: 429 };
     let records = [
         good(),
@@ -270,7 +270,7 @@ fn failures_are_told_by_kind_with_the_first_words_about_them() {
 }
 
 #[test]
-fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_skipped() {
+fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_the_end() {
     let earlier = format!("{}: rejected (503)", inferometer_model::record::EARLIER_TURN_FAILED);
     let records = [
         good(),
@@ -300,7 +300,7 @@ fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_ski
 }
 
 #[test]
-fn a_pass_without_a_completed_request_is_found() {
+fn a_pass_without_completed_requests_is_reported() {
     let found = inspect(&[failed(Outcome::Malformed, Some("not JSON"))]);
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!(codes, ["nothing_completed", "requests_failed"]);
@@ -308,7 +308,7 @@ fn a_pass_without_a_completed_request_is_found() {
 }
 
 #[test]
-fn many_kinds_of_failure_are_bounded() {
+fn the_number_of_reported_failure_kinds_is_limited() {
     let records: Vec<Record> =
         (400..450).map(|status| failed(Outcome::Rejected { status }, None)).collect();
     let found = inspect(&records);

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_often_and_how_long_requests_waited_for_the_writer_is_told() {
+    fn the_number_and_duration_of_waits_for_the_writer_are_reported() {
         let process = Process { wall_us: 10_000_000, ..Process::default() };
         assert_eq!(writer_finding(&process), None);
         let waited = Process { waits_for_writer: 3, waited_for_writer_us: 250_000, ..process };

@@ -79,7 +79,7 @@ fn e2e_of(pass: &PassSummary) -> &Distribution {
 }
 
 #[test]
-fn intervals_hold_the_truth_as_often_as_they_say() {
+fn confidence_intervals_cover_the_true_value_at_about_their_nominal_rate() {
     let of_mean = |pass: &PassSummary| (e2e_of(pass).mean, e2e_of(pass).mean_ci);
     let of_median = |pass: &PassSummary| (e2e_of(pass).p50, e2e_of(pass).p50_ci);
     let of_rate = |pass: &PassSummary| (pass.requests_per_s.unwrap(), pass.requests_per_s_ci);
@@ -102,7 +102,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 }
 
 #[test]
-fn intervals_of_arrivals_hold_also_if_the_pass_is_hardly_longer_than_its_requests() {
+fn open_loop_intervals_cover_the_true_value_even_if_a_pass_is_hardly_longer_than_its_requests() {
     let of = |requests, seed| arriving(requests, 30, seed);
     let mean = |pass: PassSummary| (e2e_of(&pass).mean, e2e_of(&pass).mean_ci);
     let median = |pass: PassSummary| (e2e_of(&pass).p50, e2e_of(&pass).p50_ci);
@@ -121,7 +121,7 @@ fn intervals_of_arrivals_hold_also_if_the_pass_is_hardly_longer_than_its_request
 }
 
 #[test]
-fn an_interval_is_no_wider_than_the_slow_fluctuations_make_it() {
+fn the_width_of_an_interval_matches_the_expected_effect_of_slow_fluctuations() {
     let plan = PassPlan::closed(8, Bound::requests(400));
     let widths = (0..50).map(|seed| {
         let pass = wandering(&plan, 8, 400, seed);
@@ -136,7 +136,7 @@ fn an_interval_is_no_wider_than_the_slow_fluctuations_make_it() {
 }
 
 #[test]
-fn what_cannot_carry_an_interval_has_none_and_says_why() {
+fn passes_with_too_few_requests_have_no_interval_and_state_the_reason() {
     let of = |plan: PassPlan, requests: usize| wandering(&plan, 8, requests, 1);
     let short = of(PassPlan::closed(8, Bound::requests(20)), 20);
     assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
@@ -186,7 +186,7 @@ fn a_99th_percentile_has_no_interval_if_slow_requests_come_in_too_few_groups() {
 }
 
 #[test]
-fn values_that_are_all_the_same_are_known_exactly() {
+fn equal_values_have_a_confidence_interval_of_width_zero() {
     let plan = PassPlan::open(100.0, Bound::requests(300));
     let mut fold = PassFold::new(&plan);
     for index in 0..300 {

@@ -66,7 +66,7 @@ fn throughput_is_judged_on_the_pass_that_loads_the_server() {
 }
 
 #[test]
-fn a_limit_itself_is_met_only_where_it_says_so() {
+fn a_figure_equal_to_its_limit_meets_only_inclusive_comparisons() {
     for (sign, met) in [("<", false), ("<=", true), (">", false), (">=", true)] {
         assert_eq!(judged(&format!("failures{sign}25%"))[1].2, met, "{sign}");
     }
@@ -86,7 +86,7 @@ fn a_figure_that_was_not_measured_leaves_its_objective_undecided() {
 }
 
 #[test]
-fn each_objective_is_judged_on_its_own_figure() {
+fn each_objective_is_judged_on_the_figure_that_it_names() {
     let mut cells = cells();
     let pass = &mut cells[0].passes[1];
     let mut next = 0.0;
@@ -133,7 +133,7 @@ fn each_objective_is_judged_on_its_own_figure() {
 }
 
 #[test]
-fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
+fn an_objective_is_undecided_if_its_limit_lies_within_the_clients_error_range() {
     // In the one_by_one pass, the p99 of TTFT is 40 ms.
     for (low, high, limit, is_open) in [
         (40.0, 40.0, "41ms", false),
@@ -156,7 +156,7 @@ fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
 }
 
 #[test]
-fn too_few_values_cannot_show_that_a_percentile_meets_its_limit_but_that_it_misses_it() {
+fn too_few_values_can_show_that_a_percentile_misses_its_limit_but_not_that_it_meets_it() {
     let mut cells = cells();
     let values = |n, p50| {
         Some(Distribution { p50, p90: 30.0, p99: 40.0, max: 41.0, n, ..Distribution::default() })
@@ -178,7 +178,7 @@ fn too_few_values_cannot_show_that_a_percentile_meets_its_limit_but_that_it_miss
 }
 
 #[test]
-fn prompts_that_were_sent_before_leave_open_whether_ttft_is_met_and_not_whether_it_is_missed() {
+fn if_prompts_may_be_cached_a_ttft_objective_can_be_missed_but_not_met() {
     let mut cells = cells();
     cells[0].passes.iter_mut().for_each(trust::doubt_ttft);
     for (objective, expected) in [("ttft_p50<60ms", Met::Undecided), ("ttft_p50<10ms", Met::No)] {
@@ -188,7 +188,7 @@ fn prompts_that_were_sent_before_leave_open_whether_ttft_is_met_and_not_whether_
 }
 
 #[test]
-fn a_percentile_of_too_few_values_says_that_they_decide_nothing() {
+fn a_percentile_of_too_few_values_gets_a_note_with_the_number_of_values_needed() {
     let of =
         |objective: &str| judge(&parse(objective).expect("valid"), &cells())[1].too_few.clone();
     let told = of("ttft_p99<500ms").expect("three requests completed");

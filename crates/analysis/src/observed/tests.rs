@@ -23,7 +23,7 @@ fn buckets(count: f64, sum: f64, below: &[(f64, f64)]) -> Buckets {
 }
 
 #[test]
-fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
+fn server_metrics_use_gauges_within_the_pass_and_increases_of_counters() {
     use Quantity::{GenerationTokens, Running};
     let mut first = said(&[(Running, 9.0), (GenerationTokens, 100.0)]);
     let mut last = said(&[(Running, 0.0), (GenerationTokens, 160.0)]);
@@ -65,7 +65,7 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
 }
 
 #[test]
-fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothing() {
+fn a_restarted_server_has_no_counter_increase_and_an_unscraped_server_has_no_metrics() {
     let counter = |value| Some(said(&[(Quantity::Preemptions, value)]));
     let mut observed = Observed {
         asks_server: true,
@@ -87,7 +87,7 @@ fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothin
 }
 
 #[test]
-fn a_quantile_above_all_bounds_has_no_upper_one() {
+fn a_quantile_above_all_bucket_bounds_has_no_upper_bound() {
     let all_above = buckets(4.0, 80.0, &[(1.0, 1.0)]);
     assert_eq!(all_above.quantile_within(0.5), Some([1.0, f64::INFINITY]));
     assert_eq!(all_above.quantile_within(0.25), Some([0.0, 1.0]));
@@ -95,7 +95,7 @@ fn a_quantile_above_all_bounds_has_no_upper_one() {
 }
 
 #[test]
-fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
+fn energy_comes_from_the_cards_counter_or_else_from_the_integral_of_power() {
     let sample = |ms: u64, power_w: f64, energy_j: Option<f64>| {
         let card = CardSample { power_w: Some(power_w), energy_j, ..CardSample::default() };
         let second = CardSample { index: 1, energy_j: None, ..card };
@@ -148,7 +148,7 @@ fn exported(seconds: u64, collected_each_s: u64) -> Observed {
 }
 
 #[test]
-fn a_card_that_was_read_too_seldom_has_no_energy_and_only_the_levels_that_were_read() {
+fn a_card_read_too_seldom_has_no_energy_and_only_the_levels_that_were_read() {
     let within =
         |from: u64, until: u64| (Nanos(from * 1_000_000_000), Nanos(until * 1_000_000_000));
     let of = |observed: &Observed, window| HardwareUse::of(observed, window, 1, 1).unwrap();
@@ -167,7 +167,7 @@ fn a_card_that_was_read_too_seldom_has_no_energy_and_only_the_levels_that_were_r
 }
 
 #[test]
-fn a_counter_that_stands_still_counts_nothing() {
+fn an_energy_counter_that_does_not_change_gives_no_energy() {
     let sample = |second: u64| {
         let card = CardSample { energy_j: Some(7.0), ..CardSample::default() };
         Sample { at: Nanos(second * 1_000_000_000), cards: vec![card], ..Sample::default() }
@@ -178,7 +178,7 @@ fn a_counter_that_stands_still_counts_nothing() {
 }
 
 #[test]
-fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
+fn failed_card_reads_are_counted_with_and_without_a_server() {
     let gone = |server| Sample { cards_missing: vec!["gone".to_owned()], ..at(1, server) };
     let card = CardSample { power_w: Some(1.0), ..CardSample::default() };
     let seen = Sample { cards: vec![card], ..at(1, None) };
@@ -193,7 +193,7 @@ fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
 }
 
 #[test]
-fn several_servers_say_together_what_one_would_and_each_by_itself() {
+fn metrics_of_several_servers_are_merged_and_also_available_per_server() {
     let of = |running, kv, count| {
         let mut sample = said(&[(Quantity::Running, running), (Quantity::KvUse, kv)]);
         sample.histograms.insert(Latency::Ttft, buckets(count, count, &[(0.1, count / 2.0)]));

@@ -31,7 +31,7 @@ fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
 }
 
 #[test]
-fn each_server_has_figures_by_its_name() {
+fn each_server_has_separate_figures_and_a_slower_one_is_reported_by_name() {
     let pass = pass(false, [10.0, 30.0]);
     let of = |at: usize| {
         let one = &pass.servers[at];
@@ -50,7 +50,7 @@ fn each_server_has_figures_by_its_name() {
 }
 
 #[test]
-fn ranks_are_told_apart_only_where_they_differ_by_more_than_chance() {
+fn ranks_are_reported_separately_only_if_they_differ_significantly() {
     let alike = pass(true, [10.0, 10.0]);
     assert!(alike.ranks.is_empty() && part_findings(&alike).is_empty());
     let apart = pass(true, [10.0, 30.0]);
@@ -67,7 +67,7 @@ fn ranks_are_told_apart_only_where_they_differ_by_more_than_chance() {
 }
 
 #[test]
-fn a_server_that_fails_more_than_the_others_is_told_by_name() {
+fn a_server_that_fails_more_requests_than_the_others_is_reported_by_name() {
     let told = |failed: [u32; 2]| {
         let names = ["http://a:1".to_owned(), "http://b:1".to_owned()];
         let mut fold = PassFold::new(&PassPlan::saturated(40)).of_servers(&names);

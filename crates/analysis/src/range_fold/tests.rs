@@ -43,7 +43,7 @@ fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
 
 proptest! {
     #[test]
-    fn the_truth_of_every_figure_lies_between_its_ends(
+    fn the_true_value_of_every_figure_lies_within_its_range(
         streams in prop::collection::vec(
             (prop::collection::vec((0.1_f64..10.0, any::<bool>()), 2..12), any::<bool>()),
             1..8,
@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn the_median_has_an_error_though_fewer_than_half_of_the_arrivals_are_wide() {
+fn the_median_itl_has_a_range_even_if_most_arrival_times_are_exact() {
     // A token every 2.1 ms. Of every five tokens, the client read the second, the third and the fourth at once.
     let gaps: Vec<(f64, bool)> = (0..100).map(|at| (2.1, matches!(at % 5, 1 | 2))).collect();
     let records = [seen(&gaps, true)];
@@ -90,7 +90,7 @@ fn the_median_has_an_error_though_fewer_than_half_of_the_arrivals_are_wide() {
 }
 
 #[test]
-fn exact_arrivals_have_no_ranges_and_one_wide_one_gives_all_values_ends() {
+fn exact_arrivals_give_no_ranges_and_one_uncertain_arrival_gives_ranges_to_all_figures() {
     let mut records: Vec<Record> = (0..9).map(|_| steady(0.0, 40.0, 10.0, 5)).collect();
     assert!(folded(&records).instrument.ranges.is_empty());
     // The first token of the last request has no kernel stamp: it arrived between 0 and 40.02 ms.
@@ -110,7 +110,7 @@ fn exact_arrivals_have_no_ranges_and_one_wide_one_gives_all_values_ends() {
 }
 
 #[test]
-fn a_body_that_came_as_a_whole_without_a_stamp_has_a_range_of_e2e() {
+fn a_response_without_streaming_and_kernel_timestamp_has_a_range_of_e2e() {
     let mut record = steady(0.0, 40.0, 10.0, 1);
     (record.streamed, record.reads[0].kernel) = (false, None);
     record.reads[0].empty_before = ms(30.0);

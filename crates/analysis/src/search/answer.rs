@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loads_have_three_digits_and_whole_ones_all_of_theirs() {
+    fn loads_are_shown_with_three_significant_digits_and_all_digits_before_the_point() {
         for (load, text) in [
             (1600.0, "1600"),
             (1131.37, "1131"),

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn correlated_requests_have_an_effective_number_that_matches_the_spread_of_their_share() {
+    fn the_effective_number_of_correlated_requests_matches_the_variance_of_their_share() {
         for a in [0.0, 0.9] {
             let trials: Vec<Measure> =
                 (0..200).map(|seed| Measure::share(&series(a, 2_000, seed), 0.9)).collect();

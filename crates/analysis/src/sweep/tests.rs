@@ -63,7 +63,7 @@ fn answer(sweep: &Sweep) -> SweepAnswer {
 }
 
 #[test]
-fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
+fn a_sweep_doubles_the_load_and_then_refines_around_the_knee() {
     let sweep = swept(&plan(), 1.0);
     assert_eq!(sweep.outcome(), SweepEnding::Found);
     let loads: Vec<f64> = sweep.levels().iter().map(|level| level.load).collect();
@@ -95,7 +95,7 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
 }
 
 #[test]
-fn it_ends_at_each_bound_and_says_which() {
+fn a_sweep_ends_at_each_limit_and_names_it() {
     let bounds: [(SweepPlan, SweepEnding, &str); 4] = [
         (
             SweepPlan { highest: Some(8.0), ..plan() },
@@ -122,7 +122,7 @@ fn it_ends_at_each_bound_and_says_which() {
 }
 
 #[test]
-fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
+fn a_server_whose_throughput_falls_after_its_peak_is_saturated_at_the_peak() {
     let sweep = swept(&plan(), 0.8);
     // Higher loads are not tried.
     assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0));
@@ -142,7 +142,7 @@ fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
 }
 
 #[test]
-fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_it() {
+fn an_incomplete_trial_is_ignored_and_a_trial_without_completed_requests_ends_the_sweep() {
     let mut sweep = Sweep::new(&plan());
     let first = sweep.next().expect("a trial");
     sweep.add_trial(LevelTrial { unfinished: 1, ..trial(first, 1.0) });
@@ -173,7 +173,7 @@ fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
 }
 
 #[test]
-fn the_interval_of_saturation_holds_what_a_softly_growing_server_can_do() {
+fn the_saturation_interval_covers_the_limit_that_a_server_approaches_slowly() {
     let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
     while let Some(asked) = sweep.next() {
         sweep.add_trial(soft(asked, f64::INFINITY));
@@ -185,7 +185,7 @@ fn the_interval_of_saturation_holds_what_a_softly_growing_server_can_do() {
 }
 
 #[test]
-fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
+fn a_server_that_refuses_excess_requests_is_saturated_at_the_load_below() {
     for takes in [40.0, 0.0] {
         let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
         while let Some(asked) = sweep.next() {
@@ -201,7 +201,7 @@ fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
 }
 
 #[test]
-fn by_rate_the_best_rate_that_kept_up_is_the_answer_and_no_end_of_the_knee_is_negative() {
+fn a_sweep_by_rate_answers_the_best_rate_that_kept_up_and_has_no_negative_knee_bound() {
     use crate::growth::Growth;
     let plan = SweepPlan { by: Over::Rate, ..plan() };
     let mut sweep = Sweep::new(&plan);
@@ -236,7 +236,7 @@ fn by_rate_the_best_rate_that_kept_up_is_the_answer_and_no_end_of_the_knee_is_ne
 }
 
 #[test]
-fn the_time_of_all_trials_ends_a_sweep_also_within_its_first_trial() {
+fn the_time_limit_ends_a_sweep_even_within_its_first_trial() {
     let mut sweep = Sweep::new(&SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() });
     assert!(sweep.next().is_some());
     sweep.time_is_over();
@@ -252,7 +252,7 @@ fn the_time_of_all_trials_ends_a_sweep_also_within_its_first_trial() {
 }
 
 #[test]
-fn a_trial_at_a_rate_is_as_long_as_the_time_that_is_left_with_its_last_answer() {
+fn a_trial_at_a_rate_fits_into_the_remaining_time_or_the_sweep_ends() {
     let plan = |most: u64| SweepPlan {
         by: Over::Rate,
         max_time: Some(Duration::from_secs(most)),

@@ -118,7 +118,7 @@ mod tests {
         [2023-12-20 21:24:17,891][261][INFO] chunk_size: 100, generate_size: 2000\n";
 
     #[test]
-    fn a_block_has_its_load_and_its_figures_and_one_that_was_cut_is_none() {
+    fn a_complete_block_of_a_log_is_parsed_and_a_truncated_block_is_skipped() {
         let [block] = &logged_blocks(LOG)[..] else { panic!("not one block") };
         assert_eq!(block.headings, ["A model", "A card"]);
         assert_eq!((block.block_characters, block.asked_characters), (100, 4000));

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_keeps_its_decimals_and_what_is_none_its_words() {
+    fn a_table_cell_keeps_the_decimals_of_a_number_and_any_other_text() {
         for text in ["21.36", "0.40", "128", "-", "1,000.5", "**3.1**", "1e3", "007", "", "n/a"] {
             let cell = FormCell::of(text);
             assert_eq!(cell.text(), text);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_of_the_published_records_is_written_again_byte_for_byte() {
+    fn every_published_table_is_reproduced_byte_for_byte() {
         let mut rows = 0;
         for text in [
             include_str!("fixtures/chatglm3-6b.md"),

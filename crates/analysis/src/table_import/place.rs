@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn model_card_and_engine_are_known_whatever_the_levels_of_their_headings() {
+    fn model_card_and_engine_are_found_at_any_heading_level() {
         let all = |model: &str, card: &str, engine: &str, version: &str| {
             [model, card, engine, version].map(|word| Some(word.to_owned()))
         };
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn another_card_forgets_the_engine_and_another_model_the_card() {
+    fn a_new_card_heading_clears_the_engine_and_a_new_model_heading_clears_the_card() {
         let first = [(1, "m"), (2, "A100"), (3, "vllm 0.2.7")];
         let card = [&first[..], &[(2, "H200"), (3, "Results")]].concat();
         assert_eq!(after(&card), [Some("m".to_owned()), Some("H200".to_owned()), None, None]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_taken_from_prose_where_the_page_names_one_alone() {
+    fn an_engine_is_taken_from_prose_only_if_the_page_names_exactly_one() {
         let page = "记录不同模型在 vLLM 框架上的推理表现.\n\npython -m vllm.entrypoints.api\n";
         assert_eq!(engine_in_prose(page), Some(("vllm", 1)));
         assert_eq!(engine_in_prose(&format!("{page}\nTGI is slower\n")), None);

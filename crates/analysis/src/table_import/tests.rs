@@ -11,7 +11,7 @@ fn values(row: &PublishedRow) -> (u32, u32, [Option<f64>; 4]) {
 }
 
 #[test]
-fn tables_of_six_columns_are_read_whatever_their_headings_look_like() {
+fn tables_of_six_columns_are_parsed_with_any_style_of_headings() {
     for (text, engine, rows, first, last) in [
         (
             include_str!("fixtures/chatglm3-6b.md"),
@@ -56,7 +56,7 @@ fn two_engines_under_one_card_are_two_tables() {
 }
 
 #[test]
-fn tables_of_two_columns_under_an_input_length_become_one_per_card() {
+fn two_column_tables_per_input_length_are_merged_into_one_table_per_card() {
     let found = tables(include_str!("fixtures/sus-chat-34b.md"));
     assert_eq!(found.iter().map(|table| table.rows.len()).collect::<Vec<_>>(), [25, 25]);
     assert!(found[0].is_under("A100-PCIE-40G") && found[1].is_under("v100"));
@@ -65,7 +65,7 @@ fn tables_of_two_columns_under_an_input_length_become_one_per_card() {
 }
 
 #[test]
-fn columns_that_are_not_known_are_skipped_and_absent_figures_stay_absent() {
+fn unknown_columns_are_skipped_and_missing_figures_stay_absent() {
     let text = "# x\nModel | QPS | Input length | Output length | Note\n---|---|:-:|---|---\n\
                 a | 1,000.5 | 10 | 20 | n/a\nb | - | 11 | 21 | c\nc | 2 | 12 | 22 |\n";
     let found = tables(text);
@@ -74,19 +74,19 @@ fn columns_that_are_not_known_are_skipped_and_absent_figures_stay_absent() {
 }
 
 #[test]
-fn a_cell_that_is_no_number_is_told_with_its_line() {
+fn a_cell_that_is_not_a_number_is_an_error_with_its_line() {
     let text = "| Input Length | Output Length | QPS |\n|---|---|---|\n| 1 | 2 | fast |\n";
     let problem = published_tables(text).unwrap_err();
     assert!(problem.contains("line 3") && problem.contains("fast"), "{problem}");
 }
 
 #[test]
-fn a_text_without_tables_has_none() {
+fn a_text_without_tables_gives_no_tables() {
     assert_eq!(tables("# Heading\n\nSome | text\n"), []);
 }
 
 #[test]
-fn a_comment_in_code_is_no_heading() {
+fn a_comment_in_a_code_block_is_not_taken_for_a_heading() {
     let text = "# m\n## A100\n### vllm 0.2.7\n```bash\n# start the server\npython -m x\n```\n\
                 | Input Length | Output Length | QPS |\n|---|---|---|\n| 1 | 2 | 3 |\n";
     let found = tables(text);

@@ -43,7 +43,7 @@ fn a_run_whose_client_was_exact_is_valid() {
 }
 
 #[test]
-fn a_run_is_suspect_where_a_figure_of_its_table_is_not_vouched_for() {
+fn a_run_is_suspect_if_a_figure_of_its_table_is_unreliable() {
     // Each request has an E2E of 80 ms, and 8 + 4 tokens.
     let of = &latency_per_token::DEFINITION;
     for (metric, statistic, low, broken) in [
@@ -73,7 +73,7 @@ fn a_run_is_suspect_where_a_figure_of_its_table_is_not_vouched_for() {
 }
 
 #[test]
-fn reads_without_the_kernels_stamp_are_named_as_the_cause() {
+fn missing_kernel_timestamps_are_named_as_the_cause_of_a_suspect_run() {
     let mut records = sent_late(0.0);
     for record in &mut records {
         record.reads[3].kernel = None;
@@ -89,7 +89,7 @@ fn reads_without_the_kernels_stamp_are_named_as_the_cause() {
 }
 
 #[test]
-fn an_objective_that_the_clients_error_leaves_open_makes_a_run_suspect() {
+fn an_objective_left_undecided_by_the_clients_error_makes_a_run_suspect() {
     let open = SloResult {
         objective: "ttft_p99<50ms".to_owned(),
         place: "128 x 32, saturated".to_owned(),
@@ -121,7 +121,7 @@ fn send_delay_is_judged_in_open_loops_only() {
 }
 
 #[test]
-fn the_gap_of_conversations_is_that_of_their_requests() {
+fn the_send_delay_limit_of_conversations_depends_on_the_gap_between_their_requests() {
     let begin = Box::new(open(0.1));
     let mut script = Script::of(10);
     script.turns = 100;
@@ -140,7 +140,7 @@ fn the_gap_of_conversations_is_that_of_their_requests() {
 }
 
 #[test]
-fn anything_dropped_makes_a_run_suspect() {
+fn a_dropped_request_makes_a_run_suspect() {
     let mut records = sent_late(0.0);
     records[3] = Record::planned(0, 3, ms(1.0));
     assert_eq!(judge(&cells(&open(10.0), &records), &[]).0, Validity::Valid);
@@ -154,7 +154,7 @@ fn anything_dropped_makes_a_run_suspect() {
 }
 
 #[test]
-fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
+fn a_rule_violated_in_several_passes_gives_one_reason_about_the_worst_pass() {
     let passes: Vec<Cell> =
         [20.0, 40.0, 30.0].iter().flat_map(|&late| cells(&open(2.0), &sent_late(late))).collect();
     let (_, reasons) = judge(&passes, &[]);
@@ -164,7 +164,7 @@ fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
 }
 
 #[test]
-fn a_client_that_stood_still_or_never_rested_is_suspect() {
+fn a_client_that_stalls_or_is_always_busy_makes_a_run_suspect() {
     let second = Process { wall_us: 1_000_000, cpu_us: 900_000, ..Process::default() };
     // All 100 requests are sent at once and end 80 ms later.
     for (process, broken) in [

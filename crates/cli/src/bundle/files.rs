@@ -117,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_files_of_a_plan_are_found_and_replaced_under_their_keys() {
+    fn files_named_in_a_plan_are_found_and_can_be_replaced_by_key() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tokenizer.json");
         std::fs::write(&file, "{}").unwrap();

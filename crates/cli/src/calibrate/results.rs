@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_other_tools_are_runs_with_their_loads_and_lengths() {
+    fn results_of_other_tools_are_read_as_runs_with_request_counts_and_lengths() {
         for name in ["vllm.json", "vllm-detailed.json", "sglang-detailed.jsonl", "guidellm.json"] {
             let (_, runs) = read(name).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(!runs.is_empty(), "{name}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_a_file_nor_a_run_is_refused() {
+    fn a_name_that_is_neither_a_file_nor_a_stored_run_is_refused() {
         let why = read("nothing.json").expect_err("there is none").to_string();
         assert!(why.contains("nothing.json: is not a file, and not a stored run"), "{why}");
     }

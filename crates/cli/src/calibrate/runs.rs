@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn two_rows_make_a_profile_and_say_what_they_cannot_tell() {
+    fn two_rows_give_a_profile_and_a_list_of_the_parameters_that_they_do_not_determine() {
         let rows = "l40s,8,1,500,60,0.89,18.0\nl40s,64,32,500,60,11.0,42.0\n";
         let Calibrated { profile, text } = calibrated(rows, "vllm-0.8-l40s").expect("a fit");
         assert_eq!((profile.name.as_str(), profile.card.as_str()), ("mine", "l40s"));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_two_cards_and_profiles_of_2023_are_refused() {
+    fn calibration_refuses_rows_of_two_cards_profiles_of_2023_and_an_empty_table() {
         let why =
             |rows: &str, profile| calibrated(rows, profile).err().expect("refused").to_string();
         let two = "l40s,8,1,500,60,0.5,18.0\nh100-sxm,8,1,500,60,1.5,8.0\n";

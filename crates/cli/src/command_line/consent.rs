@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn enter_and_yes_agree_and_nothing_else_does() {
+    fn only_enter_and_yes_give_consent() {
         assert!(["\n", "\r\n", "y\n", "Yes\n", " Y\n"].into_iter().all(agrees));
         assert!(["", "n\n", "no\n", " \n", "x\n"].into_iter().all(|answer| !agrees(answer)));
     }

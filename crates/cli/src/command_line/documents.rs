@@ -69,7 +69,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_line_of_the_documents_has_flags_that_there_are() {
+fn every_command_line_in_the_documents_is_accepted_by_the_parser() {
     let mut checked = 0;
     let mut wrong = Vec::new();
     for path in documents() {
@@ -95,7 +95,7 @@ fn every_command_line_of_the_documents_has_flags_that_there_are() {
 }
 
 #[test]
-fn a_command_line_ends_where_another_program_begins_and_goes_on_behind_a_backslash() {
+fn a_command_line_ends_at_a_pipe_and_continues_after_a_backslash() {
     let text = "text\n\n    inferometer run --rate 2 \\\n        --json | jq .\n\n```console\n$ inferometer runs\nID\n```\n";
     let found: Vec<_> = command_lines(text).iter().map(|line| words(line)).collect();
     assert_eq!(found[0], ["inferometer", "run", "--rate", "2", "--json"]);

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_run_is_named_and_those_before_it_are_counted() {
+    fn the_message_names_the_last_stored_run_and_counts_the_earlier_runs() {
         let runs = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(kept(&[]), None);
         assert!(kept(&runs[..1]).is_some_and(|line| line.contains("kept as run a; for a report")));

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_long_version_has_the_commit_of_builds_that_know_it() {
+    fn the_long_version_shows_the_commit_if_the_build_knows_it() {
         let expected = concat!(env!("CARGO_PKG_VERSION"), " (commit 0a1b2c3d)");
         assert_eq!(long_version(Some("0a1b2c3d")).as_deref(), Some(expected));
         assert_eq!((long_version(None), long_version(Some(""))), (None, None));

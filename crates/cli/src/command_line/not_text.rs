@@ -30,7 +30,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     #[test]
-    fn an_argument_that_is_not_text_is_named_with_its_flag() {
+    fn the_error_for_an_argument_that_is_not_utf8_names_its_flag() {
         let error = clap::Error::new(clap::error::ErrorKind::InvalidUtf8);
         let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         for (arguments, begins) in [

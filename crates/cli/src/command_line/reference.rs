@@ -129,7 +129,7 @@ fn findings() -> String {
 }
 
 #[test]
-fn the_reference_pages_are_those_of_the_programs_own_tables() {
+fn the_reference_pages_equal_the_pages_generated_by_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     for (name, page) in
         [("commands.md", commands()), ("metrics.md", metrics()), ("findings.md", findings())]

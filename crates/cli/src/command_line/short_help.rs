@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_flag_of_a_short_help_is_there_and_few_are() {
+    fn every_flag_listed_for_the_short_help_exists_and_it_shows_8_to_12_flags() {
         let command = crate::command_line::command();
         for (name, own) in OF_EACH {
             let command = command.find_subcommand(name).expect(name);

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_by_the_name_of_another_tool_is_told_with_the_one_of_a_plan() {
+    fn a_plan_key_with_the_name_of_another_tool_gets_advice_on_the_right_key() {
         let keys = crate::plan_file::known_keys();
         for (key, says) in [
             ("num_prompts", "of vllm bench serve and AIPerf and SGLang's bench_serving: "),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_flag_of_another_tool_is_that_flag_unless_ours_is_nearer() {
+    fn a_misspelt_flag_of_another_tool_is_recognised_unless_our_flag_is_more_similar() {
         let ours = ["--requests", "--max-prompt-tokens", "--concurrency"];
         assert_eq!(misspelt("--num-prompt", &ours), Some("--num-prompts"));
         assert_eq!(misspelt("--max_concurency", &ours), Some("--max-concurrency"));

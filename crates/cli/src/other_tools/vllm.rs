@@ -102,7 +102,7 @@ mod tests {
     const EARLIER: [&str; 1] = ["--endpoint-type"];
 
     #[test]
-    fn every_flag_of_the_real_tool_is_in_the_table_and_no_other() {
+    fn the_flag_table_has_exactly_the_flags_of_the_known_vllm_versions() {
         let ours: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.name).collect();
         assert_eq!(ours.len(), FLAGS.len(), "a flag is there twice");
         let mut theirs = BTreeSet::from(EARLIER);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_or_refused_says_in_words_why() {
+    fn every_approximated_or_refused_flag_has_an_explanation() {
         for flag in FLAGS.iter() {
             assert!(!flag.here.is_empty(), "{}", flag.name);
             match flag.answer {

@@ -90,7 +90,7 @@ fn of_machine(environment: &Environment) -> [(&'static str, Option<String>); 6] 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_fact_is_told_unless_it_only_says_which_run_it_is_or_where_a_server_is() {
+    fn facts_that_only_identify_a_run_or_locate_a_server_are_not_reported() {
         let matters = |name: &str, there: &str, here: &str| {
             super::matters(&[name.to_owned(), there.to_owned(), here.to_owned()])
         };

@@ -29,7 +29,7 @@ fn document(folder: &Path, code: i32, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_logs() {
+fn two_settings_differ_in_virtual_time_and_the_report_reproduces_the_answer() {
     let folder = folder();
     let flags = ["--predict", "--b", "max-num-seqs=2", "--noise", "drift=0.05:10s", "--seed", "3"];
     let found = document(folder.path(), 0, &[&flags[..], &LENGTHS].concat());
@@ -65,7 +65,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
 }
 
 #[test]
-fn two_servers_get_the_same_requests_and_one_server_gets_none_twice() {
+fn two_servers_get_the_same_requests_and_a_single_server_gets_no_request_twice() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
     let load = ["--concurrency", "2", "--requests", "6", "--max-requests", "96", "--seed", "1"];
@@ -98,7 +98,7 @@ fn two_servers_get_the_same_requests_and_one_server_gets_none_twice() {
 }
 
 #[test]
-fn the_time_that_a_comparison_may_take_bounds_a_block_and_a_rest() {
+fn the_time_limit_of_a_comparison_also_ends_a_block_and_a_cooldown() {
     let engine = Engine::start_at("0.1", &[]);
     let folder = folder();
     let one = ["--passes", "one_by_one", "--cooldown", "10m"];
@@ -153,7 +153,7 @@ fn a_gate_decides_the_last_line_and_the_exit_code() {
 }
 
 #[test]
-fn an_interruption_keeps_what_was_done_and_answers_as_far_as_it_can() {
+fn an_interrupted_comparison_prints_an_undecided_answer_and_the_report_command() {
     let engine = Engine::start_at("20", &[]);
     let folder = folder();
     let url = engine.url.as_str();
@@ -173,7 +173,7 @@ fn an_interruption_keeps_what_was_done_and_answers_as_far_as_it_can() {
 }
 
 #[test]
-fn what_a_comparison_cannot_have_is_one_clear_error_and_nothing_is_sent() {
+fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
     let folder = folder();
     for (flags, words) in [
         (&["--input-lengths", "8,16", "--output-lengths", "4"][..], "one pair of lengths"),
@@ -223,7 +223,7 @@ fn what_a_comparison_cannot_have_is_one_clear_error_and_nothing_is_sent() {
 }
 
 #[test]
-fn two_predictions_without_noise_differ_by_a_number_that_has_no_sampling_interval() {
+fn two_predictions_without_noise_differ_by_a_number_without_an_interval() {
     let folder = folder();
     let flags = ["--predict", "--b", "max-num-seqs=2", "--gate", "output_tokens_per_s>-3%"];
     let out = inferometer(folder.path(), &[&["ab"][..], &flags, &LENGTHS].concat());

@@ -22,7 +22,7 @@ impl Silent {
 }
 
 #[test]
-fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
+fn each_wrong_flag_is_named_with_a_remedy_and_nothing_is_sent() {
     let (target, url) = Silent::new();
     let folder = folder();
     fs::write(folder.path().join("text.txt"), "no tokenizer").unwrap();
@@ -74,7 +74,7 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
 }
 
 #[test]
-fn a_target_that_is_no_address_is_told_how_to_write_it() {
+fn an_invalid_target_address_is_refused_with_advice() {
     for (target, advice) in [
         ("localhost:8000", "http://localhost:8000"),
         ("http://", "has no host"),
@@ -87,7 +87,7 @@ fn a_target_that_is_no_address_is_told_how_to_write_it() {
 }
 
 #[test]
-fn a_mistyped_key_of_a_plan_gets_a_suggestion_and_every_mistake_is_told() {
+fn a_mistyped_key_of_a_plan_gets_a_suggestion_and_every_mistake_is_reported() {
     let folder = folder();
     fs::write(
         folder.path().join("plan.toml"),
@@ -103,7 +103,7 @@ fn a_mistyped_key_of_a_plan_gets_a_suggestion_and_every_mistake_is_told() {
 }
 
 #[test]
-fn a_finding_is_explained_by_its_name() {
+fn findings_are_explained_by_name_and_a_misspelt_name_gets_a_suggestion() {
     let folder = folder();
     let output = inferometer(folder.path(), &["findings", "stream_in_bundles", "run-incomplete"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -116,7 +116,7 @@ fn a_finding_is_explained_by_its_name() {
 }
 
 #[test]
-fn a_dry_run_of_several_servers_says_how_many_runs_there_will_be() {
+fn a_dry_run_of_several_servers_states_the_number_of_runs() {
     let folder = folder();
     let plan =
         "rounds = 3\n[server]\npreset = \"inferometer\"\nsweep = { max-num-seqs = [8, 64] }\n";
@@ -127,7 +127,7 @@ fn a_dry_run_of_several_servers_says_how_many_runs_there_will_be() {
 }
 
 #[test]
-fn a_server_whose_command_names_a_port_that_is_taken_is_told_at_once() {
+fn a_server_command_with_a_port_in_use_is_reported_at_once() {
     let folder = folder();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -141,7 +141,7 @@ fn a_server_whose_command_names_a_port_that_is_taken_is_told_at_once() {
 }
 
 #[test]
-fn a_plan_with_a_value_of_the_wrong_kind_is_told_where() {
+fn the_error_for_a_plan_value_of_the_wrong_type_names_its_key_or_line() {
     let folder = folder();
     for (text, place) in [
         ("input_lengths = \"128\"\n", "input_lengths"),
@@ -159,7 +159,7 @@ fn a_plan_with_a_value_of_the_wrong_kind_is_told_where() {
 }
 
 #[test]
-fn an_unknown_model_or_profile_of_the_embedded_engine_is_told_with_what_there_is() {
+fn an_unknown_model_or_profile_is_refused_with_a_suggestion_or_the_known_names() {
     for (flags, words) in [
         (["--model", "chatglm-6b"], "did you mean `chatglm3-6b`?"),
         (["--profile", "h900"], "a100-40g-vllm-0.2.7"),
@@ -171,7 +171,7 @@ fn an_unknown_model_or_profile_of_the_embedded_engine_is_told_with_what_there_is
 }
 
 #[test]
-fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_command() {
+fn every_command_refuses_weights_that_are_larger_than_the_memory_of_a_card() {
     let folder = folder();
     let model = ["--model", "llama-3.3-70b", "--quiet"];
     for command in [
@@ -208,7 +208,7 @@ fn weights_that_are_larger_than_a_card_are_a_mistake_of_the_plan_in_every_comman
 }
 
 #[test]
-fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
+fn unknown_keys_and_wrong_values_of_a_plan_are_reported_together() {
     let folder = folder();
     let plan = "inpt_lengths = [12]\nmodel = 5\nconcurrency = [0]\nrequests = 0\nrepeat = 0\n";
     fs::write(folder.path().join("plan.toml"), plan).unwrap();
@@ -240,7 +240,7 @@ fn unknown_keys_and_wrong_values_of_a_plan_are_told_together() {
 }
 
 #[test]
-fn a_prediction_tells_all_mistakes_of_its_plan_and_its_engine_at_once() {
+fn predict_reports_all_mistakes_of_the_plan_and_the_engine_at_once() {
     let folder = folder();
     let plan = "target = 'http://127.0.0.1:9'\nmodel = 'chatglm-6b'\nconcurrency = [0]\nrepeat = 0\n\
         input_lengths = [0]\nslo = 'ttft_p99'\nwarmup = 'long'\ninpt = 1\n[search]\nover = 'load'\n";

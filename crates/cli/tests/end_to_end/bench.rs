@@ -13,7 +13,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_file() {
+fn bench_serve_prints_the_vllm_table_then_our_verdict_and_writes_the_result_file() {
     let (engine, folder) = (Engine::start(&[]), folder());
     let more = "--max-concurrency 2 --save-result --save-detailed --result-dir results \
                 --metadata tp=1 version=x --percentile-metrics ttft,e2el,client_queue_time \
@@ -76,7 +76,7 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
 }
 
 #[test]
-fn results_are_appended_line_by_line_and_without_details() {
+fn append_result_adds_one_line_per_run_without_details() {
     let (engine, folder) = (Engine::start(&[]), folder());
     let more = "--append-result --result-filename all.json --request-rate 500 --quiet";
     let arguments =
@@ -98,7 +98,7 @@ fn results_are_appended_line_by_line_and_without_details() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_with_the_reason_before_anything_is_sent() {
+fn unsupported_flags_and_unwritable_result_files_are_refused_before_the_run_begins() {
     let folder = folder();
     let out =
         inferometer(folder.path(), &words("bench serve --dataset-name hf --profile --model m"));
@@ -133,7 +133,7 @@ fn what_cannot_be_had_is_refused_with_the_reason_before_anything_is_sent() {
 }
 
 #[test]
-fn a_dry_run_shows_the_plan_of_the_flags() {
+fn a_dry_run_of_bench_serve_prints_the_translated_plan() {
     let folder = folder();
     let out = inferometer(
         folder.path(),
@@ -147,7 +147,7 @@ fn a_dry_run_shows_the_plan_of_the_flags() {
 }
 
 #[test]
-fn a_server_that_no_flag_names_is_told_with_who_names_it() {
+fn a_target_that_no_flag_names_is_printed_with_its_source() {
     let folder = folder();
     for (variable, says) in [
         ("INFEROMETER_TARGET", "target: http://named:1, from INFEROMETER_TARGET"),
@@ -167,7 +167,7 @@ fn a_server_that_no_flag_names_is_told_with_who_names_it() {
 }
 
 #[test]
-fn a_key_in_a_header_of_theirs_is_not_repeated() {
+fn a_key_in_a_header_with_the_syntax_of_vllm_is_not_printed() {
     let folder = folder();
     let key = "Authorization=Bearer sk-this-is-the-key";
     let arguments = ["bench", "serve", "--header", "a=b", key, "--port", "1", "--num-prompts", "2"];
@@ -181,7 +181,7 @@ fn a_key_in_a_header_of_theirs_is_not_repeated() {
 }
 
 #[test]
-fn a_result_file_that_cannot_be_written_does_not_cost_the_table() {
+fn the_table_is_printed_even_if_the_result_file_cannot_be_written() {
     let (engine, folder) = (Engine::start(&[]), folder());
     // The label is longer than a file name may be.
     let label = "x".repeat(300);

@@ -32,7 +32,7 @@ pub fn bundle_of(folder: &Path, run: &str, more: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn a_run_goes_into_another_store_as_one_file_and_is_the_same_run_there() {
+fn a_bundle_copies_a_run_unchanged_into_another_store() {
     let engine = Engine::start(&[]);
     let (here, there) = (folder(), folder());
     let summary = document(here.path(), &small_run(&engine.url));
@@ -81,7 +81,7 @@ fn a_run_goes_into_another_store_as_one_file_and_is_the_same_run_there() {
 }
 
 #[test]
-fn a_bundle_is_read_without_this_program() {
+fn a_bundle_can_be_unpacked_and_verified_without_this_program() {
     let engine = Engine::start(&[]);
     let at = folder();
     let summary = document(at.path(), &small_run(&engine.url));
@@ -116,7 +116,7 @@ fn a_bundle_is_read_without_this_program() {
 }
 
 #[test]
-fn data_is_in_a_bundle_where_it_is_small_and_keys_never_are() {
+fn a_bundle_includes_data_unless_excluded_and_is_refused_if_the_data_contains_a_key() {
     let engine = Engine::start(&[]);
     let at = folder();
     let rows = "{\"prompt\": \"tell me of sk-live-0123456789\", \"output_tokens\": 4}\n".repeat(6);
@@ -157,7 +157,7 @@ fn data_is_in_a_bundle_where_it_is_small_and_keys_never_are() {
 }
 
 #[test]
-fn a_prediction_and_what_was_imported_go_into_another_store_too() {
+fn a_bundle_copies_predicted_and_imported_runs_into_another_store() {
     let (here, there) = (folder(), folder());
     let line =
         "predict --input-lengths 16 --output-lengths 4 --requests 3 --one-by-one 1 --quiet --json";
@@ -189,7 +189,7 @@ fn a_prediction_and_what_was_imported_go_into_another_store_too() {
 }
 
 #[test]
-fn a_damaged_bundle_is_told_and_nothing_of_it_is_stored() {
+fn a_damaged_bundle_is_refused_and_nothing_of_it_is_stored() {
     let at = folder();
     let line =
         "predict --input-lengths 16 --output-lengths 4 --requests 3 --one-by-one 1 --quiet --json";

@@ -54,7 +54,7 @@ fn summary(
 }
 
 #[test]
-fn a_gate_sets_the_exit_code_and_other_work_is_told() {
+fn a_gate_sets_the_exit_code_and_a_different_workload_gives_a_warning() {
     let folder = TempDir::new().expect("a folder");
     let of = measured(&folder);
     let a = summary(&folder, &of, "a.json", (1.0, 0), "one");
@@ -87,7 +87,7 @@ fn a_gate_sets_the_exit_code_and_other_work_is_told() {
 }
 
 #[test]
-fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_a_drift() {
+fn runs_not_measured_in_turn_differ_and_the_gate_warns_of_a_possible_drift() {
     let folder = TempDir::new().expect("a folder");
     let of = measured(&folder);
     let a = summary(&folder, &of, "a.json", (1.0, 0), "one");
@@ -117,7 +117,7 @@ fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_
 }
 
 #[test]
-fn files_that_cannot_be_written_do_not_cost_the_comparison_and_none_is_written_twice() {
+fn an_unwritable_file_does_not_lose_the_comparison_and_duplicate_file_names_are_refused() {
     let folder = TempDir::new().expect("a folder");
     let of = measured(&folder);
     let a = summary(&folder, &of, "a.json", (1.0, 0), "one");

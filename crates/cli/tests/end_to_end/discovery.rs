@@ -51,7 +51,7 @@ fn codes(summary: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_field_that_the_server_refuses_by_name_is_left_out_and_that_is_told() {
+fn a_request_field_that_the_server_rejects_by_name_is_omitted_and_reported() {
     let url = server(|path, body| match plain(path) {
         None if body.contains("ignore_eos") => {
             let detail = "Unexpected fields in the request: {'ignore_eos'}";
@@ -68,7 +68,7 @@ fn a_field_that_the_server_refuses_by_name_is_left_out_and_that_is_told() {
 }
 
 #[test]
-fn a_refusal_that_quotes_the_request_does_not_blame_a_field_of_it() {
+fn an_error_that_quotes_the_request_is_not_read_as_a_rejection_of_a_field() {
     let url = server(|path, body| match plain(path) {
         None => Some((400, json!({ "error": format!("cannot serve {body}") }).to_string())),
         said => said,
@@ -80,7 +80,7 @@ fn a_refusal_that_quotes_the_request_does_not_blame_a_field_of_it() {
 }
 
 #[test]
-fn a_server_that_does_not_list_its_models_is_measured_where_the_plan_names_all() {
+fn a_server_without_a_model_list_is_measured_if_the_plan_names_model_and_dialect() {
     let url = server(|path, _| match path {
         "/v1/completions" => None,
         _ => Some((502, "{}".to_owned())),
@@ -91,7 +91,7 @@ fn a_server_that_does_not_list_its_models_is_measured_where_the_plan_names_all()
 }
 
 #[test]
-fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_measured() {
+fn a_model_that_is_not_served_is_reported_with_the_served_models_before_measuring() {
     let refuses = |path: &str, body: &str| match plain(path) {
         None if !body.contains(r#""model":"m""#) => {
             Some((404, json!({"error": {"message": "The model does not exist."}}).to_string()))
@@ -121,7 +121,7 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
 }
 
 #[test]
-fn a_server_that_loads_is_waited_for_where_that_is_wanted() {
+fn the_run_waits_for_a_loading_server_only_if_wait_is_given() {
     let loading = || Some((503, json!({"error": {"message": "Loading model"}}).to_string()));
     let never = server(move |_, _| loading());
     let (output, _) = measure(&never, &[]);
@@ -150,7 +150,7 @@ fn a_server_that_loads_is_waited_for_where_that_is_wanted() {
 }
 
 #[test]
-fn waiting_ends_when_its_user_ends_it() {
+fn an_interruption_ends_the_wait_for_the_server() {
     let (folder, nobody) = (folder(), Nobody::new());
     let mut run = Running::start(folder.path(), &["run", "--target", &nobody.url, "--wait", "10m"]);
     let mut errors = run.errors().map_while(Result::ok);
@@ -163,7 +163,7 @@ fn waiting_ends_when_its_user_ends_it() {
 }
 
 #[test]
-fn waiting_is_refused_where_there_is_nothing_to_wait_for() {
+fn wait_is_refused_without_a_target_and_with_a_launched_server() {
     let folder = folder();
     let plan = "[server]\ncommand = 'true'\n";
     std::fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
@@ -182,7 +182,7 @@ fn waiting_is_refused_where_there_is_nothing_to_wait_for() {
 }
 
 #[test]
-fn metrics_that_a_fresh_server_has_only_after_its_first_request_are_read() {
+fn server_metrics_that_appear_only_after_the_first_request_are_read() {
     for flags in [&[][..], &["--metrics-url", "/metrics"]] {
         let answered = AtomicU32::new(0);
         let url = server(move |path, _| match path {
@@ -203,7 +203,7 @@ fn metrics_that_a_fresh_server_has_only_after_its_first_request_are_read() {
 }
 
 #[test]
-fn a_target_that_is_none_is_told_with_what_came() {
+fn the_error_for_an_unusable_target_explains_its_answer() {
     for (status, body, words) in [
         (401, r#"{"error":"no key"}"#, "needs a valid API key"),
         (404, "{}", "check the address of the server"),

@@ -140,7 +140,7 @@ fn play(block: &str, url: &str) -> Result<(), String> {
 }
 
 #[test]
-fn the_commands_that_documents_show_print_what_they_show() {
+fn commands_in_the_documents_print_the_output_shown_there() {
     let documents = documents();
     let all: BTreeSet<&str> = documents.values().flat_map(|text| blocks(text, "console")).collect();
     assert!(all.len() >= 7, "{}", all.len());
@@ -151,7 +151,7 @@ fn the_commands_that_documents_show_print_what_they_show() {
 }
 
 #[test]
-fn what_documents_show_is_compared_but_for_figures_and_names() {
+fn documented_output_is_compared_without_its_numbers_and_run_names() {
     let came = "run out/20261123-092501-14f5/a.png\n  64  x 2.5 ms\nlast line 7\n";
     assert_eq!(
         missing(&["run out/20250101-000000-abcd/a.png", "64 x 3 ms", "last ..."], came),
@@ -183,7 +183,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_of_the_documents_leads_to_a_file_and_a_heading() {
+fn every_link_in_the_documents_leads_to_an_existing_file_and_heading() {
     let documents = documents();
     let mut wrong = Vec::new();
     for (name, text) in &documents {
@@ -211,7 +211,7 @@ fn every_link_of_the_documents_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
-fn the_book_has_every_page_of_docs() {
+fn the_summary_of_the_book_lists_every_page_of_docs() {
     let documents = documents();
     let summary = &documents["docs/SUMMARY.md"];
     let listed: BTreeSet<&str> = links(summary).into_iter().collect();

@@ -34,7 +34,7 @@ fn measured(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn each_load_sends_the_same_on_any_number_of_event_loops() {
+fn each_load_sends_the_same_requests_with_any_number_of_event_loops() {
     let engine = Engine::start(&[]);
     let loads: [&[&str]; 5] = [
         &["--one-by-one", "2", "--requests", "13"],
@@ -66,7 +66,7 @@ fn each_load_sends_the_same_on_any_number_of_event_loops() {
 }
 
 #[test]
-fn each_command_that_sends_load_takes_a_number_of_event_loops() {
+fn every_command_that_sends_load_accepts_the_number_of_event_loops() {
     let (engine, other) = (Engine::start(&[]), Engine::start(&[]));
     let target = ["--target", &engine.url, "--loops", "2"];
     let cell = &CELL[..];
@@ -131,7 +131,7 @@ fn an_interruption_ends_all_event_loops_and_each_request_has_one_record() {
 }
 
 #[test]
-fn a_number_of_event_loops_that_cannot_be_is_one_clear_error() {
+fn an_invalid_number_of_event_loops_is_refused_with_a_clear_error() {
     let folder = folder();
     for (given, why) in [
         ("0", "loops (--loops): 0 is not a number from 1 to 64"),
@@ -146,7 +146,7 @@ fn a_number_of_event_loops_that_cannot_be_is_one_clear_error() {
 }
 
 #[test]
-fn a_dry_run_says_how_many_event_loops_there_would_be_and_why() {
+fn a_dry_run_states_the_number_of_event_loops_and_the_reason() {
     let folder = folder();
     let dry = |more: &[&str]| {
         let output = inferometer(folder.path(), &[&["run", "--dry-run"], more].concat());

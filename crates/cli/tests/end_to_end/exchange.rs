@@ -18,7 +18,7 @@ fn document(folder: &Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_run_goes_out_as_a_result_of_vllm_bench_and_comes_back_the_same() {
+fn a_run_exported_as_a_vllm_bench_result_is_imported_with_the_same_figures() {
     let folder = folder();
     let at = folder.path();
     let run = "run --speed 200 --input-lengths 16 --output-lengths 4 --concurrency 2 --requests 4 \
@@ -57,7 +57,7 @@ fn a_run_goes_out_as_a_result_of_vllm_bench_and_comes_back_the_same() {
 }
 
 #[test]
-fn a_published_table_is_a_run_among_others() {
+fn an_imported_table_is_listed_exported_reported_compared_and_predicted_like_a_run() {
     let folder = folder();
     let at = folder.path();
     let table =
@@ -139,7 +139,7 @@ fn simulated(at: &Path) -> String {
 }
 
 #[test]
-fn what_is_no_measurement_of_a_real_server_says_so_wherever_it_goes() {
+fn simulated_and_imported_runs_are_marked_as_such_in_every_output() {
     let folder = folder();
     let at = folder.path();
     let id = simulated(at);
@@ -178,7 +178,7 @@ fn what_is_no_measurement_of_a_real_server_says_so_wherever_it_goes() {
 }
 
 #[test]
-fn an_export_tells_what_it_wrote_and_what_it_took_the_place_of() {
+fn an_export_reports_what_it_wrote_and_whether_it_replaced_a_file() {
     let folder = folder();
     let at = folder.path();
     let id = simulated(at);

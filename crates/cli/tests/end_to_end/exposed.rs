@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Engine, Scraped, folder, get, inferometer, told, value};
 
 #[test]
-fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
+fn metrics_can_be_scraped_during_a_run_but_not_after_its_end() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let lengths = ["--input-lengths", "24", "--output-lengths", "12", "--warmup", "0"];
@@ -53,7 +53,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_before_anything_is_sent() {
+fn a_metrics_address_in_use_is_reported_before_the_run_begins() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let taken = engine.url.trim_start_matches("http://");

@@ -22,7 +22,7 @@ fn code_and_words(output: &Output) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_run_whose_report_cannot_be_written_is_stored_and_the_error_names_it() {
+fn a_run_whose_report_cannot_be_written_is_stored_and_named_in_the_error() {
     let engine = Engine::start(&[]);
     let folder = folder();
     // A file cannot replace a folder that is not empty.
@@ -59,7 +59,7 @@ fn a_run_whose_report_cannot_be_written_is_stored_and_the_error_names_it() {
 }
 
 #[test]
-fn an_interruption_while_a_server_is_asked_what_it_is_ends_with_130() {
+fn an_interruption_during_discovery_ends_with_exit_code_130() {
     let folder = folder();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
@@ -74,7 +74,7 @@ fn an_interruption_while_a_server_is_asked_what_it_is_ends_with_130() {
 }
 
 #[test]
-fn a_store_that_is_deleted_while_a_run_is_written_is_an_error() {
+fn a_store_deleted_during_a_run_is_an_error() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let scraped = Scraped::start(
@@ -105,7 +105,7 @@ fn a_store_that_is_deleted_while_a_run_is_written_is_an_error() {
 }
 
 #[test]
-fn two_runs_do_not_write_their_reports_into_one_folder_at_one_time() {
+fn two_runs_cannot_write_reports_to_the_same_folder_at_the_same_time() {
     let slow = Engine::start_at("1", &[]);
     let folder = folder();
     let flags = [

@@ -264,7 +264,7 @@ fn serve(dialect: &'static str) -> String {
 }
 
 #[test]
-fn every_fault_has_its_outcome_in_every_dialect() {
+fn every_fault_gives_the_expected_outcome_in_every_dialect() {
     let mut wrong = Vec::new();
     for dialect in dialects().iter().map(|dialect| dialect.name) {
         let (folder, url, count) = (folder(), serve(dialect), FAULTS.len().to_string());

@@ -73,7 +73,7 @@ const LOAD: [&str; 9] = [
 ];
 
 #[test]
-fn a_hostile_name_breaks_no_request_and_is_shown_as_escapes_everywhere() {
+fn a_hostile_model_name_breaks_no_request_and_is_escaped_in_every_output() {
     let folder = folder();
     let (url, heads) = server(NAME.to_owned());
     let run = inferometer(
@@ -112,7 +112,7 @@ fn a_hostile_name_breaks_no_request_and_is_shown_as_escapes_everywhere() {
 }
 
 #[test]
-fn a_name_of_a_megabyte_does_not_make_megabytes_of_output() {
+fn a_model_name_of_one_megabyte_does_not_cause_megabytes_of_output() {
     let folder = folder();
     let (url, _) = server("m".repeat(1 << 20));
     let run = inferometer(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Engine, Scraped, folder, inferometer, told, wait_until};
 
 #[test]
-fn check_measures_the_client_against_a_server_of_known_truth() {
+fn check_measures_the_client_errors_against_a_server_with_known_timing() {
     let folder = folder();
     let output = inferometer(folder.path(), &["check", "--quick", "--json", "--quiet"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
@@ -51,7 +51,7 @@ fn wait_until_stopped(process: u32) {
 }
 
 #[test]
-fn a_client_that_was_stopped_makes_the_run_suspect() {
+fn a_pause_of_the_client_process_makes_the_run_suspect() {
     // Tokens arrive about every 20 ms; the client waits between them.
     let engine = Engine::start_at("1", &[]);
     let folder = folder();
@@ -85,7 +85,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
 }
 
 #[test]
-fn a_suspect_run_fails_where_it_is_held_to_be_strict() {
+fn a_suspect_run_fails_only_if_strict_is_given() {
     let engine = Engine::start(&[]);
     // Twelve requests are due at once, and only two may be in flight, so some are dropped on any machine.
     let load = ["--requests", "12", "--max-in-flight", "2", "--over-limit", "drop"];

@@ -19,7 +19,7 @@ fn written(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn too_many_failed_requests_and_a_server_that_is_gone_are_errors_in_the_file() {
+fn too_many_failed_requests_and_an_unreachable_server_are_errors_in_the_junit_file() {
     let (folder, engine) = (folder(), Engine::start(&["--fault", "cut@5"]));
     let text = written(folder.path(), &[&small_run(&engine.url)[..], &SLO].concat());
     assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{text}");
@@ -36,7 +36,7 @@ fn too_many_failed_requests_and_a_server_that_is_gone_are_errors_in_the_file() {
 }
 
 #[test]
-fn each_server_of_a_group_that_failed_is_an_error_in_the_file() {
+fn each_failed_server_of_a_group_is_an_error_in_the_junit_file() {
     let (folder, engine) = (folder(), Engine::start(&[]));
     let plan = format!(
         "input_lengths = [16]\noutput_lengths = [8]\npasses = ['saturated']\nrequests = 6\n\
@@ -66,7 +66,7 @@ fn an_objective_that_was_not_measured_fails_a_strict_run() {
 }
 
 #[test]
-fn a_comparison_that_cannot_be_carried_out_has_its_reason_in_the_file() {
+fn the_junit_file_states_why_a_comparison_could_not_be_carried_out() {
     let (folder, nobody) = (folder(), Nobody::new());
     let sides = ["ab", "--quiet", "--yes", "--target", &nobody.url, "--target", &nobody.url];
     let load = ["--input-lengths", "8", "--output-lengths", "4", "--concurrency", "1"];
@@ -76,7 +76,7 @@ fn a_comparison_that_cannot_be_carried_out_has_its_reason_in_the_file() {
 }
 
 #[test]
-fn the_file_of_an_earlier_run_is_replaced_before_a_run_begins() {
+fn the_junit_file_of_an_earlier_run_is_replaced_before_the_run_begins() {
     let folder = folder();
     let file = folder.path().join("slo.xml");
     fs::write(&file, "value=\"PASS: met\"").expect("a file");

@@ -25,7 +25,7 @@ fn run(folder: &Path) -> (Output, Option<Value>) {
 }
 
 #[test]
-fn a_launched_server_is_measured_and_its_arguments_and_log_are_kept() {
+fn a_launched_server_is_measured_and_its_arguments_and_log_are_stored() {
     let folder = folder();
     write_plan(
         folder.path(),
@@ -43,7 +43,7 @@ fn a_launched_server_is_measured_and_its_arguments_and_log_are_kept() {
 }
 
 #[test]
-fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails() {
+fn a_server_that_dies_is_restarted_for_the_next_cell_and_the_run_fails() {
     let folder = folder();
     write_plan(
         folder.path(),
@@ -70,7 +70,7 @@ fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails(
 }
 
 #[test]
-fn a_server_that_does_not_come_up_is_told_with_its_last_lines() {
+fn a_server_that_fails_to_start_is_reported_with_the_last_lines_of_its_log() {
     let begin = |command: &str, ready_timeout: &str| {
         let folder = folder();
         let server =
@@ -94,7 +94,7 @@ fn a_server_that_does_not_come_up_is_told_with_its_last_lines() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_and_a_port_that_is_taken_are_told() {
+fn a_missing_server_program_and_a_port_in_use_are_reported() {
     let other = Engine::start(&[]);
     let port = other.url.rsplit(':').next().expect("a port");
     for (server, words) in [
@@ -114,7 +114,7 @@ fn a_program_that_does_not_exist_and_a_port_that_is_taken_are_told() {
 }
 
 #[test]
-fn a_log_that_fills_is_cut_in_its_middle_and_says_so() {
+fn a_server_log_above_its_limit_is_cut_in_the_middle_and_says_so() {
     let folder = folder();
     write_plan(
         folder.path(),
@@ -142,7 +142,7 @@ fn with_a_grandchild(folder: &Path) -> (Running, File) {
 }
 
 #[test]
-fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
+fn no_process_of_a_launched_server_survives_a_killed_or_interrupted_run() {
     for signal in ["-KILL", "-INT"] {
         let folder = folder();
         let (mut run, mut pipe) = with_a_grandchild(folder.path());
@@ -156,7 +156,7 @@ fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
 }
 
 #[test]
-fn a_broken_run_is_gone_on_with_and_what_it_measured_whole_is_taken_over() {
+fn a_failed_run_is_resumed_and_its_completely_measured_cells_are_copied() {
     let folder = folder();
     // The first server dies in the second cell, the second server does not start, and the third server works.
     write_plan(

@@ -38,7 +38,7 @@ fn limited(limit: &str, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_is_an_error_in_words_and_no_signal() {
+fn a_file_size_limit_gives_an_error_message_and_no_signal() {
     for blocks in [8, 40, 120] {
         let run = limited(
             &format!("ulimit -f {blocks}"),
@@ -55,7 +55,7 @@ fn a_limit_on_the_size_of_files_is_an_error_in_words_and_no_signal() {
 }
 
 #[test]
-fn a_limit_on_threads_is_an_error_in_words_and_no_panic() {
+fn a_thread_limit_gives_an_error_message_and_no_panic() {
     // The limit does not apply to root, so root runs the program as a user who has no other processes.
     let user = (std::fs::metadata("/proc/self").unwrap().uid() == 0).then_some(64_321);
     let run = |limit: u32, arguments: &[&str]| {
@@ -87,7 +87,7 @@ fn a_limit_on_threads_is_an_error_in_words_and_no_panic() {
 }
 
 #[test]
-fn an_interruption_ends_a_prediction_with_130() {
+fn an_interruption_ends_a_prediction_with_exit_code_130() {
     let folder = folder();
     let load = ["--rate", "20", "--requests", "900000", "--input-lengths", "512"];
     let more = ["--output-lengths", "128", "--json", "--quiet", "--model", "llama-3-8b"];
@@ -101,7 +101,7 @@ fn an_interruption_ends_a_prediction_with_130() {
 }
 
 #[test]
-fn a_stop_and_a_continuation_during_a_question_to_the_server_do_not_end_the_run() {
+fn a_sigstop_and_a_sigcont_during_discovery_do_not_interrupt_the_run() {
     let folder = folder();
     let (asked, released) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let first = AtomicBool::new(true);
@@ -181,7 +181,7 @@ fn next_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 #[test]
-fn each_request_gets_its_own_connection_if_a_header_asks_for_it() {
+fn each_request_has_its_own_connection_with_the_header_connection_close() {
     for (header, most) in [(&["--header", "Connection: close"][..], 1), (&[], 6)] {
         let folder = folder();
         let (url, counts) = counting_server();
@@ -213,7 +213,7 @@ fn peak_mib(mut run: Running) -> (u64, Output) {
 }
 
 #[test]
-fn no_answer_of_a_server_takes_more_memory_than_is_documented() {
+fn no_server_answer_makes_the_client_exceed_the_documented_memory() {
     const TEXT: usize = 4 << 20;
     let stream = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let endless = |part: &str| format!("{stream}{}", part.repeat((192 << 20) / part.len()));

@@ -33,7 +33,7 @@ fn passes(more: &[&str], files: &[(&str, &str)]) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn stages_ramps_and_replays_send_what_their_schedules_hold() {
+fn stages_ramps_and_replays_send_the_requests_of_their_schedules() {
     let instants: String =
         (0..21).map(|i| format!("{}\n", 1_000.0 + 0.02 * f64::from(i))).collect();
     let plan = "replay = 'trace.txt'\nreplay_speed = 2\nconcurrency = ['200ms@1..4']\n\
@@ -63,7 +63,7 @@ fn stages_ramps_and_replays_send_what_their_schedules_hold() {
 }
 
 #[test]
-fn what_is_due_beyond_the_limit_is_dropped_counted_and_never_met() {
+fn requests_above_max_in_flight_are_dropped_and_count_as_missed_objectives() {
     let (summary, passes) = passes(
         &[
             "--rate",
@@ -90,7 +90,7 @@ fn what_is_due_beyond_the_limit_is_dropped_counted_and_never_met() {
 }
 
 #[test]
-fn repeats_have_prompts_of_their_own_and_an_interval_and_are_reported_again_the_same() {
+fn repeats_give_a_confidence_interval_and_the_report_reproduces_them() {
     let folder = folder();
     let more = ["--concurrency", "2", "--requests", "6", "--repeat", "3", "--warmup", "20ms"];
     let output = inferometer(folder.path(), &[&CELL[..], &more[..]].concat());
@@ -108,7 +108,7 @@ fn repeats_have_prompts_of_their_own_and_an_interval_and_are_reported_again_the_
 }
 
 #[test]
-fn repeats_go_on_until_a_figure_is_known_or_there_are_enough() {
+fn repeats_continue_until_the_precision_or_the_maximum_count_is_reached() {
     let load = ["--concurrency", "2", "--requests", "4", "--until"];
     let (_, passes_) = passes(&[&load[..], &["requests_per_s+-100000%"]].concat(), &[]);
     assert_eq!(passes_.len(), 2, "two are the fewest that can say anything");
@@ -121,7 +121,7 @@ fn repeats_go_on_until_a_figure_is_known_or_there_are_enough() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_read_is_wrong_usage() {
+fn an_unreadable_replay_file_is_a_usage_error() {
     let folder = folder();
     fs::write(folder.path().join("trace.txt"), "0\nsoon\n").unwrap();
     for (file, words) in [("trace.txt", "line 2: `soon`"), ("none.txt", "none.txt")] {
@@ -132,7 +132,7 @@ fn a_recording_that_cannot_be_read_is_wrong_usage() {
 }
 
 #[test]
-fn every_turn_of_a_conversation_carries_the_answers_before_it() {
+fn every_turn_of_a_conversation_contains_the_previous_answers() {
     let folder = folder();
     let flags = [
         "run",
@@ -179,7 +179,7 @@ fn every_turn_of_a_conversation_carries_the_answers_before_it() {
 }
 
 #[test]
-fn a_trace_is_replayed_with_its_lengths_and_what_it_leaves_out_is_told() {
+fn a_trace_is_replayed_with_its_lengths_and_skipped_rows_are_reported() {
     let folder = folder();
     let rows = "timestamp,input_tokens,output_tokens\n0,40,4\n0.02,60,8\nlater,1,1\n0.05,20,2\n";
     fs::write(folder.path().join("trace.csv"), rows).unwrap();
@@ -207,7 +207,7 @@ fn a_trace_is_replayed_with_its_lengths_and_what_it_leaves_out_is_told() {
 }
 
 #[test]
-fn rows_with_instants_are_replayed_open_loop() {
+fn rows_with_timestamps_are_replayed_as_an_open_loop() {
     let folder = folder();
     let rows = "prompt,output_tokens,timestamp\nfirst,4,100\nthird,2,100.05\nsecond,8,100.02\n";
     fs::write(folder.path().join("rows.csv"), rows).unwrap();
@@ -241,7 +241,7 @@ fn due(folder: &std::path::Path, command: &str, more: &[&str]) -> Vec<Vec<u64>> 
 }
 
 #[test]
-fn arrivals_have_the_rate_asked_for_and_are_drawn_for_each_pass_alike_in_run_and_predict() {
+fn arrivals_have_the_requested_rate_differ_by_pass_and_are_equal_in_run_and_predict() {
     let folder = folder();
     let folder = folder.path();
     let of = |command: &str, more: &[&str]| {
@@ -266,7 +266,7 @@ fn arrivals_have_the_rate_asked_for_and_are_drawn_for_each_pass_alike_in_run_and
 }
 
 #[test]
-fn a_scale_without_arrivals_to_stretch_is_refused() {
+fn scale_is_refused_for_a_closed_loop_and_for_a_search() {
     let folder = folder();
     for (command, more) in [
         ("run", &["--concurrency", "2", "--no-scale"][..]),

@@ -16,14 +16,14 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn the_help_of_help_is_the_help_of_the_program() {
+fn help_with_the_flag_help_prints_the_help_of_the_program() {
     let text = |arguments: &[&str]| inferometer(folder().path(), arguments).stdout;
     assert_eq!(text(&["help", "--help"]), text(&["--help"]));
     assert_eq!(text(&["help", "-h"]), text(&["-h"]));
 }
 
 #[test]
-fn completions_know_every_command_and_are_read_by_the_shell() {
+fn completions_contain_every_command_and_bash_can_parse_them() {
     let folder = folder();
     let commands = commands();
     assert!(commands.len() > 20, "{commands:?}");
@@ -43,7 +43,7 @@ fn completions_know_every_command_and_are_read_by_the_shell() {
 }
 
 #[test]
-fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belongs() {
+fn completions_offer_fixed_values_and_offer_files_only_for_file_arguments() {
     let folder = folder();
     let script = |shell| {
         let output = inferometer(folder.path(), &["completions", shell]);
@@ -85,7 +85,7 @@ fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belon
 }
 
 #[test]
-fn there_is_a_manual_page_of_the_program_and_of_each_command() {
+fn the_program_and_each_command_have_a_manual_page() {
     let folder = folder();
     let pages = folder.path().join("man1");
     let output = inferometer(folder.path(), &["manual", "man1"]);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Engine, folder, inferometer, measure, told};
 
 #[test]
-fn the_servers_own_account_is_kept_with_the_run_and_made_again_from_its_log() {
+fn server_metrics_are_stored_with_the_run_and_reproduced_from_its_log() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let flags = ["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "12"];
@@ -24,7 +24,7 @@ fn the_servers_own_account_is_kept_with_the_run_and_made_again_from_its_log() {
 }
 
 #[test]
-fn metrics_that_are_not_wanted_are_not_asked_for_and_those_that_are_must_be_there() {
+fn disabled_server_metrics_are_not_read_and_requested_server_metrics_must_exist() {
     let engine = Engine::start(&[]);
     let (_, summary) = measure(&engine.url, &["--no-server-metrics"]);
     let summary = summary.expect("a summary");

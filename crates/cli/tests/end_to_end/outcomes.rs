@@ -20,7 +20,7 @@ fn outcomes(summary: &Value) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
+fn each_server_fault_gives_one_request_its_outcome_and_all_others_complete() {
     // Two requests are sent before the run, so the fault affects the third of the run's six requests.
     for (fault, outcome, words) in [
         ("error-event@5", "server_error", "injected fault"),
@@ -49,7 +49,7 @@ fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
+fn a_request_to_a_silent_server_times_out_and_the_finding_names_the_phase() {
     for (fault, flag, phase) in [
         ("slow-headers=9000000@5", "--first-token-timeout", "headers"),
         ("stall@5", "--event-timeout", "between events"),
@@ -75,14 +75,14 @@ fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
 }
 
 #[test]
-fn a_few_failures_are_allowed_when_the_plan_allows_them() {
+fn failures_within_max_failures_do_not_fail_the_run() {
     let engine = Engine::start(&["--fault", "cut@5"]);
     let (output, _) = measure(&engine.url, &["--max-failures", "20%"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
 }
 
 #[test]
-fn a_server_that_dies_leaves_every_request_with_its_record() {
+fn every_request_has_a_record_even_if_the_server_dies() {
     // The server dies when the third request of the run arrives. Answers are so long that none has ended by then.
     let engine = Engine::start_at("1", &["--fault", "die@5"]);
     let (output, summary) = measure_cell(&engine.url, ("24", "8000"), &[]);
@@ -95,7 +95,7 @@ fn a_server_that_dies_leaves_every_request_with_its_record() {
 }
 
 #[test]
-fn a_server_that_is_gone_after_the_first_questions_refuses_every_request() {
+fn every_request_fails_to_connect_if_the_server_goes_away_after_discovery() {
     let engine = Engine::start(&["--fault", "refuse@3"]);
     let cell = ["--input-lengths", "24", "--output-lengths", "12", "--concurrency", "1"];
     let load = ["--requests", "6", "--warmup", "0", "--json"];
@@ -107,7 +107,7 @@ fn a_server_that_is_gone_after_the_first_questions_refuses_every_request() {
 }
 
 #[test]
-fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
+fn failed_requests_have_infinite_latency_if_failures_as_inf_is_given() {
     let engine = Engine::start(&["--fault", "status=429@5"]);
     let folder = folder();
     let cell = ["--input-lengths", "24", "--output-lengths", "12", "--concurrency", "1"];
@@ -163,7 +163,7 @@ fn the_list_of_runs_and_the_run_itself_state_how_many_requests_failed() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
+fn requests_above_the_model_limit_are_rejected_and_prompts_above_it_are_not_sent() {
     let engine = Engine::start(&["--max-model-len", "64"]);
     let (output, summary) = measure_cell(&engine.url, ("60", "8"), &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
@@ -177,7 +177,7 @@ fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
 }
 
 #[test]
-fn several_tokens_per_event_comments_and_half_characters_change_no_count() {
+fn comments_split_characters_and_several_tokens_per_event_change_no_token_count() {
     for fault in ["bundle=5", "comments", "halves"] {
         let engine = Engine::start(&["--fault", fault]);
         let (output, summary) = measure(&engine.url, &[]);
@@ -189,7 +189,7 @@ fn several_tokens_per_event_comments_and_half_characters_change_no_count() {
 }
 
 #[test]
-fn a_server_that_closes_kept_connections_is_noticed_before_the_run() {
+fn a_server_that_closes_connections_after_each_answer_is_detected_and_measured() {
     let engine = Engine::start(&["--fault", "close"]);
     let (output, summary) = measure(&engine.url, &["--passes", "one_by_one"]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
@@ -201,7 +201,7 @@ fn a_server_that_closes_kept_connections_is_noticed_before_the_run() {
 }
 
 #[test]
-fn a_server_that_is_no_http_server_is_told_with_its_address() {
+fn a_target_that_does_not_speak_http_is_reported_with_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
@@ -220,7 +220,7 @@ fn a_server_that_is_no_http_server_is_told_with_its_address() {
 }
 
 #[test]
-fn nobody_listening_is_exit_code_1_with_the_address_and_the_reason() {
+fn a_refused_connection_gives_exit_code_1_with_the_address_and_the_reason() {
     let nobody = Nobody::new();
     let (output, summary) = measure(&nobody.url, &[]);
     assert!(summary.is_none());

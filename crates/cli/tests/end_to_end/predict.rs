@@ -27,7 +27,7 @@ fn codes(summary: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_prediction_is_a_summary_by_the_schema_with_an_interval_around_each_figure() {
+fn a_prediction_matches_the_summary_schema_and_has_an_interval_around_each_figure() {
     let folder = folder();
     let grid = ["--input-lengths", "128,1024", "--output-lengths", "32,128"];
     let summary = predict(folder.path(), &grid);
@@ -54,7 +54,7 @@ fn a_prediction_is_a_summary_by_the_schema_with_an_interval_around_each_figure()
 }
 
 #[test]
-fn against_a_published_table_each_row_has_its_error_and_each_column_a_summary() {
+fn predictions_have_a_small_median_error_against_published_tables() {
     let folder = folder();
     for (model, throughput, latency) in
         [("chatglm3-6b", 2.0, 1.5), ("qwen-14b", 2.0, 1.5), ("baichuan2-13b-gptq", 2.0, 1.5)]
@@ -71,7 +71,7 @@ fn against_a_published_table_each_row_has_its_error_and_each_column_a_summary() 
 }
 
 #[test]
-fn rows_that_do_not_mean_what_they_seem_to_are_explained_and_left_out() {
+fn findings_explain_capped_and_larger_limit_rows_and_capped_rows_have_no_error() {
     let folder = folder();
     let table = published("qwen-14b");
     let summary = predict(folder.path(), &["--model", "qwen-14b", "--against", &table]);
@@ -92,7 +92,7 @@ fn rows_that_do_not_mean_what_they_seem_to_are_explained_and_left_out() {
 }
 
 #[test]
-fn a_stored_prediction_can_be_reported_again_and_held_against() {
+fn a_stored_prediction_can_be_reported_again_and_used_as_a_reference() {
     let folder = folder();
     let lengths = ["--input-lengths", "128", "--output-lengths", "128"];
     let mut first = vec!["--store", "runs.db"];
@@ -113,7 +113,7 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
 }
 
 #[test]
-fn a_table_that_the_profile_was_fitted_on_is_called_in_sample_and_no_row_uncalibrated() {
+fn a_table_used_to_fit_the_profile_is_labelled_in_sample_and_no_row_uncalibrated() {
     let folder = folder();
     for (model, section, profile) in [
         ("baichuan2-13b-gptq", "", "a100-40g-vllm-0.2.7"),
@@ -131,7 +131,7 @@ fn a_table_that_the_profile_was_fitted_on_is_called_in_sample_and_no_row_uncalib
 }
 
 #[test]
-fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measured_is_fitted() {
+fn predict_uses_the_request_counts_of_the_run_and_calibrate_accepts_only_measured_runs() {
     let folder = folder();
     let grid = ["--input-lengths", "32", "--output-lengths", "4,8", "--requests", "6"];
     let measure = |speed: &str| {
@@ -165,7 +165,7 @@ fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measure
 }
 
 #[test]
-fn two_measured_rows_make_a_profile_that_predicts_the_others() {
+fn a_profile_fitted_to_two_rows_predicts_the_other_rows() {
     let folder = folder();
     let table = published("chatglm3-6b");
     let arguments = ["calibrate", &table, "--model", "chatglm3-6b", "--rows", "128x128,2048x2048"];
@@ -185,7 +185,7 @@ fn two_measured_rows_make_a_profile_that_predicts_the_others() {
 }
 
 #[test]
-fn what_cannot_be_predicted_is_told_by_the_flag() {
+fn the_error_for_an_impossible_prediction_names_the_wrong_flag_or_value() {
     let folder = folder();
     let mistral = published("mistral-7b-openorca-awq");
     for (arguments, flag) in [
@@ -203,7 +203,7 @@ fn what_cannot_be_predicted_is_told_by_the_flag() {
 }
 
 #[test]
-fn a_workload_is_predicted_by_the_very_requests_that_a_run_sends() {
+fn a_prediction_uses_exactly_the_requests_that_a_run_sends() {
     let folder = folder();
     let rows = "{\"prompt\": \"one and two\", \"output_tokens\": 5}\n\
                 {\"prompt\": \"three\", \"output_tokens\": 9}\n";
@@ -240,7 +240,7 @@ fn a_workload_is_predicted_by_the_very_requests_that_a_run_sends() {
 }
 
 #[test]
-fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure() {
+fn prompts_above_the_model_limit_are_a_finding_and_a_pass_without_output_fails() {
     let folder = folder();
     let arguments = ["predict", "--json", "--quiet", "--model", "qwen-14b", "--requests", "4"];
     let lengths = ["--input-lengths", "128,4096", "--output-lengths", "16", "--rate", "5"];
@@ -275,7 +275,7 @@ fn an_objective_on_a_figure_that_is_not_measured_is_undecided() {
 }
 
 #[test]
-fn noise_makes_two_salts_two_days_and_is_named_with_its_seed() {
+fn noise_depends_on_the_salt_unless_a_seed_is_given_and_is_reported_with_its_seed() {
     let folder = folder();
     let of = |noise: &[&str], salt: &str| {
         let load = ["--input-lengths", "64", "--output-lengths", "16", "--concurrency", "2,4"];
@@ -301,7 +301,7 @@ fn noise_makes_two_salts_two_days_and_is_named_with_its_seed() {
 }
 
 #[test]
-fn what_is_no_noise_is_refused() {
+fn an_invalid_noise_value_is_refused_by_every_command() {
     let folder = folder();
     for command in ["predict", "run", "engine"] {
         let output = inferometer(folder.path(), &[command, "--noise", "step=0.1,drift=0.1"]);
@@ -312,7 +312,7 @@ fn what_is_no_noise_is_refused() {
 }
 
 #[test]
-fn a_short_pass_has_the_steady_state_of_a_long_one() {
+fn a_short_pass_has_the_same_steady_state_rate_as_a_long_pass() {
     let folder = folder();
     let steady = |more: &[&str]| -> Vec<(f64, f64, f64)> {
         let load = ["--input-lengths", "128", "--output-lengths", "32", "--salt", "s"];

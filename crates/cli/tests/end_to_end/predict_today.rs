@@ -18,7 +18,7 @@ fn figures(summary: &Value) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
+fn each_predicted_pass_of_a_current_engine_has_intervals_for_its_percentiles() {
     let folder = folder();
     let load =
         ["--input-lengths", "938", "--output-lengths", "170", "--rate", "1", "--requests", "30"];
@@ -52,7 +52,7 @@ fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
 }
 
 #[test]
-fn a_cell_has_the_range_of_the_pass_that_loads_it_and_one_by_one_is_as_sure_as_its_latency() {
+fn a_cell_has_the_interval_of_its_loaded_pass_and_a_one_by_one_rate_that_of_its_latency() {
     let folder = folder();
     let width =
         |range: &Value| range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end");
@@ -76,7 +76,7 @@ fn a_cell_has_the_range_of_the_pass_that_loads_it_and_one_by_one_is_as_sure_as_i
 }
 
 #[test]
-fn a_cell_without_any_output_has_no_figure_and_can_be_read_again() {
+fn a_cell_without_output_has_no_figure_and_its_stored_prediction_is_readable() {
     let folder = folder();
     let lengths = ["--input-lengths", "128,200000", "--output-lengths", "16", "--requests", "4"];
     let arguments = [&["predict", "--json", "--quiet"], &TODAY[..], &lengths].concat();
@@ -94,7 +94,7 @@ fn a_cell_without_any_output_has_no_figure_and_can_be_read_again() {
 }
 
 #[test]
-fn near_the_capacity_the_ranges_contain_what_a_slightly_slower_engine_would_do() {
+fn the_predicted_tpot_has_a_wider_interval_near_the_capacity_than_at_low_load() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let lengths = ["--input-lengths", "986", "--output-lengths", "128", "--requests", "800"];
@@ -112,7 +112,7 @@ fn near_the_capacity_the_ranges_contain_what_a_slightly_slower_engine_would_do()
 }
 
 #[test]
-fn a_stored_run_of_any_load_is_played_as_it_was() {
+fn a_prediction_against_a_stored_run_repeats_its_load() {
     let folder = folder();
     for load in [
         &["--rate", "3", "--max-in-flight", "4", "--requests", "40", "--range-ratio", "0.5"][..],
@@ -137,7 +137,7 @@ fn a_stored_run_of_any_load_is_played_as_it_was() {
 }
 
 #[test]
-fn lengths_that_a_run_did_not_have_are_predicted_wherever_they_stand() {
+fn lengths_missing_in_the_reference_run_are_predicted_in_any_order() {
     let folder = folder();
     let load = ["--rate", "3", "--requests", "20", "--output-lengths", "30"];
     let of = |more: &[&str]| predict(folder.path(), &[&TODAY[..], more].concat());
@@ -150,7 +150,7 @@ fn lengths_that_a_run_did_not_have_are_predicted_wherever_they_stand() {
 }
 
 #[test]
-fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
+fn memory_reports_what_fits_and_how_many_cards_a_larger_model_needs() {
     let folder = folder();
     let of = |arguments: &[&str]| inferometer(folder.path(), &[&["memory"], arguments].concat());
     let resid = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
@@ -182,7 +182,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
 }
 
 #[test]
-fn how_predictions_have_done_is_listed_over_the_store() {
+fn check_predictions_lists_the_accuracy_of_predictions_for_stored_runs() {
     let folder = folder();
     let measured = ["run", "--quiet", "--model", "llama-3.1-8b", "--profile", "vllm-0.8-l40s"];
     let load = ["--input-lengths", "64", "--output-lengths", "3", "--concurrency", "2"];
@@ -212,7 +212,7 @@ fn how_predictions_have_done_is_listed_over_the_store() {
 }
 
 #[test]
-fn an_engine_or_a_card_that_was_not_measured_is_a_finding_with_the_profile_that_is_used() {
+fn an_unmeasured_engine_or_card_is_a_finding_that_names_the_profile_in_use() {
     let folder = folder();
     let lengths = ["--input-lengths", "64", "--output-lengths", "8"];
     let finding = |arguments: &[&str]| {

@@ -24,7 +24,7 @@ fn other_clock(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bound() {
+fn a_fast_and_drifting_rank_clock_shifts_no_record_by_more_than_the_stated_bound() {
     const AHEAD_MS: f64 = 420_000.0;
     const PPM: f64 = 50.0;
     let engine = Engine::start(&[]);
@@ -79,7 +79,7 @@ fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bou
 }
 
 #[test]
-fn a_rank_that_comes_after_the_time_to_join_is_named_by_rank_0_and_by_itself() {
+fn a_rank_that_misses_the_join_timeout_is_named_by_rank_0_and_by_itself() {
     let engine = Engine::start(&[]);
     let plan = [&["run", "--target", &engine.url, "--requests", "4"], &CELL[..]].concat();
     let short = [&plan[..], &["--join-timeout", "300ms"]].concat();
@@ -97,7 +97,7 @@ fn a_rank_that_comes_after_the_time_to_join_is_named_by_rank_0_and_by_itself() {
 }
 
 #[test]
-fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
+fn a_run_that_lost_a_rank_can_be_resumed_with_another_number_of_ranks() {
     let (folder, slow) = (folder(), Engine::start_at("1", &[]));
     let [lead, other] = two_of_three_ranks(folder.path(), &slow.url, "2000");
     assert_eq!([lead.finish().status.code(), other.finish().status.code()], [Some(1); 2]);

@@ -77,7 +77,7 @@ pub const CELL: [&str; 10] = [
 ];
 
 #[test]
-fn ranks_send_what_one_process_sends_and_their_records_are_one_run() {
+fn several_ranks_send_the_requests_of_one_process_and_store_one_run() {
     let engine = Engine::start(&[]);
     let loads: [&[&str]; 7] = [
         &["--rate", "200", "--requests", "20", "--loops", "2"],
@@ -154,7 +154,7 @@ fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_told_by_each_rank() {
+fn each_rank_reports_why_the_ranks_cannot_run_together() {
     let engine = Engine::start(&[]);
     let plan = [&["run", "--target", &engine.url, "--requests", "4"], &CELL[..]].concat();
     let other = [&plan[..], &["--temperature", "0.5"]].concat();
@@ -213,7 +213,7 @@ fn what_does_not_fit_together_is_told_by_each_rank() {
 }
 
 #[test]
-fn two_of_rank_0_end_both_and_a_stranger_is_refused_while_the_run_goes_on() {
+fn a_second_rank_0_and_a_wrong_token_are_refused_and_the_run_completes() {
     let engine = Engine::start(&[]);
     let plan = [&["run", "--target", &engine.url, "--requests", "4"], &CELL[..]].concat();
     let (folder, at) = (folder(), meeting());
@@ -270,7 +270,7 @@ pub fn two_of_three_ranks(folder: &Path, url: &str, output: &str) -> [Running; 2
 }
 
 #[test]
-fn a_rank_that_is_lost_ends_the_run_which_keeps_what_was_recorded() {
+fn the_loss_of_a_rank_ends_the_run_but_its_records_are_stored() {
     let (folder, engine) = (folder(), Engine::start_at("1", &[]));
     let [lead, other] = two_of_three_ranks(folder.path(), &engine.url, "8000");
     let lead = lead.finish();

@@ -42,7 +42,7 @@ fn is_kept(folder: &std::path::Path, text: &str) -> bool {
 }
 
 #[test]
-fn a_server_is_measured_through_the_proxy_that_a_variable_names_and_that_is_said() {
+fn a_server_is_measured_through_the_proxy_of_a_variable_and_a_finding_names_it() {
     let engine = Engine::start(&[]);
     let proxy = Proxy::start(Some(BASIC));
     let named = format!("http://user:s3cretword@{}", proxy.address);
@@ -65,7 +65,7 @@ fn a_server_is_measured_through_the_proxy_that_a_variable_names_and_that_is_said
 }
 
 #[test]
-fn a_secure_server_is_measured_through_a_tunnel_that_hides_the_keys_of_the_server() {
+fn an_https_server_is_measured_through_a_tunnel_and_the_proxy_sees_no_key() {
     let engine = Engine::start(&[]);
     let url = tls::gate(&engine.url);
     let authority = format!("{}authority.pem", tls::FIXTURES);
@@ -83,7 +83,7 @@ fn a_secure_server_is_measured_through_a_tunnel_that_hides_the_keys_of_the_serve
 }
 
 #[test]
-fn no_proxy_and_the_flag_leave_a_proxy_out_and_the_flag_names_another_one() {
+fn no_proxy_and_the_proxy_flag_disable_a_proxy_and_the_flag_can_name_another() {
     let engine = Engine::start(&[]);
     let host = engine.url.trim_start_matches("http://");
     for (variables, flags) in [
@@ -112,7 +112,7 @@ fn no_proxy_and_the_flag_leave_a_proxy_out_and_the_flag_names_another_one() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_used_is_told_with_what_to_do_and_without_its_password() {
+fn an_unusable_proxy_is_reported_with_the_reason_and_without_its_password() {
     let engine = Engine::start(&[]);
     let proxy = Proxy::start(Some(BASIC));
     let without = format!("http://{}", proxy.address);
@@ -164,7 +164,7 @@ fn a_proxy_that_cannot_be_used_is_told_with_what_to_do_and_without_its_password(
 }
 
 #[test]
-fn a_server_on_a_unix_socket_is_measured_and_its_arrivals_are_intervals() {
+fn a_server_on_a_unix_socket_is_measured_with_user_space_timestamps() {
     let engine = Engine::start(&[]);
     let at = folder();
     let path = at.path().join("engine.sock");
@@ -188,7 +188,7 @@ fn a_server_on_a_unix_socket_is_measured_and_its_arrivals_are_intervals() {
 }
 
 #[test]
-fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
+fn a_server_that_requires_a_client_certificate_gets_it() {
     let engine = Engine::start(&[]);
     let url = tls::gate_for_known_clients(&engine.url);
     let file = |name: &str| format!("{}{name}", tls::FIXTURES);
@@ -233,7 +233,7 @@ fn at_both(certificate: &str, key: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn mistakes_about_the_clients_certificate_name_the_file_and_what_is_wrong_with_it() {
+fn errors_about_the_client_certificate_name_the_file_or_flag_and_the_problem() {
     let file = |name: &str| format!("{}{name}", tls::FIXTURES);
     let (pem, key) = (file("client.pem"), file("client.key"));
     let secure = "https://127.0.0.1:9";

@@ -14,7 +14,7 @@ use crate::bundle::{bundle_of, document, id, stdout};
 use crate::support::{Engine, folder, inferometer, small_run, told};
 
 #[test]
-fn a_prediction_that_is_reproduced_is_identical() {
+fn a_reproduced_prediction_is_identical() {
     let (here, there) = (folder(), folder());
     let line = "predict --input-lengths 16,64 --output-lengths 8 --requests 20 --one-by-one 2 \
                 --noise step=0.1 --max-num-seqs 8 --quiet --json";
@@ -43,7 +43,7 @@ fn a_prediction_that_is_reproduced_is_identical() {
 }
 
 #[test]
-fn the_card_of_a_prediction_goes_into_its_bundle() {
+fn the_card_file_of_a_prediction_is_stored_in_its_bundle() {
     let (here, there) = (folder(), folder());
     let card = include_str!("../../../engine/data/cards/l40s.toml");
     fs::write(there.path().join("mine.toml"), card.replace("\"l40s\"", "\"mine\""))
@@ -60,7 +60,7 @@ fn the_card_of_a_prediction_goes_into_its_bundle() {
 }
 
 #[test]
-fn a_slower_server_is_told_with_its_interval_and_the_facts_that_differ() {
+fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
     let at = folder();
     let fast = Engine::start(&["--profile", "a100-40g-vllm-0.2.7"]);
     let repeated = [&small_run(&fast.url)[..], &["--repeat", "4", "--quiet"]].concat();
@@ -89,7 +89,7 @@ fn a_slower_server_is_told_with_its_interval_and_the_facts_that_differ() {
 }
 
 #[test]
-fn with_one_repeat_of_each_nothing_is_decided_and_it_says_what_to_do() {
+fn one_repeat_per_side_is_undecided_and_more_repeats_or_other_prompts_are_the_same_work() {
     let at = folder();
     let engine = Engine::start(&[]);
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
@@ -123,7 +123,7 @@ fn with_one_repeat_of_each_nothing_is_decided_and_it_says_what_to_do() {
 }
 
 #[test]
-fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
+fn reproduce_refuses_missing_or_different_data_before_anything_is_measured() {
     let at = folder();
     let engine = Engine::start(&[]);
     fs::write(
@@ -182,8 +182,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
 }
 
 #[test]
-fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
-{
+fn reproduce_runs_the_embedded_engine_itself_and_a_server_command_only_on_request() {
     let at = folder();
     // The run uses only default values. It is measured again with its resolved values, even on another server.
     document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
@@ -292,7 +291,7 @@ fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
 }
 
 #[test]
-fn the_same_again_and_what_is_slower_are_told_by_how_much_at_most() {
+fn the_answer_of_a_reproduction_bounds_the_difference() {
     let at = folder();
     let engine = Engine::start(&[]);
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());

@@ -26,7 +26,7 @@ fn schema() -> Value {
 }
 
 #[test]
-fn a_run_without_a_target_measures_the_embedded_engine_and_says_that_it_is_a_simulation() {
+fn a_run_without_a_target_measures_the_embedded_engine_and_is_marked_as_a_simulation() {
     let folder = folder();
     let mut arguments = vec!["run"];
     arguments.extend(SMALL);
@@ -61,7 +61,7 @@ fn a_run_without_a_target_measures_the_embedded_engine_and_says_that_it_is_a_sim
 }
 
 #[test]
-fn json_is_one_document_by_the_schema_and_nothing_else() {
+fn json_output_is_a_single_document_that_matches_the_schema() {
     let folder = folder();
     let mut arguments = vec!["run", "--json"];
     arguments.extend(SMALL);
@@ -87,7 +87,7 @@ fn json_is_one_document_by_the_schema_and_nothing_else() {
 }
 
 #[test]
-fn a_report_made_again_from_the_store_is_the_same() {
+fn a_report_generated_again_from_the_store_is_identical() {
     let folder = folder();
     let mut arguments = vec!["run", "--out", "first"];
     arguments.extend(SMALL);
@@ -103,7 +103,7 @@ fn a_report_made_again_from_the_store_is_the_same() {
 }
 
 #[test]
-fn a_salt_repeats_the_workload_and_its_absence_does_not() {
+fn the_same_salt_gives_the_same_workload_and_no_salt_another_one() {
     let hash = |salt: &[&str]| {
         let folder = folder();
         let mut arguments = vec!["run", "--json", "--passes", "saturated", "--warmup", "0"];
@@ -121,7 +121,7 @@ fn a_salt_repeats_the_workload_and_its_absence_does_not() {
 }
 
 #[test]
-fn a_plan_file_and_flags_make_one_plan_and_flags_win() {
+fn flags_override_the_values_of_a_plan_file() {
     let folder = folder();
     fs::write(
         folder.path().join("plan.toml"),
@@ -145,7 +145,7 @@ fn a_plan_file_and_flags_make_one_plan_and_flags_win() {
 }
 
 #[test]
-fn an_open_loop_and_a_time_bound_pass_are_carried_out() {
+fn open_loop_and_time_limited_passes_complete_all_their_requests() {
     let folder = folder();
     let output = inferometer(
         folder.path(),
@@ -196,7 +196,7 @@ fn an_open_loop_and_a_time_bound_pass_are_carried_out() {
 }
 
 #[test]
-fn a_pass_without_a_number_of_requests_is_sent_more_than_was_made_before_it_began() {
+fn a_pass_without_a_request_count_generates_more_requests_while_it_runs() {
     let folder = folder();
     let lengths = ["--input-lengths", "32", "--output-lengths", "8", "--speed", "100"];
     let load = ["--concurrency", "3", "--duration", "1h", "--json", "--quiet"];
@@ -228,7 +228,7 @@ fn every_dialect_of_the_embedded_engine_counts_the_same_tokens() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
+fn an_interrupted_run_stores_its_records_and_exits_with_code_130() {
     let folder = folder();
     // At this speed, an answer takes half an hour, so none has ended before the interruption.
     let lengths = ["--input-lengths", "32", "--output-lengths", "8000", "--speed", "0.1"];
@@ -275,7 +275,7 @@ fn a_second_interruption_ends_the_process_and_names_the_run() {
 }
 
 #[test]
-fn an_interruption_between_two_requests_counts_the_three_million_unsent_ones_as_interrupted() {
+fn after_an_interruption_millions_of_unsent_requests_count_as_skipped_and_not_as_failed() {
     let folder = folder();
     let lengths = ["--input-lengths", "16", "--output-lengths", "1", "--speed", "1000"];
     let load = ["--requests", "3000000", "--rate", "1", "--warmup", "0", "--json", "--quiet"];
@@ -320,7 +320,7 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
 }
 
 #[test]
-fn nobody_reading_the_errors_is_no_error() {
+fn an_unwritable_stderr_does_not_fail_the_run() {
     let folder = folder();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let status = Command::new(BINARY)
@@ -335,7 +335,7 @@ fn nobody_reading_the_errors_is_no_error() {
 }
 
 #[test]
-fn what_the_report_says_of_the_plan_is_a_plan() {
+fn the_output_of_a_dry_run_is_a_plan_file_with_the_same_plan_hash() {
     let folder = folder();
     let dry =
         inferometer(folder.path(), &["run", "--dry-run", "--rate", "2,inf", "--requests", "9"]);
@@ -351,7 +351,7 @@ fn what_the_report_says_of_the_plan_is_a_plan() {
 }
 
 #[test]
-fn an_objective_that_is_not_met_is_exit_code_3() {
+fn an_objective_that_is_not_met_gives_exit_code_3() {
     let folder = folder();
     let mut arguments = vec!["run", "--slo", "ttft_p50<1us", "--json"];
     arguments.extend(SMALL);
@@ -378,7 +378,7 @@ fn a_dry_run_resolves_the_plan_and_measures_nothing() {
 }
 
 #[test]
-fn lists_say_what_there_is() {
+fn list_commands_print_the_metrics_dialects_and_models() {
     let folder = folder();
     for (command, word) in
         [("metrics", "ttft"), ("dialects", "openai-chat"), ("models", "qwen-14b")]

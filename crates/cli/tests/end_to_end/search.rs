@@ -27,7 +27,7 @@ fn ends(summary: &Value) -> (Option<f64>, Option<f64>) {
 }
 
 #[test]
-fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again() {
+fn a_search_in_virtual_time_finds_an_interval_and_the_report_reproduces_it() {
     let folder = folder();
     let slo = ["--predict", "--slo", "tpot_p95<25ms", "--max-requests", "8000"];
     let summary = search(folder.path(), 0, &slo);
@@ -70,7 +70,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
 }
 
 #[test]
-fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure() {
+fn a_search_that_starts_far_too_high_cuts_trials_off_without_counting_failures() {
     let folder = folder();
     let far = ["--predict", "--start", "800", "--slo", "ttft_p95<100ms", "--max-requests", "8000"];
     let cell = ["--input-lengths", "128", "--output-lengths", "32"];
@@ -111,7 +111,7 @@ fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure(
 }
 
 #[test]
-fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
+fn objectives_met_at_no_load_or_at_every_load_are_reported_with_an_exit_code() {
     let folder = folder();
     let bounds = ["--predict", "--from", "2", "--to", "4"];
     let never = search(folder.path(), 3, &[&bounds[..], &["--slo", "ttft_p90<1ms"]].concat());
@@ -134,7 +134,7 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
 }
 
 #[test]
-fn a_search_whose_requests_are_too_few_to_judge_any_load_is_undecided() {
+fn a_search_with_too_few_requests_to_judge_any_load_is_undecided() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let cell = ["--input-lengths", "1024", "--output-lengths", "128", "--max-requests", "200"];
@@ -149,7 +149,7 @@ fn a_search_whose_requests_are_too_few_to_judge_any_load_is_undecided() {
 }
 
 #[test]
-fn the_answer_of_a_search_is_the_last_line() {
+fn a_search_prints_its_answer_as_the_last_line() {
     let folder = folder();
     let asked = ["search", "--predict", "--quiet", "--slo", "ttft_p90<9s", "--from", "2", "--to"];
     let output = inferometer(folder.path(), &[&asked, &["4"][..], &CELL].concat());
@@ -177,7 +177,7 @@ fn each_tier_has_an_answer_from_the_same_trials() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_an_error_and_no_load_that_it_does_not_bear() {
+fn a_search_reports_an_unreachable_server_as_an_error_and_not_as_a_result() {
     let folder = folder();
     let asked = ["--target", "http://127.0.0.1:9", "--model", "m", "--slo", "ttft_p90<9s"];
     let output = inferometer(folder.path(), &[&["search"], &CELL[..], &asked].concat());
@@ -187,7 +187,7 @@ fn a_server_that_does_not_answer_is_an_error_and_no_load_that_it_does_not_bear()
 }
 
 #[test]
-fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin() {
+fn a_search_over_concurrency_can_start_at_the_result_of_a_stored_search() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let asked = ["--target", &engine.url, "--over", "concurrency", "--slo", "e2e_p50<3ms"];
@@ -218,7 +218,7 @@ fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin
 }
 
 #[test]
-fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
+fn flags_and_objectives_that_do_not_fit_a_search_are_refused() {
     let folder = folder();
     for (arguments, words) in [
         (&[][..], "a search needs objectives"),
@@ -247,7 +247,7 @@ fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
 }
 
 #[test]
-fn a_dry_run_says_what_is_searched_and_how_much_it_may_take_and_measures_nothing() {
+fn a_dry_run_of_a_search_states_its_limits_and_measures_nothing() {
     let folder = folder();
     let asked = ["--slo", "ttft_p99<1s", "--to", "4", "--from", "2"];
     for (virtual_time, words) in [

@@ -118,7 +118,7 @@ fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
 }
 
 #[test]
-fn a_key_that_a_server_says_in_any_field_is_in_no_file_and_on_no_screen() {
+fn a_key_that_the_server_returns_in_any_field_is_never_stored_or_printed() {
     for (number, kind) in KINDS.into_iter().enumerate() {
         let folder = folder();
         let url = telling_server(kind);
@@ -163,7 +163,7 @@ fn assert_refused(what: &str, folder: &Path, output: &Output) {
 }
 
 #[test]
-fn a_key_in_a_wrong_argument_is_refused_without_being_repeated() {
+fn a_key_in_a_wrong_argument_is_refused_and_not_printed() {
     let in_user = format!("http://u:{OTHER}@h");
     for (flag, value) in [
         ("--model", "a-KEY"),
@@ -207,7 +207,7 @@ fn a_key_in_a_wrong_argument_is_refused_without_being_repeated() {
 }
 
 #[test]
-fn a_key_in_a_wrong_place_of_a_plan_is_refused_without_being_repeated() {
+fn a_key_in_a_wrong_place_of_a_plan_is_refused_and_not_printed() {
     for plan in [
         "header = [\"Authorization: other-key-12]",
         "header = \"Authorization: other-key-12\"",
@@ -228,7 +228,7 @@ fn a_key_in_a_wrong_place_of_a_plan_is_refused_without_being_repeated() {
 }
 
 #[test]
-fn a_server_that_is_started_has_no_key_in_its_command_and_none_in_its_log() {
+fn a_launched_server_has_no_key_in_its_command_line_or_its_log() {
     let folder = folder();
     let plan = r#"
         input_lengths = [16]
@@ -253,7 +253,7 @@ fn a_server_that_is_started_has_no_key_in_its_command_and_none_in_its_log() {
 }
 
 #[test]
-fn a_header_that_names_the_model_leaves_requests_as_they_are() {
+fn a_model_name_that_is_also_a_header_value_must_be_given_and_stays_unchanged() {
     let kind = &[("/v1/models", r#"{"data":[{"id":"llama-70b-chat"}]}"#)];
     let run = |model: &[&str]| {
         let (folder, url) = (folder(), telling_server(kind));
@@ -271,7 +271,7 @@ fn a_header_that_names_the_model_leaves_requests_as_they_are() {
 }
 
 #[test]
-fn a_short_key_is_named_as_one_that_stays_in_texts() {
+fn a_key_of_fewer_than_8_characters_gets_a_warning_that_it_is_not_redacted() {
     for (key, is_told) in [("EMPTY", true), ("1234567", true), ("12345678", false)] {
         let folder = folder();
         let output = Command::new(BINARY)
@@ -312,7 +312,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_key_that_the_server_quotes_is_in_no_file_and_on_no_screen() {
+fn a_key_that_the_server_quotes_is_never_stored_or_printed() {
     let folder = folder();
     let url = quoting_server();
     let output = Command::new(BINARY)
@@ -340,7 +340,7 @@ fn a_key_that_the_server_quotes_is_in_no_file_and_on_no_screen() {
 }
 
 #[test]
-fn what_is_wrong_with_an_address_or_a_header_is_told_without_their_secrets() {
+fn errors_about_an_address_or_a_header_do_not_print_its_secrets() {
     let folder = folder();
     fs::write(folder.path().join("plan.toml"), format!("header = \"Authorization: {KEY}\"\n"))
         .unwrap();

@@ -25,7 +25,7 @@ fn write(folder: &Path, text: &str) {
 }
 
 #[test]
-fn a_flag_comes_before_the_plan_file_a_variable_and_the_users_file() {
+fn flags_override_the_plan_file_which_overrides_variables_and_the_user_file() {
     let folder = folder();
     write(folder.path(), "requests = 11\none_by_one = 12\nseed = 13\nwarmup = 14\n");
     std::fs::write(folder.path().join("plan.toml"), "requests = 21\none_by_one = 22\n").unwrap();
@@ -63,7 +63,7 @@ fn a_flag_comes_before_the_plan_file_a_variable_and_the_users_file() {
 }
 
 #[test]
-fn the_usual_variable_of_other_tools_names_the_target_and_the_first_line_says_so() {
+fn openai_base_url_sets_the_target_and_the_first_line_says_so() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let base = format!("{}/v1", engine.url);
@@ -94,7 +94,7 @@ fn the_usual_variable_of_other_tools_names_the_target_and_the_first_line_says_so
 }
 
 #[test]
-fn settings_that_a_run_has_no_use_for_are_left_out_and_the_dry_run_says_so() {
+fn settings_that_do_not_apply_to_a_run_are_ignored_and_the_dry_run_says_so() {
     let folder = folder();
     write(folder.path(), "ca_cert = \"absent.pem\"\nproxy = \"http://p:1\"\nconcurrency = [8]\n");
     let output = with(folder.path(), &[], &["run", "--dry-run", "--rate", "2", "--requests", "4"]);
@@ -116,7 +116,7 @@ fn settings_that_a_run_has_no_use_for_are_left_out_and_the_dry_run_says_so() {
 }
 
 #[test]
-fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
+fn a_mistake_in_the_settings_is_reported_with_its_place_and_a_suggestion() {
     let folder = folder();
     let config = folder.path().join("other.toml").display().to_string();
     let named = ("INFEROMETER_CONFIG", config.as_str());
@@ -152,7 +152,7 @@ fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
 }
 
 #[test]
-fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_not() {
+fn an_unknown_variable_gets_a_warning_but_variables_of_other_commands_do_not() {
     let folder = folder();
     let variables = [
         ("INFEROMETER_REQESTS", "3"),
@@ -181,7 +181,7 @@ fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_n
 }
 
 #[test]
-fn the_store_of_the_settings_is_that_of_all_commands() {
+fn all_commands_use_the_store_of_the_settings() {
     let folder = folder();
     let variables = [("INFEROMETER_STORE", "mine.db"), ("INFEROMETER_SPEED", "100")];
     let arguments = ["run", "--input-lengths", "8", "--output-lengths", "4", "--requests", "2"];
@@ -198,7 +198,7 @@ fn the_store_of_the_settings_is_that_of_all_commands() {
 }
 
 #[test]
-fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
+fn connection_settings_apply_to_the_target_of_the_settings() {
     let folder = folder();
     let url = ("INFEROMETER_TARGET", "https://127.0.0.1:1");
     for (name, value, key) in [
@@ -222,7 +222,7 @@ fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
 }
 
 #[test]
-fn a_wrong_setting_stops_only_what_looks_at_settings() {
+fn a_wrong_setting_stops_only_commands_that_use_settings() {
     let folder = folder();
     let wrong = [("INFEROMETER_REQUESTS", "x")];
     assert_eq!(with(folder.path(), &wrong, &["run"]).status.code(), Some(2));
@@ -230,7 +230,7 @@ fn a_wrong_setting_stops_only_what_looks_at_settings() {
 }
 
 #[test]
-fn the_store_of_the_settings_is_that_of_bench_serve() {
+fn bench_serve_uses_the_store_of_the_settings() {
     let (engine, folder) = (Engine::start(&[]), folder());
     let line = "--random-input-len 8 --random-output-len 4 --num-prompts 2";
     let base = ["bench", "serve", "--base-url", &engine.url];

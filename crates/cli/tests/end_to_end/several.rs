@@ -10,7 +10,7 @@ const LOAD: &str = "input_lengths = [16]\noutput_lengths = [8]\npasses = ['satur
                     requests = 12\nwarmup = 0\n";
 
 #[test]
-fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_does() {
+fn an_argument_sweep_measures_each_combination_once_per_round_and_reports_each_effect() {
     let folder = folder();
     let plan = format!(
         "{LOAD}rounds = 2\n[server]\npreset = 'inferometer'\narguments = {{ speed = 100 }}\n\
@@ -83,7 +83,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
 }
 
 #[test]
-fn targets_get_the_same_requests_and_one_that_fails_does_not_stop_the_others() {
+fn all_targets_get_the_same_requests_and_a_failing_target_does_not_stop_the_others() {
     let folder = folder();
     let running = Engine::start(&[]);
     let plan = format!(
@@ -106,7 +106,7 @@ fn targets_get_the_same_requests_and_one_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
-fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
+fn mistakes_in_any_server_are_reported_before_a_server_is_started() {
     let folder = folder();
     for (plan, words) in [
         ("[server]\npreset = 'vlm'\n", "did you mean `vllm`?"),
@@ -126,7 +126,7 @@ fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
 }
 
 #[test]
-fn a_group_that_was_killed_is_gone_on_with_and_nothing_is_measured_twice() {
+fn a_killed_group_is_resumed_and_no_run_is_measured_twice() {
     let folder = folder();
     // The second server does not start until the run has been killed.
     let plan = format!(

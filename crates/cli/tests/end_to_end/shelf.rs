@@ -43,7 +43,7 @@ fn shelf(folder: &Path) -> String {
 }
 
 #[test]
-fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
+fn stored_runs_are_listed_tagged_annotated_shown_repeated_and_removed() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);
@@ -103,7 +103,7 @@ fn removed(folder: &Path, run: &str) {
 }
 
 #[test]
-fn what_is_exported_fits_its_schema_and_has_a_row_for_each() {
+fn exports_match_their_schemas_and_have_a_row_per_request_event_or_cell() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);
@@ -146,7 +146,7 @@ fn what_is_exported_fits_its_schema_and_has_a_row_for_each() {
 }
 
 #[test]
-fn a_run_stands_in_mlflows_file_store_with_its_figures_and_files() {
+fn a_run_is_exported_to_an_mlflow_file_store_with_its_figures_and_files() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);

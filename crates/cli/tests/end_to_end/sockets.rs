@@ -58,7 +58,7 @@ impl Actor<EpollNet> for Sipper {
 }
 
 #[test]
-fn every_byte_and_the_end_are_told_of_whatever_the_readers_buffer_holds() {
+fn epoll_reports_every_byte_and_the_end_for_any_size_of_the_read_buffer() {
     for (bytes, room) in [(BYTES, 1 << 14), (BYTES, 2 * BYTES), (1_000, 1_000), (1_000, 999)] {
         let mut net = EpollNet::new().expect("sockets");
         let to = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");

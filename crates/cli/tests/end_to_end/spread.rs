@@ -50,7 +50,7 @@ fn planned(summary: &Value) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn the_same_requests_are_spread_over_two_servers_whichever_way() {
+fn every_balancing_method_spreads_the_same_requests_over_two_servers() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let both = [a.url.as_str(), b.url.as_str()];
     let loads: [(&[&str], &[&str]); 4] = [
@@ -115,7 +115,7 @@ fn the_same_requests_are_spread_over_two_servers_whichever_way() {
 }
 
 #[test]
-fn requests_say_in_tables_reports_and_rows_which_server_they_were_for() {
+fn tables_and_reports_show_results_by_server_and_exported_rows_name_the_server() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
     let plan = format!(
@@ -145,7 +145,7 @@ fn requests_say_in_tables_reports_and_rows_which_server_they_were_for() {
 }
 
 #[test]
-fn a_server_that_fails_is_told_by_name_and_the_others_go_on() {
+fn a_finding_names_a_failing_server_and_the_other_server_completes_its_requests() {
     let (good, bad) = (Engine::start(&[]), Engine::start(&["--fault", "status=503"]));
     let folder = folder();
     let more = [&LENGTHS[..], &["--concurrency", "2", "--requests", "20", "--max-failures", "60%"]]
@@ -166,7 +166,7 @@ fn a_server_that_fails_is_told_by_name_and_the_others_go_on() {
 }
 
 #[test]
-fn servers_that_are_not_equal_there_or_several_are_refused_before_anything_is_measured() {
+fn unreachable_unequal_or_duplicate_servers_are_refused_before_anything_is_measured() {
     let (a, other) = (Engine::start(&[]), Engine::start(&["--model", "qwen-14b"]));
     let nobody = Nobody::new();
     let folder = folder();
@@ -193,7 +193,7 @@ fn servers_that_are_not_equal_there_or_several_are_refused_before_anything_is_me
 }
 
 #[test]
-fn a_router_is_told_the_session_of_each_turn_by_a_header_and_a_cookie() {
+fn each_turn_sends_its_session_id_in_a_header_and_a_cookie() {
     let seen = Arc::new(Mutex::new(Vec::<(String, String, String)>::new()));
     let keeps = Arc::clone(&seen);
     let url = tiny_server::serve(move |asked| {
@@ -259,7 +259,7 @@ fn a_router_is_told_the_session_of_each_turn_by_a_header_and_a_cookie() {
 }
 
 #[test]
-fn metrics_of_several_pools_are_read_by_name_and_not_added_up() {
+fn metrics_of_several_urls_are_reported_per_url_and_not_summed() {
     let (router, decode) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
     let pools = ["--metrics-url", &router.url, "--metrics-url", &decode.url];
@@ -280,7 +280,7 @@ fn metrics_of_several_pools_are_read_by_name_and_not_added_up() {
 }
 
 #[test]
-fn searches_go_over_several_servers_and_interrupted_runs_are_resumed() {
+fn a_search_uses_several_servers_and_a_resumed_run_keeps_its_servers() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
     let search = [
@@ -340,7 +340,7 @@ fn searches_go_over_several_servers_and_interrupted_runs_are_resumed() {
 }
 
 #[test]
-fn servers_behind_tls_each_have_a_name_of_their_own() {
+fn each_server_behind_tls_is_checked_against_its_own_host_name() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let gates = [gate(&a.url), gate(&b.url).replace("127.0.0.1", "localhost")];
     let authority = format!("{FIXTURES}authority.pem");

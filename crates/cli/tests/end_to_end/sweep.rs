@@ -22,7 +22,7 @@ fn sweep(folder: &Path, code: i32, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_sweep_in_virtual_time_answers_with_a_knee_that_the_report_makes_again() {
+fn a_sweep_in_virtual_time_finds_a_knee_and_the_report_reproduces_it() {
     let folder = folder();
     for more in [&[][..], &["--by", "rate"]] {
         let few = ["--predict", "--max-num-seqs", "16", "--gpus", "2"];
@@ -62,7 +62,7 @@ fn a_sweep_in_virtual_time_answers_with_a_knee_that_the_report_makes_again() {
 }
 
 #[test]
-fn a_server_is_swept_and_the_answer_is_the_last_line() {
+fn a_sweep_of_a_server_prints_its_answer_as_the_last_line() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let asked = ["--target", &engine.url, "--max-concurrency", "2", "--max-requests", "200"];
@@ -74,7 +74,7 @@ fn a_server_is_swept_and_the_answer_is_the_last_line() {
 }
 
 #[test]
-fn the_time_that_a_sweep_may_take_ends_it_within_its_first_trial_and_in_virtual_time_too() {
+fn the_time_limit_ends_a_sweep_within_its_first_trial_also_in_virtual_time() {
     let engine = Engine::start_at("0.01", &[]);
     let folder = folder();
     let time = ["--max-time", "1s", "--warmup", "0"];
@@ -92,7 +92,7 @@ fn the_time_that_a_sweep_may_take_ends_it_within_its_first_trial_and_in_virtual_
 }
 
 #[test]
-fn several_servers_stand_in_one_picture() {
+fn a_sweep_of_two_servers_draws_both_in_one_chart() {
     let engine = Engine::start(&[]);
     let folder = folder();
     let target = |name: &str| format!("[[target]]\nname = '{name}'\nurl = '{}'\n", engine.url);
@@ -112,7 +112,7 @@ fn several_servers_stand_in_one_picture() {
 }
 
 #[test]
-fn what_a_sweep_chooses_itself_is_refused_and_a_dry_run_says_how_far_it_goes() {
+fn flags_that_do_not_fit_a_sweep_are_refused_and_a_dry_run_states_its_limits() {
     let folder = folder();
     for (arguments, words) in [
         (&["--rate", "3"][..], "rate (--rate): cannot be set: a sweep chooses it"),

@@ -101,7 +101,7 @@ fn pass_on(mut client: TcpStream, to: &str, config: Arc<ServerConfig>) -> Option
 }
 
 #[test]
-fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
+fn a_tls_server_is_measured_if_its_authority_is_trusted_or_the_check_is_disabled() {
     let engine = Engine::start(&[]);
     let url = gate(&engine.url);
     let authority = format!("{FIXTURES}authority.pem");
@@ -130,7 +130,7 @@ fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
 }
 
 #[test]
-fn a_certificate_that_is_its_own_authority_is_taken_where_it_was_given() {
+fn a_self_signed_certificate_is_accepted_only_if_given_as_ca_cert() {
     let engine = Engine::start(&[]);
     let url = gate_that_shows("self-signed", &engine.url);
     let (output, summary) = measure(&url, &["--ca-cert", &format!("{FIXTURES}self-signed.pem")]);
@@ -142,7 +142,7 @@ fn a_certificate_that_is_its_own_authority_is_taken_where_it_was_given() {
 }
 
 #[test]
-fn an_address_of_the_other_protocol_is_told_with_the_right_one() {
+fn an_address_with_the_wrong_scheme_is_reported_with_the_right_scheme() {
     let engine = Engine::start(&[]);
     let secure = gate(&engine.url);
     let plain = engine.url.replace("http://", "https://");
@@ -158,7 +158,7 @@ fn an_address_of_the_other_protocol_is_told_with_the_right_one() {
 }
 
 #[test]
-fn mistakes_about_certificates_are_told_before_anything_is_sent() {
+fn mistakes_in_certificate_flags_are_refused_before_anything_is_sent() {
     let folder = folder();
     std::fs::write(folder.path().join("none.pem"), "nothing").unwrap();
     std::fs::write(folder.path().join("empty.pem"), "").unwrap();

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::support::{BINARY, Dashboard, folder, inferometer, told};
 
 #[test]
-fn the_dashboard_can_be_open_before_anything_was_measured() {
+fn the_dashboard_starts_before_any_run_is_stored() {
     let folder = folder();
     let web = Dashboard::start(folder.path());
     assert!(web.get("/").contains("no run"), "{}", web.get("/"));
@@ -13,7 +13,7 @@ fn the_dashboard_can_be_open_before_anything_was_measured() {
 }
 
 #[test]
-fn the_dashboard_starts_answers_and_stops() {
+fn the_dashboard_starts_serves_pages_and_stops() {
     let folder = folder();
     let arguments = ["run", "--speed", "200", "--input-lengths", "16", "--output-lengths", "4"];
     let more = ["--one-by-one", "1", "--requests", "2", "--warmup", "0", "--quiet"];

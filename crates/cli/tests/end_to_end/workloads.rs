@@ -11,7 +11,7 @@ use crate::support::{folder, inferometer, told};
 const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workload/fixtures/sharegpt.json");
 
 #[test]
-fn text_blocks_write_their_log_and_tables_and_the_report_makes_them_again() {
+fn a_run_of_text_blocks_writes_a_log_and_tables_and_the_report_reproduces_them() {
     let folder = folder();
     let arguments = [
         "run",
@@ -63,7 +63,7 @@ fn text_blocks_write_their_log_and_tables_and_the_report_makes_them_again() {
 }
 
 #[test]
-fn a_serving_run_sends_conversations_with_lengths_of_their_own() {
+fn a_serving_run_sends_the_conversations_of_a_data_set_with_their_own_lengths() {
     let folder = folder();
     let arguments = [
         "run",
@@ -96,7 +96,7 @@ fn a_serving_run_sends_conversations_with_lengths_of_their_own() {
 }
 
 #[test]
-fn what_was_dumped_is_replayed_with_the_same_hash() {
+fn a_dumped_workload_is_replayed_with_the_same_workload_hash() {
     let rows = r#"{"question": "one two three", "n": 4}
 {"question": "four five six seven", "n": 5}
 "#;
@@ -148,7 +148,7 @@ fn what_was_dumped_is_replayed_with_the_same_hash() {
 }
 
 #[test]
-fn what_needs_a_number_of_requests_or_a_single_run_is_refused_without_it() {
+fn flags_that_need_a_request_count_or_a_single_run_are_refused_without_it() {
     let folder = folder();
     let plan = "[[target]]\nurl = 'http://127.0.0.1:1'\n[[target]]\nurl = 'http://127.0.0.1:2'\n";
     fs::write(folder.path().join("two.toml"), plan).unwrap();
@@ -166,7 +166,7 @@ fn what_needs_a_number_of_requests_or_a_single_run_is_refused_without_it() {
 }
 
 #[test]
-fn a_template_and_a_corpus_of_ones_own_are_read_or_refused_with_their_names() {
+fn an_unusable_template_or_dataset_is_refused_with_its_name() {
     let folder = folder();
     fs::write(folder.path().join("ask.txt"), "{text}\n{wanted}").unwrap();
     for (flags, words) in [
@@ -189,7 +189,7 @@ fn a_template_and_a_corpus_of_ones_own_are_read_or_refused_with_their_names() {
 }
 
 #[test]
-fn fetch_lists_what_there_is_and_says_what_to_do_offline() {
+fn fetch_lists_the_available_data_sets_and_reports_the_offline_setting() {
     let folder = folder();
     let fetch = |names: &[&str]| {
         std::process::Command::new(crate::support::BINARY)

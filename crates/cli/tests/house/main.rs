@@ -157,7 +157,7 @@ fn short_name(package: &str) -> String {
 }
 
 #[test]
-fn every_crate_depends_only_on_what_it_may() {
+fn every_crate_has_only_allowed_dependencies() {
     let found = dependencies();
     let allowed: BTreeMap<&str, &[&str]> = MAY_DEPEND_ON.into_iter().collect();
     for (name, needed) in &found {
@@ -174,7 +174,7 @@ fn every_crate_depends_only_on_what_it_may() {
 }
 
 #[test]
-fn clocks_sockets_and_unsafe_code_are_where_they_belong() {
+fn clocks_sockets_and_unsafe_code_occur_only_in_allowed_files() {
     let crates = crates();
     let mut looked_at = 0;
     for (package, _) in MAY_DEPEND_ON {
@@ -192,7 +192,7 @@ fn clocks_sockets_and_unsafe_code_are_where_they_belong() {
 }
 
 #[test]
-fn no_modules_of_a_crate_import_each_other_in_a_cycle() {
+fn no_crate_has_an_import_cycle_between_its_modules() {
     let crates = crates();
     for (name, _) in MAY_DEPEND_ON {
         let cycles = Modules::read(&crates.join(name).join("src")).cycles();
@@ -201,7 +201,7 @@ fn no_modules_of_a_crate_import_each_other_in_a_cycle() {
 }
 
 #[test]
-fn a_cycle_is_found_through_a_reexport_and_a_parent_with_its_own_children_is_none() {
+fn an_import_cycle_through_a_reexport_or_an_attribute_is_found() {
     let src = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| fs::write(src.path().join(name), text).expect("written");
     write("lib.rs", "mod a; mod b; pub use a::One;");
@@ -216,7 +216,7 @@ fn a_cycle_is_found_through_a_reexport_and_a_parent_with_its_own_children_is_non
 }
 
 #[test]
-fn every_file_says_what_it_is_and_none_is_too_long() {
+fn every_source_file_begins_with_a_module_comment_and_none_is_too_long() {
     let crates = crates();
     for (package, _) in MAY_DEPEND_ON {
         for file in rust_files(&crates.join(package).join("src")) {
@@ -230,7 +230,7 @@ fn every_file_says_what_it_is_and_none_is_too_long() {
 }
 
 #[test]
-fn examples_in_comments_stand_where_they_are_run() {
+fn no_comment_outside_the_cli_crate_contains_a_code_example_that_is_not_run() {
     let crates = crates();
     for (package, _) in MAY_DEPEND_ON.iter().filter(|(package, _)| *package != "cli") {
         for file in rust_files(&crates.join(package).join("src")) {

@@ -64,7 +64,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn spelling_of_documents_uses_known_words_only() {
+fn documents_contain_only_words_of_the_word_list() {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root");
     let mut places: BTreeMap<String, String> = BTreeMap::new();
@@ -95,7 +95,7 @@ fn spelling_of_documents_uses_known_words_only() {
 }
 
 #[test]
-fn words_of_code_and_names_are_not_spelled() {
+fn code_links_and_names_are_excluded_from_the_spelling_check() {
     let text = "Some `cod` in [a pag](https://exampel.org/x) of vLLM 0.23's `--flg`.\n\n    indnted code\n\n```text\nfencd\n```\nThe server's ITL\n";
     let expected = ["Some", "in", "pag", "of", "The", "server"].map(str::to_lowercase);
     assert_eq!(words(text), expected.into_iter().collect());

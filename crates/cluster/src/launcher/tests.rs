@@ -23,7 +23,7 @@ const INDEXED: [(&str, &str); 3] =
     [("JOB_COMPLETION_INDEX", "1"), ("HOSTNAME", "bench-1"), ("INFEROMETER_SERVICE", "ranks")];
 
 #[test]
-fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
+fn each_launcher_gives_the_rank_the_number_of_ranks_and_the_address_of_rank_0() {
     let mpirun = [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")];
     let pmi = [("PMI_RANK", "3"), ("PMI_SIZE", "4")];
     let torch = [("RANK", "1"), ("WORLD_SIZE", "2")];
@@ -83,7 +83,7 @@ fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
 }
 
 #[test]
-fn a_process_without_a_launcher_or_alone_under_one_is_alone() {
+fn a_process_without_a_launcher_or_with_only_one_rank_runs_alone() {
     let alone: [&[(&str, &str)]; 7] = [
         &[],
         &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1"), ("SLURM_STEP_ID", "0")],
@@ -101,7 +101,7 @@ fn a_process_without_a_launcher_or_alone_under_one_is_alone() {
 }
 
 #[test]
-fn wrong_variables_are_named() {
+fn the_error_names_the_missing_or_invalid_environment_variable() {
     let cases: [(&[(&str, &str)], &str); 11] = [
         (&[("INFEROMETER_RANKS", "3")], "INFEROMETER_RANK is not"),
         (&[("PMI_RANK", "1")], "PMI_SIZE is not"),
@@ -138,7 +138,7 @@ fn wrong_variables_are_named() {
 }
 
 #[test]
-fn the_processes_of_one_run_have_one_name_and_other_runs_another() {
+fn all_ranks_of_a_run_have_the_same_job_name_and_other_runs_have_a_different_one() {
     let job = |variables: &[(&str, &str)]| match found(variables) {
         Ok(LauncherState::Among(place)) => place.job,
         other => panic!("{other:?}"),

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_an_earlier_order_leave_the_sink_of_the_current_order() {
+    fn records_of_an_earlier_order_do_not_take_the_sink_of_the_current_order() {
         let mut states = with_first_order();
         states.give(Order::End { failed: None }, vec![sink()]);
         assert!(states.take_sink(1, 1).is_none());

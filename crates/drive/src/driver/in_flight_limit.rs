@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_comes_free_is_for_the_request_that_was_due_first_whichever_loop_it_is_of() {
+    fn a_free_slot_goes_to_the_earliest_due_request_of_any_event_loop() {
         let mut limit = InFlightLimit::new(Some(2), OverLimit::Queue);
         assert!(limit.is_free_for(0, Nanos(1)));
         limit.begin(0);

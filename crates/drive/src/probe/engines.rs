@@ -191,7 +191,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_server_without_a_list_of_models_is_known_by_its_paths() {
+    fn a_server_without_a_model_list_is_recognised_by_its_api_paths() {
         for (paths, engine, dialect, serves_only) in [
             (
                 vec!["/v1/chat/completions", "/v1/completions", "/load_model", "/reset"],

@@ -20,7 +20,7 @@ fn listing(owner: &'static str) -> u16 {
 }
 
 #[test]
-fn servers_are_found_in_the_order_of_the_ports_and_who_speaks_no_http_is_none() {
+fn local_servers_are_returned_in_the_given_port_order_and_ports_without_http_are_skipped() {
     let (first, second) = (listing("library"), listing("somebody"));
     // One port accepts connections and closes them; on another port, no program listens.
     let closing = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -34,7 +34,7 @@ fn servers_are_found_in_the_order_of_the_ports_and_who_speaks_no_http_is_none() 
 }
 
 #[test]
-fn a_port_that_is_silent_holds_nobody_up() {
+fn a_port_that_never_answers_does_not_block_the_search() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     // Without a time limit this would not end: the port accepts connections and sends nothing.
@@ -42,7 +42,7 @@ fn a_port_that_is_silent_holds_nobody_up() {
 }
 
 #[test]
-fn the_usual_ports_are_those_of_the_engines_that_people_run_at_home() {
+fn the_usual_ports_include_the_default_ports_of_common_engines() {
     for port in [8000, 8080, 11434, 1234, 30000, 3000] {
         assert!(USUAL_PORTS.contains(&port), "{port}");
     }

@@ -31,7 +31,7 @@ fn found(answers: Answers) -> ServerInfo {
 }
 
 #[test]
-fn each_make_of_server_is_recognised_by_what_it_says() {
+fn each_engine_is_recognised_by_its_responses() {
     let cases: [(Answers, &str, Option<&str>, Option<&str>); 10] = [
         (
             &[(
@@ -152,7 +152,7 @@ fn each_make_of_server_is_recognised_by_what_it_says() {
 }
 
 #[test]
-fn a_server_that_generates_no_text_is_named_as_what_it_is() {
+fn a_server_that_does_not_generate_text_is_reported_with_what_it_serves() {
     let cases: [(Answers, &str, &str); 4] = [
         (
             &[(
@@ -188,7 +188,7 @@ fn a_server_that_generates_no_text_is_named_as_what_it_is() {
 }
 
 #[test]
-fn what_came_instead_of_a_list_of_models_is_told_in_words() {
+fn an_unexpected_response_to_the_model_list_request_is_explained() {
     for (said, words) in [
         (
             "401 Unauthorized\r\n\r\n{\"error\":\"no key\"}",
@@ -225,7 +225,7 @@ fn what_came_instead_of_a_list_of_models_is_told_in_words() {
 }
 
 #[test]
-fn a_server_that_loads_is_told_from_one_that_is_well() {
+fn a_server_that_is_loading_its_model_is_distinguished_from_a_ready_server() {
     const LOADING: &str =
         "503 Service Unavailable\r\n\r\n{\"error\":{\"message\":\"Loading model\"}}";
     const LIST: &str = "200 OK\r\n\r\n{\"data\":[{\"id\":\"m\",\"owned_by\":\"llamacpp\"}]}";
@@ -259,7 +259,7 @@ fn parrot(said: &'static [u8]) -> Url {
 }
 
 #[test]
-fn a_server_of_another_protocol_is_told_with_what_to_give() {
+fn a_server_with_another_protocol_is_reported_with_advice() {
     let reach = |url: &Url| {
         Client::reach(url, Vec::new(), Duration::from_secs(600), &ServerAccess::default())
     };

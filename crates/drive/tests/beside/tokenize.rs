@@ -33,7 +33,7 @@ fn tokenizer(
 }
 
 #[test]
-fn the_tokenizers_of_servers_are_used_as_each_engine_has_them() {
+fn the_tokenizer_endpoints_of_each_engine_are_found_and_used() {
     let plain = ["/tokenize", "/detokenize"];
     let extras = ["/extras/tokenize", "/extras/detokenize"];
     for (engine, paths, text_key, answer_key, lead) in [

@@ -94,7 +94,7 @@ struct Played {
 }
 
 #[test]
-fn every_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
+fn every_turn_is_due_its_think_time_after_the_end_of_the_previous_turn() {
     let played = converse(&[&[0, 50, 7], &[0, 20]], None, false);
     let truth = [0, 80, 117, 147, 197].map(|at| played.start + ms(at));
     assert_eq!(played.records.len(), truth.len());
@@ -106,7 +106,7 @@ fn every_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
 }
 
 #[test]
-fn every_turn_carries_the_answers_before_it_word_for_word() {
+fn every_turn_contains_the_earlier_answers_verbatim() {
     let prompts = converse(&[&[0, 50, 7], &[0, 20]], None, false).prompts;
     let second = "<0.0> w w<0.1>";
     assert_eq!(
@@ -116,7 +116,7 @@ fn every_turn_carries_the_answers_before_it_word_for_word() {
 }
 
 #[test]
-fn a_turn_that_fails_ends_its_conversation_and_each_later_one_is_recorded_as_skipped() {
+fn a_failed_turn_ends_its_conversation_and_its_later_turns_are_recorded_as_skipped() {
     let played = converse(&[&[0, 50, 7], &[0, 20]], Some(0), false);
     let outcomes: Vec<_> = played.records.iter().map(|record| record.outcome).collect();
     let (skipped, complete) = (Outcome::Skipped, Outcome::Complete);
@@ -139,7 +139,7 @@ fn interrupted_conversations_leave_one_record_for_every_planned_turn() {
 }
 
 #[test]
-fn nothing_replaces_a_turn_that_the_dialect_does_not_support() {
+fn after_a_turn_that_the_dialect_does_not_support_all_remaining_turns_are_skipped() {
     let think: [&[u64]; 2] = [&[0, 50, 7], &[0, 20]];
     let (turns, at, unsupported) = (vec![3, 2], BTreeMap::new(), Some(0));
     let source = Conversations { turns, begun: 0, at, tokens: 2, unsupported };

@@ -112,7 +112,7 @@ fn each_load_sends_the_same_requests_at_the_same_instants_on_any_number_of_loops
 }
 
 #[test]
-fn the_most_in_flight_is_that_of_all_loops_together() {
+fn the_limit_of_requests_in_flight_applies_to_all_loops_together() {
     let crowd: Vec<u64> = (0..30).map(|at| at / 4).collect();
     for over_limit in [OverLimit::Queue, OverLimit::Drop] {
         let pass = replay(&crowd, Some(5), over_limit);
@@ -133,7 +133,7 @@ fn the_most_in_flight_is_that_of_all_loops_together() {
 }
 
 #[test]
-fn what_ends_a_pass_early_ends_it_on_all_loops_and_each_request_has_one_record() {
+fn a_pass_that_ends_early_ends_on_all_loops_and_each_request_has_one_record() {
     let crowd: Vec<u64> = (0..40).map(|at| at * 2).collect();
     let open = replay(&crowd, None, OverLimit::Queue);
     for pass in [open, PassPlan::closed(6, Bound::requests(40)), PassPlan::saturated(40)] {
@@ -155,7 +155,7 @@ fn what_ends_a_pass_early_ends_it_on_all_loops_and_each_request_has_one_record()
 }
 
 #[test]
-fn one_rule_judges_the_requests_of_all_loops() {
+fn a_stop_rule_counts_the_requests_of_all_loops_together() {
     use inferometer_analysis::stop::StopWatch;
     let pass = PassPlan::closed(6, Bound::requests(400));
     let rule = StopPlan { when_saturated: false, at_error_rate: Some(0.01) };
@@ -176,7 +176,7 @@ fn one_rule_judges_the_requests_of_all_loops() {
 }
 
 #[test]
-fn a_loop_that_stands_still_changes_no_stamp_of_the_others() {
+fn a_stalled_loop_does_not_change_the_timestamps_of_other_loops() {
     let crowd: Vec<u64> = (0..30).map(|at| at * 3).collect();
     let pass = replay(&crowd, None, OverLimit::Queue);
     let free = play(&pass, 2);
@@ -200,7 +200,7 @@ fn a_loop_that_stands_still_changes_no_stamp_of_the_others() {
 }
 
 #[test]
-fn a_source_that_runs_dry_leaves_one_record_of_each_request_on_any_number_of_loops() {
+fn an_exhausted_source_leaves_one_record_per_planned_request_on_any_number_of_loops() {
     for pass in
         [PassPlan::closed(4, Bound::requests(20)), PassPlan::open(500.0, Bound::requests(20))]
     {
@@ -216,7 +216,7 @@ fn a_source_that_runs_dry_leaves_one_record_of_each_request_on_any_number_of_loo
 }
 
 #[test]
-fn a_recorder_that_is_behind_holds_all_loops_back() {
+fn a_slow_recorder_delays_all_loops() {
     let pass = PassPlan::closed(4, Bound::requests(20));
     let played = play_with(&pass, 2, |setup| setup.behind = 30);
     assert_eq!(played.records.len(), 20);

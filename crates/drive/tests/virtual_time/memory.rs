@@ -22,7 +22,7 @@ fn kept_bytes(record: &Record) -> usize {
 }
 
 #[test]
-fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
+fn an_endless_response_is_aborted_and_the_other_requests_complete() {
     let text = format!("data: {{\"choices\":[{{\"text\":\"{}\"}}]}}\n\n", "w".repeat(1 << 20));
     let half = format!("data: {}", "w".repeat(1 << 20));
     for (flood, why) in [
@@ -42,7 +42,7 @@ fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
 }
 
 #[test]
-fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
+fn responses_that_exceed_the_common_memory_limit_are_aborted_largest_first() {
     // Each answer is half a message of 4 MiB. 60 such answers exceed the limit for all answers together.
     let half = format!("data: {}", "w".repeat(4 << 20));
     let mut setup = Setup::of(PassPlan::saturated(64), 64);
@@ -65,7 +65,7 @@ fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
 }
 
 #[test]
-fn requests_that_wait_for_the_recorder_are_counted_with_their_time_in_a_closed_loop_too() {
+fn waits_for_the_recorder_are_counted_and_timed_in_a_closed_loop() {
     for (behind, count) in [(0, 0), (5, 1)] {
         let mut setup = Setup::of(PassPlan::closed(2, Bound::requests(4)), 4);
         setup.behind = behind;
@@ -77,7 +77,7 @@ fn requests_that_wait_for_the_recorder_are_counted_with_their_time_in_a_closed_l
 }
 
 #[test]
-fn a_record_says_whether_its_connection_had_carried_another_request() {
+fn a_record_says_whether_its_connection_was_reused() {
     let setup = Setup::of(PassPlan::closed(2, Bound::requests(6)), 6);
     let (records, _) = setup.play(Server::new(ms(5), ms(1), 5), true);
     let kept: Vec<_> = records.iter().map(|record| record.kept_connection).collect();

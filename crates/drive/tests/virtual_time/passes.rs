@@ -21,7 +21,7 @@ use inferometer_plan::search::criteria;
 use crate::support::{NO_TIMEOUTS, Server, Setup, ms};
 
 #[test]
-fn a_thousand_streams_have_every_instant_equal_to_the_truth() {
+fn all_timestamps_of_1000_concurrent_streams_equal_the_true_times() {
     let setup = Setup::of(PassPlan::saturated(1_000), 1_000);
     let (records, start) = setup.play(Server::new(ms(100), ms(10), 100), true);
     assert_eq!(records.len(), 1_000);
@@ -39,7 +39,7 @@ fn a_thousand_streams_have_every_instant_equal_to_the_truth() {
 }
 
 #[test]
-fn one_by_one_makes_each_request_due_at_the_end_of_the_one_before() {
+fn the_one_by_one_load_makes_each_request_due_at_the_end_of_the_previous_one() {
     let setup = Setup::of(PassPlan::one_by_one(Bound::requests(5)), 5);
     let (records, start) = setup.play(Server::new(ms(20), ms(5), 3), true);
     for (k, record) in records.iter().enumerate() {
@@ -50,7 +50,7 @@ fn one_by_one_makes_each_request_due_at_the_end_of_the_one_before() {
 }
 
 #[test]
-fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
+fn an_open_loop_sends_on_schedule_even_if_the_server_is_slow() {
     let bound = Bound::requests(200);
     let setup = Setup::of(PassPlan::open(100.0, bound), 200);
     let (records, start) = setup.play(Server::new(ms(500), ms(50), 20), true);
@@ -66,7 +66,7 @@ fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
 }
 
 #[test]
-fn a_limit_in_flight_makes_requests_wait_and_the_wait_counts_from_due() {
+fn requests_above_the_in_flight_limit_wait_and_keep_their_due_time() {
     let bound = Bound::requests(4);
     let (records, start) = limited(bound, OverLimit::Queue, Some(2), f64::INFINITY);
     let starts: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
@@ -96,7 +96,7 @@ fn limited(
 }
 
 #[test]
-fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
+fn requests_above_a_dropping_limit_are_dropped_at_their_due_time_and_recorded() {
     // One request is due every 5 ms, each takes 18 ms, and two may be in flight: two of every four requests
     // are sent.
     let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
@@ -121,7 +121,7 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
 }
 
 #[test]
-fn a_ramp_of_concurrency_sends_at_its_own_instants() {
+fn a_concurrency_ramp_sends_requests_at_the_times_of_its_steps() {
     // The concurrency rises from 1 to 3 in 400 ms and is rounded. So it is 2 from 100 ms on, and 3 from 300 ms on.
     let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
     let pass = PassPlan::Closed(ClosedPlan {
@@ -136,7 +136,7 @@ fn a_ramp_of_concurrency_sends_at_its_own_instants() {
 }
 
 #[test]
-fn each_timeout_names_its_phase_and_is_exact() {
+fn each_timeout_expires_at_the_exact_time_and_names_its_phase() {
     let limit = Some(ms(70));
     for (timeouts, server, stall, phase, ended) in [
         (Timeouts { first_token: limit, ..NO_TIMEOUTS }, 100, None, Phase::Headers, 70),
@@ -154,7 +154,7 @@ fn each_timeout_names_its_phase_and_is_exact() {
 }
 
 #[test]
-fn each_request_to_a_server_that_does_not_listen_has_the_outcome_connection() {
+fn every_request_to_a_server_that_does_not_listen_fails_in_the_connect_phase() {
     let setup = Setup::of(PassPlan::closed(2, Bound::requests(5)), 5);
     let (records, _) = setup.play(Server::new(ms(1), ms(1), 1), false);
     assert_eq!(records.len(), 5);
@@ -164,7 +164,7 @@ fn each_request_to_a_server_that_does_not_listen_has_the_outcome_connection() {
 }
 
 #[test]
-fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
+fn a_pass_ends_at_its_maximum_time_and_cancels_requests_in_flight() {
     // Two requests at a time, each 1 s long: three pairs end within 3.5 s, and the fourth pair is in flight.
     let mut setup = Setup::of(PassPlan::closed(2, Bound::requests(20)), 20);
     setup.most_time = Some(ms(3_500));
@@ -184,7 +184,7 @@ fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
 }
 
 #[test]
-fn a_trial_is_cut_off_once_its_claim_is_certain_and_its_records_confirm_the_claim() {
+fn a_search_trial_stops_once_its_failure_is_certain_and_its_records_confirm_it() {
     let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
     let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
     let tiers = vec![vec![0]];
@@ -255,7 +255,7 @@ fn an_interruption_leaves_one_record_for_every_planned_request() {
 }
 
 #[test]
-fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
+fn an_exhausted_source_leaves_one_record_for_every_planned_request() {
     for pass in [
         PassPlan::closed(2, Bound::requests(7)),
         PassPlan::saturated(7),
@@ -286,7 +286,7 @@ fn evenly(rate: f64, requests: u32) -> PassPlan {
 }
 
 #[test]
-fn a_busy_client_sends_late_but_stamps_exactly_and_the_pass_is_suspect() {
+fn a_busy_client_sends_late_but_has_exact_timestamps_and_its_pass_is_suspect() {
     // One request is due every 10 ms, and the client gets a processor every 12 ms.
     let pass = evenly(100.0, 100);
     for (acts_every, is_busy) in [(Duration::from_nanos(1), false), (ms(12), true)] {

@@ -99,7 +99,7 @@ fn servers_of(records: &[Record]) -> Vec<u32> {
 }
 
 #[test]
-fn requests_go_to_each_server_in_turn_and_are_the_same_whichever_way_they_are_spread() {
+fn round_robin_sends_to_each_server_in_turn_and_all_policies_send_the_same_requests() {
     let none = [None; 6];
     let (records, prompts, hash) =
         played((Balance::RoundRobin, &none), 2, vec![server(10), server(10), server(10)]);
@@ -116,7 +116,7 @@ fn requests_go_to_each_server_in_turn_and_are_the_same_whichever_way_they_are_sp
 }
 
 #[test]
-fn a_slow_server_gets_fewer_requests_where_the_least_in_flight_decides() {
+fn with_least_in_flight_a_slow_server_gets_fewer_requests() {
     let none = [None; 30];
     let (records, prompts, _) =
         played((Balance::LeastInFlight, &none), 3, vec![server(95), server(5)]);
@@ -126,7 +126,7 @@ fn a_slow_server_gets_fewer_requests_where_the_least_in_flight_decides() {
 }
 
 #[test]
-fn the_requests_of_a_session_stay_at_one_server() {
+fn all_requests_of_a_session_go_to_the_same_server() {
     let sessions: Vec<_> = [4, 7, 4, 4, 7, 9, 9, 4].into_iter().map(Some).collect();
     let (records, _, _) = played((Balance::Session, &sessions), 3, vec![server(9), server(4)]);
     let of: Vec<_> =
@@ -135,7 +135,7 @@ fn the_requests_of_a_session_stay_at_one_server() {
 }
 
 #[test]
-fn requests_to_a_server_that_takes_no_connection_fail_and_the_others_go_on() {
+fn requests_to_an_unreachable_server_fail_and_the_others_complete() {
     let none = [None; 8];
     let (records, prompts, _) = played((Balance::RoundRobin, &none), 2, vec![server(10), None]);
     let failed = Outcome::Connection { phase: Phase::Connect };

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_goes_through_its_points_straight_between_and_in_proportion_beyond() {
+    fn a_curve_is_linear_between_its_points_and_proportional_beyond_the_last() {
         let at = |rows| through(&curve().points(2.0), rows) * 1e12;
         for (rows, expected) in [(0.5, 1.0), (1.0, 1.0), (50.5, 1.5), (1000.0, 4.0), (2000.0, 8.0)]
         {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_rise_are_refused() {
+    fn rows_that_are_not_in_ascending_order_are_refused() {
         let mut wrong = curve();
         wrong.tflops = vec![(50.0, 500.0)];
         assert!(wrong.check("operations.bf16").unwrap_err().contains("operations.bf16"));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn students_quantile_is_that_of_tables() {
+    fn the_95_percent_quantile_of_students_t_agrees_with_published_tables() {
         for (degrees, expected) in [(1.0, 6.314), (2.0, 2.92), (12.0, 1.782), (1e9, 1.645)] {
             let found = student_95(degrees);
             assert!((found - expected).abs() < 0.002, "{degrees}: {found}");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_is_the_root_of_both_squares_computed_by_hand() {
+    fn a_range_is_the_root_of_the_sum_of_squared_bias_and_scatter() {
         let set = vec![error(3.0, 2.0, 16), error(-4.0, 2.0, 16)];
         let spread = Spread::pooled(&[set], 0.0, true, "fp16".to_owned());
         // The bias is sqrt((9 + 16) / 2) with 1 degree of freedom. The scatter is 2 with 30 degrees of freedom.
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn more_tables_of_the_same_biases_make_it_narrower_and_larger_biases_wider() {
+    fn more_tables_make_a_range_narrower_and_larger_biases_make_it_wider() {
         let width = |biases: &[f64]| {
             let set = biases.iter().map(|bias| error(*bias, 1.0, 16)).collect();
             Spread::pooled(&[set], 0.0, true, String::new()).logarithm()
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_many_rows_shifts_a_range_and_that_of_few_rows_mostly_widens_it() {
+    fn the_mean_error_of_many_rows_shifts_a_range_and_that_of_few_rows_mostly_widens_it() {
         let shift_and_scatter = |rows: u32| {
             let error = error(-20.0, 2.0, rows);
             let rows = f64::from(rows);

@@ -148,7 +148,7 @@ mod tests {
     use crate::config::EngineConfig;
 
     #[test]
-    fn cards_are_known_by_their_family_memory_and_form() {
+    fn card_names_are_matched_by_family_memory_and_form_factor() {
         for (words, is) in [
             ("A100 40G", true),
             ("A100-PCIE-40G", true),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_known_by_the_words_of_its_driver_and_never_guessed() {
+    fn a_card_is_identified_by_its_driver_name_and_an_ambiguous_name_gives_none() {
         let found = |words: &str| card_in_words(words).map(|card| card.name.as_str());
         for (words, expected) in [
             ("NVIDIA H100 80GB HBM3", Some("h100-sxm")),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_and_another_series_engine_or_card_is_unlike() {
+    fn a_different_version_is_noted_and_a_different_series_engine_or_card_does_not_match() {
         let config = EngineConfig::of_model("chatglm3-6b").unwrap().resolve().unwrap();
         let on = |engine: &str, version: &str, card: &str| MeasuredOn {
             engine: Some(engine.to_owned()),

@@ -10,7 +10,7 @@ fn of(model: &str, input_length: u32, output_length: u32, sequences: u32) -> Con
 }
 
 #[test]
-fn multipliers_from_a_few_rows_are_no_surer_than_what_they_were_laid_over() {
+fn a_profile_scaled_to_few_rows_gets_its_ranges_from_errors_of_the_profile_before_scaling() {
     let mut config = EngineConfig::of_model("chatglm3-6b").unwrap();
     let own = config.profile.provenance.iter_mut();
     let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
@@ -32,7 +32,7 @@ fn multipliers_from_a_few_rows_are_no_surer_than_what_they_were_laid_over() {
 }
 
 #[test]
-fn a_cell_that_was_seen_has_a_narrow_interval() {
+fn a_cell_within_the_fitted_rows_has_a_narrow_interval() {
     let seen = of("chatglm3-6b", 512, 512, 256);
     assert_eq!(seen.uncalibrated, None);
     for column in [ErrorColumn::Throughput, ErrorColumn::Latency] {
@@ -42,7 +42,7 @@ fn a_cell_that_was_seen_has_a_narrow_interval() {
 }
 
 #[test]
-fn a_model_that_was_not_seen_is_less_sure_than_one_that_was() {
+fn a_model_without_fitted_rows_has_a_wider_interval_than_a_fitted_model() {
     let mut config = EngineConfig::of_model("qwen-14b").unwrap();
     let cell = CellPlan { input_length: 512, output_length: 512 };
     let seen = confidence(&config.resolve().unwrap(), cell, 30, &MeasuredOn::default());
@@ -57,7 +57,7 @@ fn a_model_that_was_not_seen_is_less_sure_than_one_that_was() {
 }
 
 #[test]
-fn a_column_of_which_no_row_speaks_has_a_wide_interval_and_the_other_has_not() {
+fn only_a_column_without_fitted_rows_has_a_wide_interval() {
     let log = of("sus-chat-34b", 1400, 600, 16);
     assert_eq!(log.uncalibrated, None);
     assert_eq!(log.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
@@ -65,7 +65,7 @@ fn a_column_of_which_no_row_speaks_has_a_wide_interval_and_the_other_has_not() {
 }
 
 #[test]
-fn forms_that_no_row_has_are_called_uncalibrated() {
+fn models_and_options_without_fitted_rows_are_reported_as_uncalibrated() {
     type Change = fn(&mut EngineConfig);
     let cases: [(&str, Change); 4] = [
         ("fp32", |c| c.dtype = Some(crate::config::Dtype::Float32)),
@@ -89,7 +89,7 @@ fn forms_that_no_row_has_are_called_uncalibrated() {
 }
 
 #[test]
-fn what_was_never_seen_is_called_so_and_has_a_wide_interval() {
+fn lengths_and_batches_beyond_the_fitted_rows_are_uncalibrated_with_a_wide_interval() {
     for (input, output, sequences, why) in [
         (4096, 512, 10, "4096 input tokens"),
         (512, 8, 10, "8 output tokens"),
@@ -119,7 +119,7 @@ fn width(confidence: &Confidence, column: ErrorColumn) -> f64 {
 }
 
 #[test]
-fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_left_out_tables() {
+fn weights_measured_on_only_one_model_get_the_wider_errors_of_all_left_out_tables() {
     let (fp16, gptq) = ("qwen-14b", "baichuan2-13b-gptq");
     let of = |model: &str| unseen(model, &MeasuredOn::default());
     for column in OF_2023 {
@@ -140,7 +140,7 @@ fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_le
 }
 
 #[test]
-fn another_version_widens_and_says_so_and_another_engine_or_card_is_uncalibrated() {
+fn a_different_version_widens_the_range_and_a_different_series_or_card_is_uncalibrated() {
     let on = |version: &str, card: &str| MeasuredOn {
         engine: Some("vllm".to_owned()),
         engine_version: Some(version.to_owned()),
@@ -162,7 +162,7 @@ fn another_version_widens_and_says_so_and_another_engine_or_card_is_uncalibrated
 }
 
 #[test]
-fn a_range_of_more_than_a_factor_of_two_is_a_guess_and_stays_as_wide() {
+fn a_range_wider_than_a_factor_of_two_is_not_calibrated_and_not_narrowed() {
     let config = EngineConfig::of("qwen3-8b", Some("vllm-0.23-h100-sxm")).unwrap();
     let cell = CellPlan { input_length: 1024, output_length: 128 };
     let found = confidence(&config.resolve().unwrap(), cell, 4, &MeasuredOn::default());

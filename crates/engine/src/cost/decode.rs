@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_are_padded_to_the_captured_graphs() {
+    fn batches_are_padded_to_the_sizes_of_captured_cuda_graphs() {
         for (batch, padded) in [(1, 1), (2, 2), (3, 4), (5, 8), (8, 8), (49, 56), (256, 256)] {
             assert_eq!(captured(batch), padded);
         }

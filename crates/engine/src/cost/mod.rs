@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn more_work_never_costs_less() {
+    fn a_step_with_more_work_never_takes_less_time() {
         for model in ["chatglm3-6b", "qwen-14b", "baichuan2-13b-gptq", "mistral-7b-openorca-awq"] {
             let cost = cost(model, |_| ());
             let rising = |shapes: &[StepShape]| {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn context_costs_what_keys_and_values_take_to_read() {
+    fn context_adds_the_time_to_read_its_keys_and_values() {
         let cost = cost("qwen-14b", |c| {
             c.profile.constants.bandwidth_efficiency = 0.5;
             c.profile.constants.kv_reread_efficiency = 1.0;
@@ -215,21 +215,21 @@ mod tests {
     }
 
     #[test]
-    fn few_key_heads_are_read_again_for_each_query_head() {
+    fn shared_key_value_heads_are_read_again_for_each_query_head() {
         let cost = cost("chatglm3-6b", |c| c.profile.constants.kv_reread_efficiency = 2.0);
         let million = cost.seconds(decode(1, 1_000_000)) - cost.seconds(decode(1, 0));
         assert!((million - 4.0 * 28.0 * 4096.0 * 1e6 / (2.0 * 1.555e12)).abs() < 1e-9, "{million}");
     }
 
     #[test]
-    fn more_cards_make_large_steps_shorter_but_not_by_as_much() {
+    fn two_cards_shorten_a_large_step_but_not_to_half() {
         let one = cost("qwen-14b", |_| ()).seconds(prompt(1, 2048));
         let two = cost("qwen-14b", |c| c.tensor_parallel_size = Some(2)).seconds(prompt(1, 2048));
         assert!(two < one && two > one / 2.0, "{two} of {one}");
     }
 
     #[test]
-    fn single_precision_takes_twice_the_bytes_and_its_own_rate() {
+    fn single_precision_doubles_the_bytes_read_and_computes_16_times_slower() {
         let float32 = |c: &mut EngineConfig| c.dtype = Some(Dtype::Float32);
         let (half, single) = (cost("qwen-14b", |_| ()), cost("qwen-14b", float32));
         let ratio = |shape| single.products_of(shape) / half.products_of(shape);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn squeezellm_reads_a_little_less_than_gptq_and_is_else_the_same() {
+    fn squeezellm_steps_take_slightly_less_time_than_gptq_steps() {
         let of = |weights| cost("baichuan2-13b-gptq", |c| c.weights = Some(weights));
         let (gptq, squeeze) = (of(Weights::Gptq), of(Weights::SqueezeLlm));
         for shape in [decode(1, 0), decode(64, 0), prompt(1, 512)] {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_add_their_hand_overs_and_nothing_else() {
+    fn pipeline_stages_add_only_the_time_of_transfers_between_them() {
         let of = |stages| cost("qwen-14b", |c| c.pipeline_parallel_size = Some(stages));
         let (one, two, four) = (of(1), of(2), of(4));
         for (shape, rows) in [(decode(3, 1000), 4.0), (prompt(2, 512), 1024.0)] {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn experts_stream_by_when_a_token_touches_them() {
+    fn only_experts_that_tokens_use_are_read_from_memory() {
         for model in ["mixtral-8x7b", "qwen3-30b-a3b"] {
             let cost = cost(model, |_| ());
             let seconds: Vec<f64> = [1, 2, 8, 32, 256].map(|n| cost.seconds(decode(n, 0))).to_vec();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn output_costs_the_host_more_than_the_same_context_as_prompt() {
+    fn output_tokens_add_host_time_that_prompt_tokens_do_not_add() {
         let cost = cost("qwen-14b", |c| c.profile.constants.output_token_ns = 100.0);
         let seconds =
             |generated| cost.seconds(StepShape::Decode { sequences: 4, context: 4000, generated });
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_sequences_wait_for_a_part_of_their_context_and_no_longer() {
+    fn attention_time_of_few_sequences_grows_only_up_to_one_part_of_their_context() {
         let cost = cost("chatglm3-6b", |c| c.profile.constants.chain_token_ns = 1000.0);
         let seconds = |context| cost.seconds(decode(1, context));
         assert!((seconds(400) - seconds(300) - 28.0 * 100.0 * 1e-6).abs() < 1e-9);

@@ -144,7 +144,7 @@ mod tests {
     use crate::config::EngineConfig;
 
     #[test]
-    fn each_kind_of_weights_that_a_profile_accepts_has_a_cost() {
+    fn each_weight_format_that_a_profile_accepts_has_a_positive_cost() {
         for profile in crate::profile::profiles() {
             for weights in Weights::ALL {
                 let mut config = EngineConfig::of("qwen-14b", Some(&profile.name)).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_takes_more_than_the_larger_and_less_than_both() {
+    fn overlapping_work_takes_more_than_the_longer_time_and_less_than_the_sum() {
         assert!((overlapped(3.0, 0.0) - 3.0).abs() < 1e-12);
         let one = overlapped(1.0, 1.0);
         assert!((one - 2_f64.powf(2.0 / 3.0)).abs() < 1e-12, "{one}");

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_is_no_block_is_refused_with_its_line() {
+    fn an_invalid_block_row_is_refused_with_its_file_or_line() {
         for (text, wrong) in [("a,b\n", "header"), (&format!("{HEADER}\n1,2\n"), "7 fields")] {
             let message = parse_blocks(text, "x.csv").unwrap_err().to_string();
             assert!(message.contains(wrong) && message.contains("x.csv"), "{message}");

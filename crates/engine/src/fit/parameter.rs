@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_comes_back_from_the_axis() {
+    fn a_parameter_value_is_unchanged_after_conversion_to_its_axis_and_back() {
         for parameter in &PARAMETERS {
             let value = (parameter.low * parameter.high).sqrt();
             let back = parameter.value_at(parameter.axis_of(value));

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_factor_leaves_the_bounds() {
+    fn scale_factors_and_scaled_constants_stay_within_their_bounds() {
         assert_eq!(factors(&[0.0; 3]), [1.0; 3]);
         let [low, high, _] = factors(&[-100.0, 100.0, 0.0]);
         assert!((low - 0.25).abs() < 1e-9 && (high - 4.0).abs() < 1e-9);

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lengths_have_the_means_that_are_known_and_keep_the_filter() {
+    fn generated_lengths_have_the_known_means_and_obey_the_length_filter() {
         let lengths = lengths();
         let mean = |length: fn(&Lengths) -> u32| {
             lengths.iter().map(|l| f64::from(length(l))).sum::<f64>() / f64::from(REQUESTS)

@@ -133,14 +133,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_valley_of_rosenbrock_is_followed_to_its_end() {
+    fn least_squares_finds_the_minimum_of_the_rosenbrock_function() {
         let rosenbrock = |p: &[f64]| Some(vec![1.0 - p[0], 10.0 * (p[1] - p[0] * p[0])]);
         let found = least_squares(&[-1.2, 1.0], rosenbrock);
         assert!((found[0] - 1.0).abs() < 1e-3 && (found[1] - 1.0).abs() < 1e-3, "{found:?}");
     }
 
     #[test]
-    fn a_coordinate_has_the_variance_that_its_residuals_leave() {
+    fn the_variance_of_a_coordinate_is_one_over_the_sum_of_its_squared_slopes() {
         // Two residuals depend on the first coordinate, with slopes 3 and 4; one on the second, with slope 2.
         let found =
             inverse_diagonal(&[0.0, 0.0], |p| Some(vec![3.0 * p[0], 4.0 * p[0], 2.0 * p[1]]));
@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_coordinate_that_nothing_depends_on_stays() {
+    fn a_coordinate_without_effect_on_the_residuals_does_not_change() {
         let found = least_squares(&[5.0, 7.0], |p| Some(vec![p[0] - 1.0]));
         assert!((found[0] - 1.0).abs() < 1e-6);
         assert_eq!(found[1], 7.0);
     }
 
     #[test]
-    fn the_search_keeps_out_of_where_nothing_can_be_computed() {
+    fn least_squares_stays_where_the_residuals_can_be_computed() {
         let found = least_squares(&[4.0], |p| (p[0] > 1.0).then(|| vec![p[0]]));
         assert!(found[0] > 1.0 && found[0] < 1.5, "{found:?}");
     }

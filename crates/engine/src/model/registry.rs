@@ -49,7 +49,7 @@ mod tests {
     use crate::weights::Weights;
 
     #[test]
-    fn models_have_the_number_of_parameters_that_they_are_known_for() {
+    fn known_models_have_their_published_number_of_parameters() {
         for (name, billions) in [
             ("chatglm3-6b", 6.24),
             ("qwen-14b", 14.17),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_passes_through_a_part_of_a_mixture_of_experts() {
+    fn a_token_uses_only_the_active_parameters_of_a_mixture_of_experts() {
         for (name, billions) in [("mixtral-8x7b", 12.88), ("qwen3-30b-a3b", 3.35)] {
             let model = model(name).unwrap();
             let active = f64::from(model.experts.unwrap().per_token) * model.expert_parameters();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn more_tokens_touch_more_experts_but_never_more_than_there_are() {
+    fn more_tokens_use_more_experts_up_to_all_experts_of_the_model() {
         let experts = model("mixtral-8x7b").unwrap().experts.unwrap();
         let distinct: Vec<_> = [1.0, 2.0, 8.0, 64.0, 1e6].map(|n| experts.distinct(n)).to_vec();
         assert!((distinct[0] - 2.0).abs() < 1e-12 && (distinct[1] - 3.5).abs() < 1e-12);
@@ -121,18 +121,18 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_found_by_its_hub_id_in_any_case() {
+    fn a_model_is_found_by_its_hub_id_regardless_of_upper_and_lower_case() {
         assert_eq!(model("thudm/ChatGLM3-6B").unwrap().name, "chatglm3-6b");
     }
 
     #[test]
-    fn an_unknown_model_names_those_that_are_known() {
+    fn the_error_about_an_unknown_model_lists_known_models() {
         let message = model("gpt-9").unwrap_err().to_string();
         assert!(message.contains("`gpt-9`") && message.contains("chatglm3-6b"), "{message}");
     }
 
     #[test]
-    fn kv_bytes_follow_the_key_and_value_heads() {
+    fn kv_cache_bytes_per_token_depend_on_the_number_of_key_value_heads() {
         assert_eq!(model("chatglm3-6b").unwrap().kv_bytes_per_token(), 28_672.0);
         assert_eq!(model("qwen-14b").unwrap().kv_bytes_per_token(), 819_200.0);
     }

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_noise_is_read_as_it_is_written() {
+    fn a_noise_specification_is_unchanged_after_parsing_and_formatting() {
         let all = "step=0.05,drift=0.02:60s,warmup=0.3:5s,burst=0.001:5,pause=0.02s:10s,seed=7";
         let noise = Noise::parse(all).unwrap();
         assert_eq!(noise.to_string(), all);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_noise_is_told_by_its_part() {
+    fn an_invalid_noise_specification_is_an_error_that_names_the_invalid_part() {
         for (text, part, words) in [
             ("", "--noise :", "write parts"),
             ("seed=3", "--noise seed=3:", "is not a kind of noise"),

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_log_normal_around_their_cost_and_independent() {
+    fn step_noise_is_log_normal_with_mean_1_and_independent_between_steps() {
         let factors = factors("step=0.2,seed=1", 200_000);
         // The mean of this many factors has a standard deviation of 0.05 %.
         assert!((mean(&factors) - 1.0).abs() < 0.002, "{}", mean(&factors));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_has_its_deviation_and_forgets_within_its_time() {
+    fn drift_has_the_given_standard_deviation_and_correlation_time() {
         // With steps of 10 ms and a drift time of 1 s, the correlations are exp(-1/100), exp(-1) and exp(-3).
         let factors = factors("drift=0.1:1s,seed=2", 2_000_000);
         assert!((mean(&factors) - 1.0).abs() < 0.005, "{}", mean(&factors));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_begins_anywhere_in_its_range() {
+    fn drift_starts_at_a_random_value_of_its_distribution() {
         let begins: Vec<f64> = (0..2_000)
             .map(|seed| factors(&format!("drift=0.1:1h,seed={seed}"), 1)[0].ln())
             .collect();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_falls_evenly_to_nothing() {
+    fn warm_up_noise_decreases_linearly_to_zero() {
         let factors = factors("warmup=0.5:1s", 200);
         assert_eq!(factors[0], 1.5);
         // The second step begins after 15 ms of the warm-up of 1 s.
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_befall_their_share_of_steps() {
+    fn bursts_slow_down_the_given_share_of_steps() {
         let factors = factors("burst=0.01:5,seed=3", 100_000);
         let slow = factors.iter().filter(|&&factor| factor == 5.0).count();
         assert!((900..1100).contains(&slow), "{slow}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_lie_as_far_apart_as_asked_for_in_the_mean() {
+    fn pauses_have_the_given_mean_distance() {
         let factors = factors("pause=20ms:1s,seed=4", 100_000);
         let paused = factors.iter().map(|factor| factor - 1.0).sum::<f64>() / 2.0;
         // 1,000 s of work contain about 1,000 pauses, with a standard deviation of 32 pauses.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_makes_its_draws_and_one_kind_of_noise_leaves_the_others_alone() {
+    fn a_seed_determines_the_noise_and_kinds_of_noise_do_not_affect_each_other() {
         assert_eq!(factors("step=0.1,seed=5", 50), factors("step=0.1,seed=5", 50));
         assert_ne!(factors("step=0.1,seed=5", 50), factors("step=0.1,seed=6", 50));
         let alone = factors("step=0.1,seed=5", 50);

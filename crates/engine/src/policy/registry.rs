@@ -39,7 +39,7 @@ mod tests {
     use crate::profile::profiles;
 
     #[test]
-    fn each_profile_has_a_scheduler_and_an_engine_without_one_is_refused_with_those_there_are() {
+    fn each_profile_has_a_scheduler_and_an_unsupported_version_is_refused_with_the_known_ones() {
         let versions = |version: &str| {
             let engine_version = version.to_owned();
             scheduler(&Profile { engine_version, ..profiles()[0].clone() })

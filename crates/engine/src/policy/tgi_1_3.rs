@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_admitted_up_to_both_budgets() {
+    fn prompts_are_admitted_up_to_the_limits_of_tokens_and_blocks() {
         assert_eq!(admitted(&mut queues(9, 0)), 4, "450 prompt tokens");
         let mut tight = queues(9, 8);
         tight.decodes_since_prompt = 20;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_batch_waits_until_enough_steps_have_passed() {
+    fn few_waiting_prompts_are_admitted_only_after_enough_decode_steps() {
         let mut early = queues(3, 4);
         assert_eq!(Tgi13.steady_steps(&early, 100), 19);
         assert_eq!(admitted(&mut early), 0);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_run_is_ignored() {
+    fn a_prompt_that_can_never_run_is_ignored() {
         let mut never = queues(2, 0);
         never.waiting[0].prompt = 451;
         match Tgi13.schedule(&mut never) {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_step_takes_what_fits_in_order_of_arrival() {
+    fn a_prompt_step_admits_prompts_in_order_of_arrival_up_to_each_limit() {
         for (why, blocks, prompts, expected) in [
             ("all fit", 1000, &[100, 100, 100][..], 3),
             ("tokens, padding included, are limited", 1000, &[300, 300, 400, 10], 2),
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn the_padding_rule_counts_every_prompt_of_the_step() {
+    fn the_padding_limit_counts_every_prompt_of_the_step() {
         // Two prompts of 300 tokens with one of 44 need 256 tokens of padding, which is the limit; with 43 it is 257.
         assert_eq!(admitted(&mut queues(1000, &[300, 300, 44])), 3);
         assert_eq!(admitted(&mut queues(1000, &[300, 300, 43])), 2);
     }
 
     #[test]
-    fn prompts_come_before_decoding() {
+    fn waiting_prompts_are_scheduled_before_decode_steps() {
         let mut queues = queues(1000, &[300, 300, 400]);
         assert_eq!(admitted(&mut queues), 2);
         assert_eq!(admitted(&mut queues), 1);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_can_never_run_is_ignored_and_the_next_goes_on() {
+    fn a_prompt_that_can_never_run_is_ignored_and_the_next_prompt_is_admitted() {
         let mut too_long = queues(1000, &[1025, 10]);
         let ignored = vec![too_long.waiting[0].clone()];
         let expected = Batch::Prompt { admitted: 1, ignored };
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_free_block_the_last_arrived_goes_back_to_the_front() {
+    fn without_a_free_block_the_last_arrived_sequence_returns_to_the_front_of_the_queue() {
         let mut queues = queues(6, &[32, 32, 32]);
         assert_eq!(admitted(&mut queues), 3);
         queues.waiting.push_back(Sequence { id: RequestId(9), ..queues.running[0].clone() });
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_sequence_computes_its_output_again() {
+    fn a_preempted_sequence_gets_blocks_to_recompute_its_prompt_and_output() {
         let mut queues = queues(1000, &[100]);
         queues.waiting[0].generated = 50;
         admitted(&mut queues);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_block_is_required_even_where_the_last_has_room() {
+    fn a_decode_step_requires_a_free_block_even_if_the_last_block_has_room() {
         let mut queues = queues(2, &[20]);
         admitted(&mut queues);
         queues.running[0].generated = 1;
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_sequence_that_has_outgrown_the_memory_ends() {
+    fn a_preempted_sequence_that_no_longer_fits_into_memory_is_ended() {
         let mut queues = queues(2, &[32]);
         admitted(&mut queues);
         queues.running[0].generated = 1;

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn decodes_come_first_and_prompts_fill_the_budget_in_chunks() {
+    fn decodes_are_scheduled_first_and_prompt_chunks_fill_the_token_budget() {
         let mut queues = queues(1000, &[100, 400, 30]);
         assert_eq!(step(&mut queues), [(0, 100), (1, 156)]);
         assert_eq!(step(&mut queues), [(0, 1), (1, 244), (2, 11)]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_prompt_has_no_more_of_a_step_than_its_threshold() {
+    fn a_long_prompt_gets_at_most_its_threshold_of_tokens_per_step() {
         let mut queues = queues(1000, &[300, 30]);
         queues.limits.max_prompt_part = 128;
         assert_eq!(step(&mut queues), [(0, 128), (1, 30)]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_not_begun_without_memory_for_the_whole_of_it() {
+    fn a_prompt_with_reservation_starts_only_if_all_of_it_fits_into_memory() {
         let mut queues = queues(30, &[200, 400]);
         queues.limits.reserves_prompts = true;
         assert_eq!(step(&mut queues), [(0, 200)]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_that_leave_hold_their_places_until_the_step_ends() {
+    fn leaving_sequences_occupy_their_slots_until_the_step_ends() {
         let mut queues = queues(1000, &[10, 10, 10, 10, 10]);
         queues.leaving = 2;
         assert_eq!(step(&mut queues).len(), 2);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_are_limited_and_order_of_arrival_is_kept() {
+    fn sequences_are_admitted_in_order_of_arrival_up_to_the_limit() {
         let mut queues = queues(1000, &[10, 10, 10, 10, 10]);
         assert_eq!(step(&mut queues).len(), 4);
         assert_eq!((queues.waiting.len(), queues.waiting[0].id.0), (1, 4));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_free_block_the_last_arrived_is_preempted() {
+    fn without_a_free_block_the_last_arrived_sequence_is_preempted() {
         let mut queues = queues(4, &[32, 32]);
         step(&mut queues);
         assert_eq!(step(&mut queues), [(0, 1)]);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_without_room_for_a_token_is_ignored() {
+    fn a_prompt_that_leaves_no_room_for_an_output_token_is_ignored() {
         let mut queues = queues(1000, &[10, 1024, 10]);
         assert_eq!(step(&mut queues), [(0, 10)]);
         match VllmV1.schedule(&mut queues) {

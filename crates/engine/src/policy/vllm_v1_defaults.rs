@@ -34,7 +34,7 @@ mod tests {
     use crate::profile::profile;
 
     #[test]
-    fn limits_are_those_of_the_card_and_ahead_is_scheduled_by_the_version() {
+    fn default_limits_depend_on_the_card_and_asynchronous_scheduling_on_the_version() {
         let mut own = profile("vllm-0.23-h100-sxm").unwrap();
         for (name, expected) in [
             ("h100-sxm", (1024, 8192)),

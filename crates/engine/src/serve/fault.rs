@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_a_kind_perhaps_a_value_and_perhaps_a_request() {
+    fn a_fault_is_parsed_into_a_kind_an_optional_value_and_an_optional_request() {
         for (text, kind, request) in [
             ("error-event@3", FaultKind::ErrorEvent, Some(3)),
             ("stall", FaultKind::Stall, None),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fault_is_refused_with_what_there_is() {
+    fn an_invalid_fault_is_refused_with_the_list_of_faults() {
         for text in ["", "explode", "cut@0", "cut@x", "status", "status=200", "bundle=0", "cut=1"] {
             let message = Fault::parse(text).unwrap_err().to_string();
             assert!(message.contains("error-event"), "{text}: {message}");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_befalls_its_request_only() {
+    fn a_fault_with_a_request_number_applies_to_this_request_only() {
         let third = Fault::parse("cut@3").unwrap();
         assert!(third.applies_to(3) && !third.applies_to(2));
         assert!(Fault::parse("cut").unwrap().applies_to(17));

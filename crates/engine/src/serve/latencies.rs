@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_count_what_is_at_or_below_their_bound() {
+    fn latency_buckets_count_values_up_to_and_including_their_bound() {
         let mut latencies = Latencies::default();
         for ms in [1, 5, 6, 3_000_000] {
             latencies.first_token(Duration::from_millis(ms));

@@ -6,7 +6,7 @@ use inferometer_load::{Bound, Open};
 use inferometer_model::time::Nanos;
 
 #[test]
-fn what_arrives_during_a_step_of_an_engine_that_schedules_ahead_waits_for_one_more() {
+fn with_asynchronous_scheduling_a_request_that_arrives_during_a_step_waits_one_more_step() {
     let waits = |ahead: bool| {
         let mut config = EngineConfig::of_model("qwen3-14b").expect("a known model");
         config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
@@ -30,7 +30,7 @@ fn what_arrives_during_a_step_of_an_engine_that_schedules_ahead_waits_for_one_mo
 }
 
 #[test]
-fn a_front_end_takes_requests_one_after_the_other() {
+fn a_front_end_processes_requests_one_after_the_other() {
     let mut config = EngineConfig::of_model("qwen3-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile of today");

@@ -23,7 +23,7 @@ fn made(change: impl Fn(&mut StepConstants)) -> (Profile, Vec<MeasuredRun>) {
 }
 
 #[test]
-fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
+fn a_fit_to_two_runs_changes_only_the_constants_that_the_runs_depend_on() {
     let (start, runs) = made(|steps| {
         steps.products_factor *= 0.8;
         steps.front_us *= 2.0;
@@ -53,7 +53,7 @@ fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
 }
 
 #[test]
-fn a_run_is_full_where_it_asks_for_more_sequences_than_the_engine_has_places() {
+fn a_run_exceeds_max_num_seqs_if_its_load_needs_more_sequences_at_once() {
     let header = "engine,card,model,max_num_seqs,max_in_flight,rate,arrival,requests,input_length,\
                   output_length,tpot_p50_ms,ttft_p50_ms";
     for (row, exceeds_max_num_seqs) in [
@@ -71,7 +71,7 @@ fn a_run_is_full_where_it_asks_for_more_sequences_than_the_engine_has_places() {
 }
 
 #[test]
-fn what_a_row_does_not_name_is_as_it_was_given() {
+fn settings_absent_from_a_row_come_from_the_given_configuration() {
     let mut start = inferometer_engine::EngineConfig::of_model("llama-3.1-8b").expect("known");
     start.profile = profile("vllm-0.8-l40s").expect("known");
     (start.max_num_seqs, start.tensor_parallel_size) = (Some(32), Some(2));
@@ -84,7 +84,7 @@ fn what_a_row_does_not_name_is_as_it_was_given() {
 }
 
 #[test]
-fn a_row_that_is_no_run_is_refused_with_its_line_and_column() {
+fn an_invalid_run_row_is_refused_with_its_line_and_column() {
     let read = |text: &str| {
         parse_runs(text, "mine.csv", None, &|_| panic!("no details")).unwrap_err().to_string()
     };

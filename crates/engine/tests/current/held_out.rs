@@ -10,7 +10,7 @@ use inferometer_model::cell::CellPlan;
 use crate::{median, test_rows};
 
 #[test]
-fn runs_at_other_rates_are_predicted_within_a_few_percent() {
+fn median_errors_of_held_out_runs_stay_below_their_limits() {
     let runs = test_rows();
     let errors = run_errors(profiles(), &runs).expect("runs that play");
     let of_set = |set: &str| -> Vec<RunError> {
@@ -43,7 +43,7 @@ fn sure_of(run: &MeasuredRun) -> Confidence {
 
 /// Counts figures, not rows. A figure without a calibrated range does not count.
 #[test]
-fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
+fn at_least_85_percent_of_held_out_figures_lie_in_their_calibrated_ranges() {
     let (mut inside, mut all) = (0, 0);
     let mut outside = Vec::new();
     for run in &test_rows() {
@@ -76,7 +76,7 @@ fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
 
 /// The rows are of a model without fitted rows, with thousands of tokens or hundreds of requests at once.
 #[test]
-fn rows_far_from_all_that_was_fitted_are_called_uncalibrated() {
+fn rows_far_from_the_fitted_rows_are_reported_as_uncalibrated() {
     for run in test_rows().iter().filter(|run| run.set.starts_with("gpustack")) {
         let why = sure_of(run).uncalibrated.unwrap_or_default();
         assert!(why.contains("the fitted rows have"), "{:?}: {why}", run.lengths[0]);

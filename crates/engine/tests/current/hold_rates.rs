@@ -22,7 +22,7 @@ fn by_set(rows: &[Predicted], fit: Fit) -> BTreeMap<String, Counted> {
 }
 
 #[test]
-fn ranges_contain_nine_of_ten_measured_figures_and_not_all_of_them() {
+fn calibrated_ranges_contain_at_least_85_percent_of_measured_figures_but_not_all() {
     let least = 85;
     // `fewest` is the least number of figures with a calibrated range.
     for (fit, fewest) in [(Fit::Fitted, 195), (Fit::HalfLeftOut, 195), (Fit::Test, 48)] {
@@ -45,7 +45,7 @@ fn ranges_contain_nine_of_ten_measured_figures_and_not_all_of_them() {
 
 /// Profiles state the errors of fits without half of the rows. The stored constants must come from these fits.
 #[test]
-fn the_stored_constants_of_other_fits_have_the_errors_that_profiles_state() {
+fn stored_constants_of_fits_without_half_the_rows_have_the_errors_that_profiles_state() {
     let mut compared = 0;
     for profile in profiles() {
         for table in &profile.provenance {

@@ -56,7 +56,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 #[test]
-fn each_request_begins_where_the_one_before_it_ended_or_when_it_comes_to_the_nanosecond() {
+fn each_request_starts_at_its_arrival_or_at_the_end_of_the_previous_request() {
     let prompts = varied(3000);
     let services = services(&prompts);
     for (rate_per_s, seed) in [(10.0, 1), (40.0, 2), (90.0, 3)] {
@@ -69,7 +69,7 @@ fn each_request_begins_where_the_one_before_it_ended_or_when_it_comes_to_the_nan
 }
 
 #[test]
-fn waiting_and_utilisation_are_those_of_pollaczek_and_khinchine() {
+fn mean_waiting_time_and_utilization_agree_with_the_pollaczek_khinchine_formula() {
     for prompts in [vec![700; 60_000], varied(60_000)] {
         let services: Vec<f64> =
             services(&prompts).into_iter().map(|service| service as f64 * 1e-9).collect();

@@ -6,7 +6,7 @@ use inferometer_load::PassPlan;
 use crate::test_rows;
 
 #[test]
-fn a_slower_engine_takes_longer_and_near_its_capacity_much_longer() {
+fn a_slower_engine_has_a_higher_tpot_and_even_more_so_near_its_capacity() {
     let runs = test_rows();
     let change = |rate: f64| -> [f64; 5] {
         let is_it = |pass: &PassPlan| pass.constant_load() == Some(rate);

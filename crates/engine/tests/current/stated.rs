@@ -17,7 +17,7 @@ fn of_today() -> impl Iterator<Item = &'static Profile> {
 }
 
 #[test]
-fn every_profile_of_today_has_the_errors_that_it_states() {
+fn every_profile_of_a_current_engine_has_the_errors_that_it_states() {
     let runs = calibration();
     let errors = run_errors(profiles(), &runs).expect("runs that play");
     let mut rows = 0;
@@ -54,7 +54,7 @@ fn every_profile_of_today_has_the_errors_that_it_states() {
 }
 
 #[test]
-fn single_steps_take_as_long_as_they_were_measured_to() {
+fn simulated_steps_take_as_long_as_measured_within_3_percent() {
     let text = include_str!("../../data/rows/current/steps.csv");
     let profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let config = EngineConfig::of_model("qwen3-14b").expect("a known model");
@@ -66,7 +66,7 @@ fn single_steps_take_as_long_as_they_were_measured_to() {
 
 /// The steps are of a run to which nothing was fitted.
 #[test]
-fn single_steps_of_another_run_take_as_long_as_they_were_measured_to() {
+fn simulated_steps_of_a_held_out_run_take_as_long_as_measured_within_4_percent() {
     let text = include_str!("../../data/rows/current/steps-test.csv");
     let profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let config = EngineConfig::of_model("qwen3-14b").expect("a known model");
@@ -77,7 +77,7 @@ fn single_steps_of_another_run_take_as_long_as_they_were_measured_to() {
 }
 
 #[test]
-fn no_run_that_a_profile_was_fitted_on_is_called_uncalibrated() {
+fn no_run_that_a_profile_was_fitted_on_is_reported_as_uncalibrated() {
     for run in calibration() {
         let resolved = run.config.resolve().expect("a configuration that runs");
         let (input_length, output_length) = run.lengths[0];
@@ -90,7 +90,7 @@ fn no_run_that_a_profile_was_fitted_on_is_called_uncalibrated() {
 /// Checks the stated errors of runs that were left out of a fit, together with half of the runs or with their whole
 /// set.
 #[test]
-fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
+fn stated_errors_of_runs_left_out_of_a_fit_stay_below_their_limits() {
     for profile in of_today() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);

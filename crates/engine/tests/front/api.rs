@@ -34,7 +34,7 @@ fn every_dialect_gets_a_complete_answer_streamed_or_not() {
 }
 
 #[test]
-fn a_prompt_may_be_token_ids() {
+fn a_prompt_may_consist_of_token_ids() {
     let body = json!({ "model": "chatglm3-6b", "prompt": [5, 6, 7], "max_tokens": 2 });
     let (status, answer) = ask("POST", "/v1/completions", Some(&body));
     assert_eq!((status, &answer["usage"]["prompt_tokens"]), (200, &json!(3)));
@@ -42,7 +42,7 @@ fn a_prompt_may_be_token_ids() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_said_as_vllm_says_it() {
+fn invalid_requests_get_the_error_messages_of_vllm() {
     let long = json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 8183 });
     let (status, answer) = ask("POST", "/v1/completions", Some(&long));
     let message = answer["message"].as_str().unwrap();
@@ -60,7 +60,7 @@ fn what_is_wrong_with_a_request_is_said_as_vllm_says_it() {
 }
 
 #[test]
-fn bad_requests_have_their_statuses() {
+fn invalid_requests_get_the_matching_http_status() {
     let model = "chatglm3-6b";
     for (method, path, body, expected) in [
         ("POST", "/v1/completions", json!([]), 400),
@@ -97,7 +97,7 @@ fn bad_requests_have_their_statuses() {
 }
 
 #[test]
-fn the_server_says_what_it_is() {
+fn informational_endpoints_describe_the_served_model() {
     let (_, models) = ask("GET", "/v1/models", None);
     assert_eq!(models["data"][0]["id"], "chatglm3-6b");
     assert_eq!(models["data"][0]["max_model_len"], 8192);
@@ -113,7 +113,7 @@ fn the_server_says_what_it_is() {
 }
 
 #[test]
-fn todays_engine_shares_beginnings_of_prompts_and_has_todays_metrics() {
+fn a_current_engine_caches_prompt_prefixes_and_exports_current_metrics() {
     let mut engine = engine_config();
     engine.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
     let prompt = "word ".repeat(64);
@@ -151,7 +151,7 @@ fn a_prompt_that_the_engine_ignores_gets_an_empty_answer() {
 }
 
 #[test]
-fn a_model_may_end_its_text_by_itself_unless_told_not_to() {
+fn output_may_end_early_at_end_of_text_unless_ignore_eos_is_set() {
     let body = |ignore: bool| {
         let mut body = json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 500 });
         body["ignore_eos"] = json!(ignore);

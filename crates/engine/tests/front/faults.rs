@@ -20,7 +20,7 @@ fn under_fault(fault: &str, stream: bool) -> (Outcome, Call) {
 }
 
 #[test]
-fn faults_are_seen_as_what_they_are() {
+fn each_fault_gives_the_expected_outcome_at_the_client() {
     let connection_ended = Some("closed");
     for (fault, stream, outcome, end) in [
         ("error-event", true, Outcome::ServerError, Some("complete")),
@@ -43,27 +43,27 @@ fn faults_are_seen_as_what_they_are() {
 }
 
 #[test]
-fn a_reset_ends_the_connection_in_the_middle() {
+fn a_reset_fault_closes_the_connection_in_the_middle_of_a_stream() {
     let (_, call) = under_fault("reset", true);
     assert_eq!((call.responses, call.end), (0, Some("closed")));
     assert_eq!(call.reads.len(), 1 + 4, "head and the tokens before the middle");
 }
 
 #[test]
-fn a_stall_sends_nothing_more_and_does_not_end() {
+fn a_stall_fault_stops_sending_without_closing_the_connection() {
     let (_, call) = under_fault("stall", true);
     assert_eq!((call.responses, call.end), (0, None));
     assert!(call.reads.last().unwrap().0 < Nanos::ZERO + Duration::from_secs(1));
 }
 
 #[test]
-fn bundles_carry_several_tokens_in_an_event() {
+fn a_bundle_fault_sends_several_tokens_in_one_event() {
     let (_, call) = under_fault("bundle=4", true);
     assert_eq!(call.reads.len(), 1 + 3, "the head, then 4, 4 and 2 tokens");
 }
 
 #[test]
-fn a_spike_holds_back_the_middle_and_loses_nothing() {
+fn a_spike_fault_delays_the_middle_of_a_stream_without_losing_data() {
     let (outcome, call) = under_fault("spike=700", true);
     assert_eq!((outcome, call.end), (Outcome::Complete, Some("complete")));
     let gap = |pair: &[(Nanos, Vec<u8>)]| pair[1].0.since(pair[0].0);
@@ -72,7 +72,7 @@ fn a_spike_holds_back_the_middle_and_loses_nothing() {
 }
 
 #[test]
-fn slow_headers_hold_back_everything() {
+fn a_slow_headers_fault_delays_the_whole_response() {
     let (_, call) = under_fault("slow-headers=700", true);
     assert_eq!(call.reads[0].0, Nanos(700_000_000));
 }

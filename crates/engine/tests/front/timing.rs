@@ -28,7 +28,7 @@ fn steps(output_tokens: u32) -> Vec<Nanos> {
 }
 
 #[test]
-fn tokens_come_when_their_step_is_over() {
+fn tokens_are_sent_when_their_engine_step_ends() {
     let calls = with_front(|_| (), vec![dialect_call("openai-completions", true, 5)]);
     let mut instants: Vec<_> = calls[0].reads.iter().map(|(at, _)| *at).collect();
     assert_eq!(instants.remove(0), Nanos::ZERO, "the head comes before any work");
@@ -38,7 +38,7 @@ fn tokens_come_when_their_step_is_over() {
 /// The engine's front end takes time. The first request arrives at an idle engine, the second while the first is in the
 /// front end, and the third while the first decodes.
 #[test]
-fn a_served_engine_gives_tokens_when_the_same_engine_gives_them_in_virtual_time() {
+fn a_served_engine_generates_tokens_at_the_same_times_as_its_simulation() {
     for profile in ["vllm-0.23-h100-sxm", "vllm-0.11-h100-sxm"] {
         let engine = EngineConfig::of("qwen3-14b", Some(profile)).expect("known");
         let due = [Nanos(0), Nanos(3_000_000), Nanos(60_000_000)];
@@ -81,7 +81,7 @@ fn ten_times_the_speed_takes_a_tenth_of_the_time() {
 }
 
 #[test]
-fn each_event_says_when_it_was_sent_where_that_is_asked_for() {
+fn each_event_states_its_send_time_if_send_instants_is_set() {
     for name in DIALECTS {
         let change = |config: &mut FrontConfig| config.send_instants = true;
         let calls = with_front(change, vec![dialect_call(name, true, 6)]);
@@ -102,7 +102,7 @@ fn each_event_says_when_it_was_sent_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_connection_carries_one_request_after_another() {
+fn a_connection_is_reused_for_several_requests() {
     let mut both = dialect_call("openai-completions", true, 3);
     both.send.extend(dialect_call("openai-chat", false, 2).send);
     both.send.extend(bytes("GET", "/health", None));
@@ -112,7 +112,7 @@ fn a_connection_carries_one_request_after_another() {
 }
 
 #[test]
-fn a_request_that_comes_early_waits_for_the_answer_before_it() {
+fn a_pipelined_request_waits_for_the_previous_response() {
     let mut both = dialect_call("openai-completions", false, 50);
     both.later = Some((Nanos(100_000_000), bytes("GET", "/version", None)));
     both.expected = 2;
@@ -124,14 +124,14 @@ fn a_request_that_comes_early_waits_for_the_answer_before_it() {
 }
 
 #[test]
-fn a_client_that_asks_for_it_is_closed_on() {
+fn the_server_closes_the_connection_if_the_client_requests_it() {
     let send = b"GET /version HTTP/1.1\r\nconnection: close\r\n\r\n".to_vec();
     let calls = with_front(|_| (), vec![Call { send, expected: 2, ..Call::default() }]);
     assert_eq!((calls[0].responses, calls[0].end), (1, Some("closed")));
 }
 
 #[test]
-fn the_engine_s_accounts_hold_its_schedule_however_late_its_loop_wakes() {
+fn engine_accounts_report_scheduled_times_even_if_the_event_loop_wakes_late() {
     for late_ms in [0, 3] {
         let mut accounts = call("GET", "/engine/accounts", None);
         accounts.at = Nanos(50_000_000_000);
@@ -148,7 +148,7 @@ fn the_engine_s_accounts_hold_its_schedule_however_late_its_loop_wakes() {
 }
 
 #[test]
-fn a_client_that_goes_away_frees_what_it_held() {
+fn a_client_that_disconnects_stops_its_running_request() {
     let mut gone = dialect_call("openai-completions", true, 2000);
     gone.leave = Some(Nanos(1_000_000_000));
     let mut metrics = call("GET", "/metrics", None);

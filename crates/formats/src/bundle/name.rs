@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_lead_anywhere_else_are_told_and_names_of_data_never_do() {
+    fn names_that_leave_the_bundle_are_refused_and_generated_data_names_are_always_valid() {
         for bad in [
             "",
             "/etc/passwd",

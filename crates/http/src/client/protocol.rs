@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_of_another_protocol_is_known_by_its_first_bytes() {
+    fn tls_and_http_2_are_recognised_by_the_first_bytes_of_the_server() {
         for (begins, other) in [
             (&b"\x15\x03\x03\x00\x02\x02\x46"[..], Some(Other::Tls)),
             (b"\0\0\x12\x04\0\0\0\0\0\0\x03", Some(Other::Http2)),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loopback_address_answers_to_its_own_names_only() {
+    fn on_a_loopback_address_only_loopback_host_headers_are_accepted() {
         for (host, allowed) in [
             ("127.0.0.1:7878", true),
             ("localhost", true),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_only_the_token_opens() {
+    fn on_other_addresses_access_requires_the_token() {
         let access = ReaderAccess::Token("0123456789abcdef".to_owned());
         let cookie = "a=b; inferometer-token=0123456789abcdef";
         for (target, header, allowed) in [
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_random_where_none_is_given_and_never_a_short_one() {
+    fn a_missing_token_is_generated_randomly_and_short_or_malformed_tokens_are_refused() {
         let anywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
         let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
         assert_eq!(ReaderAccess::for_address(here, None).unwrap(), ReaderAccess::Loopback);

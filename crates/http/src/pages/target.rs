@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_parsed_and_written_as_a_link_again() {
+    fn a_request_target_is_parsed_and_can_be_written_as_a_link() {
         for (text, segments, query) in [
             ("/", vec![], vec![]),
             ("/runs/2026-ab?x=1&y=a+b&x=2", vec!["runs", "2026-ab"], vec!["1", "2"]),

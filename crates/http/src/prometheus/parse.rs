@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_names_labels_and_values() {
+    fn metric_lines_are_parsed_into_name_labels_and_value_and_invalid_lines_are_skipped() {
         let text = "# HELP a b\n# TYPE a gauge\na 1\n\nb{x=\"1\",model=\"书 \\\"}{\"} 2.5e3 17\n\
                     c{} NaN\nd{le=\"+Inf\"} +Inf # {t=\"1\"} 3\nno value\nbroken{x=\"1 4\n";
         let found: Vec<Metric<'_>> = metrics(text).collect();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_labels_are_escaped_and_numbers_are_those_that_are_read() {
+    fn label_values_are_escaped_and_infinity_is_written_as_inf() {
         let mut out = Exposition::default();
         out.family(Kind::Gauge, "a_info", "Facts.");
         out.sample("a_info", &[("model", "书 \"7B\"\\\n"), ("b", "")], 1.0);

@@ -19,7 +19,7 @@ fn proxy_to(url: &str, variables: &[&str]) -> String {
 }
 
 #[test]
-fn the_usual_variables_name_the_proxy_of_each_kind_of_server() {
+fn the_usual_environment_variables_select_the_proxy_for_http_and_https_servers() {
     let (plain, secure) = ("http://h:8000", "https://h");
     for (url, variables, expected) in [
         (plain, &["http_proxy=http://p:1"][..], "http://p:1 by http_proxy"),
@@ -59,7 +59,7 @@ fn the_usual_variables_name_the_proxy_of_each_kind_of_server() {
 }
 
 #[test]
-fn no_proxy_names_hosts_suffixes_ports_and_networks() {
+fn no_proxy_matches_hosts_suffixes_ports_and_networks() {
     for (list, host, port, is_named) in [
         ("*", "anything", 80, true),
         ("example.com", "example.com", 80, true),
@@ -94,7 +94,7 @@ fn no_proxy_names_hosts_suffixes_ports_and_networks() {
 }
 
 #[test]
-fn a_user_and_a_password_go_to_the_proxy_and_into_no_text() {
+fn proxy_credentials_are_sent_to_the_proxy_and_never_displayed() {
     let proxy = Proxy::parse("http://us%40er:p%C3%A4ss@p:1", "HTTP_PROXY").unwrap();
     let (name, value) = proxy.header().unwrap();
     assert_eq!((name.as_str(), value.as_str()), ("proxy-authorization", "Basic dXNAZXI6cMOkc3M="));
@@ -109,7 +109,7 @@ fn a_user_and_a_password_go_to_the_proxy_and_into_no_text() {
 }
 
 #[test]
-fn an_entry_of_no_proxy_that_cannot_be_read_is_told_where_a_proxy_would_be_used() {
+fn an_invalid_no_proxy_entry_is_an_error_only_if_a_proxy_would_be_used() {
     let list = |no_proxy: &str| proxy_to("http://h:8000", &["http_proxy=http://p:1", no_proxy]);
     for entry in ["10.0.0.0/33", "10.0.0/8", "h:x", "."] {
         let told = list(&format!("no_proxy=a,{entry}"));

@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arrivals_keep_one_per_second_and_never_go_back(arrivals in any(), seed: u64) {
+        fn arrivals_are_ordered_and_have_a_mean_rate_of_1_per_second(arrivals in any(), seed: u64) {
             let gaps = gaps(arrivals, seed, 10_000);
             prop_assert!(gaps.iter().all(|&gap| gap >= 0.0));
             // The relative standard deviation of a gamma gap is 1/sqrt(shape). For the mean of 10,000 gaps
@@ -104,14 +104,14 @@ mod tests {
         }
 
         #[test]
-        fn a_seed_reproduces_its_arrivals(arrivals in any(), seed: u64) {
+        fn the_same_seed_gives_the_same_arrivals(arrivals in any(), seed: u64) {
             let draw = || arrivals.seconds(seed).take(50).collect::<Vec<_>>();
             prop_assert_eq!(draw(), draw());
         }
     }
 
     #[test]
-    fn arrivals_are_the_same_to_the_last_bit_on_every_machine() {
+    fn arrivals_are_bit_identical_on_every_machine() {
         let hash = |burstiness| {
             let seconds = Arrivals::of_burstiness(burstiness).seconds(1).take(1_000);
             let bits: Vec<u8> = seconds.flat_map(f64::to_le_bytes).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_of_the_gaps_is_that_of_the_burstiness() {
+    fn the_variance_of_the_gaps_is_1_over_the_burstiness() {
         for shape in [0.25, 0.5, 1.0, 4.0, 100.0] {
             let gaps = gaps(Arrivals::of_burstiness(shape), 7, 200_000);
             let mean = gaps.iter().sum::<f64>() / 2e5;

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_arrivals_end_when_the_rate_has_brought_as_many() {
+    fn the_last_of_n_scaled_arrivals_is_due_when_the_integral_of_the_rate_reaches_n() {
         for count in [1, 2, 100] {
             let found = areas(Arrivals::Poisson, &60.0.into(), Bound::requests(count), 3);
             assert_eq!((found.len(), found.last()), (count as usize, Some(&f64::from(count))));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_brings_the_arrivals_of_its_rate_and_each_before_its_end() {
+    fn a_duration_gives_rate_times_duration_arrivals_all_before_its_end() {
         for (rate, seconds, expected) in
             [(20.0, 5.0, 100), (20.0, 0.33, 7), (0.1, 1.0, 1), (0.1, 14.0, 1), (0.1, 16.0, 2)]
         {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_count_and_a_time_the_earlier_one_ends_the_load() {
+    fn the_load_ends_at_its_count_or_its_duration_whichever_comes_first() {
         let both = |requests| Bound { requests: Some(requests), ..by_time(5.0) };
         let of = |requests| areas(Arrivals::Poisson, &20.0.into(), both(requests), 3);
         assert_eq!((of(50).len(), of(50)[49]), (50, 50.0));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stage_has_the_arrivals_of_its_own_rate() {
+    fn each_stage_has_the_number_of_arrivals_of_its_own_rate() {
         let rate = Level::Stages(vec![held(10, 2.0), held(5, 0.0), held(10, 8.05)]);
         let found = areas(Arrivals::Poisson, &rate, Bound::none(), 3);
         assert_eq!((found.len(), found.iter().filter(|&&at| at < 20.0).count()), (101, 20));
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_gaps_of_a_load_are_drawn_gaps_times_one_factor(
+        fn scaled_gaps_are_the_sampled_gaps_times_one_common_factor(
             shape in 0.3f64..9.0, count in 2u32..300, seed: u64, timed: bool,
         ) {
             let arrivals = Arrivals::Gamma { shape };

@@ -25,7 +25,7 @@ fn any_stage() -> impl Strategy<Value = Stage> {
 }
 
 #[test]
-fn a_request_is_of_the_stage_that_it_is_due_in() {
+fn a_request_belongs_to_the_stage_in_which_it_is_due() {
     let held = |seconds, level| stage(seconds, level, level, Curve::Linear);
     let stages = Stages::of(&Level::Stages(vec![held(2.0, 1.0), held(3.0, 8.0)]));
     let class = |seconds: u64, of: Option<&str>| {
@@ -45,7 +45,7 @@ fn a_request_is_of_the_stage_that_it_is_due_in() {
 
 proptest! {
     #[test]
-    fn an_area_is_reached_when_the_integral_reaches_it(stage in any_stage(), share in 0.0f64..1.0) {
+    fn the_time_of_an_area_is_when_the_integral_of_the_level_reaches_it(stage in any_stage(), share in 0.0f64..1.0) {
         let area = stage.area() * share;
         let until_s = Level::Stages(vec![stage]).time_of_area_s(area).expect("within the stage");
         // Simpson's rule over the level's definition.
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_steps_are_the_level_rounded_at_every_instant(stage in any_stage(), share in 0.0f64..1.0) {
+    fn integer_steps_equal_the_rounded_level_at_every_instant(stage in any_stage(), share in 0.0f64..1.0) {
         let second = share * stage.duration.as_secs_f64();
         let steps = Level::Stages(vec![stage]).whole_steps();
         prop_assert!(steps.iter().map(|step| step.0).is_sorted());
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stored_level_is_the_same_when_it_is_read(stages in prop::collection::vec(any_stage(), 1..4)) {
+    fn a_level_is_deserialized_as_it_was_serialized(stages in prop::collection::vec(any_stage(), 1..4)) {
         let level = Level::Stages(stages);
         let text = serde_json::to_string(&level).expect("plain data");
         let read: Level = serde_json::from_str(&text).expect("what was written");
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn constants_are_stored_as_plain_numbers_and_infinity_has_a_spelling() {
+fn constant_levels_are_serialized_as_numbers_and_infinity_as_inf() {
     for (level, text) in [(8.0, "8"), (2.5, "2.5"), (f64::INFINITY, "\"inf\"")] {
         assert_eq!(serde_json::to_string(&Level::Constant(level)).unwrap(), text);
         assert_eq!(serde_json::from_str::<Level>(text).unwrap(), Level::Constant(level));
@@ -90,7 +90,7 @@ fn constants_are_stored_as_plain_numbers_and_infinity_has_a_spelling() {
 }
 
 #[test]
-fn stages_follow_one_another_and_then_nothing_is_due() {
+fn stages_follow_one_another_and_after_the_last_one_nothing_is_due() {
     let hold = |seconds, level| stage(seconds, level, level, Curve::Linear);
     let level = Level::Stages(vec![hold(10.0, 2.0), hold(5.0, 0.0), hold(10.0, 8.0)]);
     for (area, second) in [(0.0, 0.0), (10.0, 5.0), (19.9, 9.95), (20.0, 15.0), (60.0, 20.0)] {

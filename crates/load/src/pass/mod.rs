@@ -234,7 +234,7 @@ mod tests {
     use crate::script::{CountOf, Script};
 
     #[test]
-    fn the_place_of_a_recording_tells_no_prompts_apart() {
+    fn the_prompt_label_of_a_replay_does_not_depend_on_the_path_of_the_recording() {
         let replay = |file: &str| {
             PassPlan::Replay(ReplayPlan {
                 recording: Recording::of_file(file),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_offsets_from_the_first_whatever_their_order_and_origin() {
+    fn recorded_timestamps_become_sorted_offsets_from_the_earliest_one() {
         let recording = read("# seconds\n1700000010.5\n\n1700000010.25\n1700000012.25\n").unwrap();
         assert_eq!(recording.requests, 3);
         let plan = plan(&recording, 2.0, Bound::none());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_due_before_an_offset_as_the_load_has_there() {
+    fn due_before_returns_the_number_of_requests_that_are_due_before_a_time() {
         let recording = read("0\n1\n2\n2\n3\n").unwrap();
         for (limit_s, speed) in [(1.0, 1.0), (1.5, 1.0), (1.0, 2.0), (9.0, 1.0)] {
             let duration = Duration::from_secs_f64(limit_s);
@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_told_with_its_line() {
+    fn an_invalid_timestamp_is_an_error_with_its_line_number() {
         assert!(read("0\n1\nsoon\n").unwrap_err().to_string().contains("line 3: `soon`"));
         assert!(read("-1").unwrap_err().to_string().contains("line 1"));
         assert_eq!(read("# nothing\n"), Err(RecordingError::Empty));
     }
 
     #[test]
-    fn a_stored_recording_is_identified_by_its_offsets() {
+    fn a_recording_is_stored_as_a_hash_that_depends_only_on_its_offsets() {
         let (first, same, other) =
             (read("0\n1\n").unwrap(), read("5\n6\n").unwrap(), read("0\n2\n").unwrap());
         assert_eq!(first.sha256, same.sha256);

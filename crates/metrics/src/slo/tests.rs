@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn objectives_are_read_with_their_units() {
+fn objectives_are_parsed_with_statistic_comparison_limit_and_unit() {
     use Comparison::{Above, AtLeast, AtMost, Below};
     for (text, metric, statistic, comparison, limit) in [
         ("ttft_p99<500ms", "ttft", Some(Statistic::P99), Below, 500.0),
@@ -35,7 +35,7 @@ fn objectives_are_separated_by_commas() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why_and_what_to_write() {
+fn an_invalid_objective_is_an_error_with_the_reason_and_the_expected_form() {
     for (text, message) in [
         ("", "an objective is empty"),
         ("ttft_p99<1s,", "an objective is empty"),
@@ -66,6 +66,6 @@ fn what_cannot_be_read_says_why_and_what_to_write() {
 }
 
 #[test]
-fn every_wrong_objective_is_reported() {
+fn every_invalid_objective_is_reported() {
     assert_eq!(parse("ttft<1s,tpot_p99<50ms,x<1").expect_err("two are wrong").len(), 2);
 }

@@ -376,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_has_a_name_of_its_own_and_says_what_it_means() {
+    fn each_finding_code_has_a_unique_name_and_a_meaning() {
         let mut names: Vec<&str> = ALL.iter().map(|code| code.name).collect();
         names.sort_unstable();
         names.dedup();

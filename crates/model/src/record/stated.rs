@@ -38,7 +38,7 @@ mod tests {
     use crate::record::Record;
 
     #[test]
-    fn a_request_that_is_cut_off_before_its_end_has_no_times_by_the_server() {
+    fn a_record_cut_off_before_its_end_has_no_server_times() {
         let server_times = ServerTimes { queue_ms: Some(3), ..ServerTimes::default() };
         let record = Record { server_times, ..steady(0.0, 40.0, 10.0, 3) };
         assert_eq!(record.clone().cut_off(ms(60.0), "why").server_times, server_times);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_not_stated_are_not_in_the_json_of_a_record() {
+    fn absent_server_times_are_omitted_from_the_json_of_a_record() {
         let mut record = steady(0.0, 40.0, 10.0, 3);
         let json = serde_json::to_string(&record).unwrap();
         assert!(!json.contains("server_times"), "{json}");

@@ -81,7 +81,7 @@ fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHan
 }
 
 #[test]
-fn a_unix_socket_is_read_by_the_clock_of_the_program_within_an_interval() {
+fn data_from_a_unix_socket_has_an_arrival_interval_and_no_kernel_timestamp() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let (tell, begin) = channel();
@@ -97,7 +97,7 @@ fn a_unix_socket_is_read_by_the_clock_of_the_program_within_an_interval() {
 }
 
 #[test]
-fn connections_for_which_the_server_has_no_room_are_opened_when_it_has() {
+fn connections_that_exceed_the_accept_queue_are_opened_once_the_server_has_room() {
     let wanted = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
@@ -111,7 +111,7 @@ fn connections_for_which_the_server_has_no_room_are_opened_when_it_has() {
 }
 
 #[test]
-fn a_socket_where_nobody_listens_and_a_path_that_is_none_are_told() {
+fn a_socket_without_listener_and_an_invalid_path_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone.sock");
     drop(UnixListener::bind(&gone).unwrap());

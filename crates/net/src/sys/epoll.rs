@@ -244,12 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_the_exact_wait_and_a_filter_that_refuses_it_get_a_timer() {
+    fn epoll_uses_a_timer_if_the_kernel_lacks_epoll_pwait2_or_a_filter_refuses_it() {
         on_old_systems(|| assert!(Epoll::new().unwrap().timer.is_some()));
     }
 
     #[test]
-    fn a_wait_by_timer_ends_when_its_time_is_up_and_not_before() {
+    fn a_wait_with_a_timer_does_not_end_before_its_time_is_up() {
         on_old_systems(|| {
             let mut epoll = Epoll::new().unwrap();
             for wait_us in [1, 300, 1_500] {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_by_timer_reports_what_is_ready_and_an_old_timer_ends_no_later_wait() {
+    fn a_wait_with_a_timer_reports_ready_events_and_an_old_timer_does_not_end_a_later_wait() {
         on_old_systems(|| {
             let mut epoll = Epoll::new().unwrap();
             let counter = File::from(event_counter().unwrap());
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_actor_is_played_without_the_calls_of_newer_kernels() {
+    fn an_actor_runs_without_system_calls_newer_than_linux_4_18() {
         use crate::{Actor, EpollNet, Net, Ready, Wake};
 
         struct TwoTurns(u32);

@@ -132,7 +132,7 @@ another_metric{gpu="7"} 1
 "#;
 
     #[test]
-    fn cards_and_their_samples_are_read_from_the_exporters_lines() {
+    fn cards_and_samples_are_parsed_from_the_output_of_the_dcgm_exporter() {
         let found = cards(TEXT);
         assert_eq!(found.iter().map(|card| card.index).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(found[0].name.as_deref(), Some("NVIDIA H100"));
@@ -146,7 +146,7 @@ another_metric{gpu="7"} 1
     }
 
     #[test]
-    fn the_exporters_numbers_for_no_value_are_absent() {
+    fn placeholder_values_of_the_dcgm_exporter_are_treated_as_absent() {
         for blank in [
             "NaN",
             "+Inf",

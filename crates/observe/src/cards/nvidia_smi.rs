@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_and_their_state_are_read_in_the_units_of_the_program() {
+    fn cards_and_samples_are_parsed_from_nvidia_smi_and_converted_to_our_units() {
         let line = "0, NVIDIA H100 80GB HBM3, 81559, 550.54.15, 87, 251.50, 1410, 1024\n\
                     1, NVIDIA H100 80GB HBM3, 81559, 550.54.15, [N/A], [N/A], 1410, 0\n";
         let (_folder, program) = printing(line);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_late_is_dropped_and_not_taken_for_a_later_state() {
+    fn a_late_answer_of_nvidia_smi_is_dropped_and_not_used_for_a_later_sample() {
         // The program hangs as long as the file `hang` exists.
         let line = |power: u32| format!("0, X, 100, 1.0, 50, {power}, 1000, 1");
         let (folder, program) = program(&format!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_prints_something_else_or_is_not_there_has_no_cards() {
+    fn an_nvidia_smi_that_is_missing_or_prints_something_else_gives_no_cards() {
         let (_folder, program) = printing("No devices were found\n");
         assert!(SmiCards::find(&program).is_none());
         assert!(SmiCards::find(Path::new("/nowhere/nvidia-smi")).is_none());

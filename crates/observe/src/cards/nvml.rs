@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_of_nvml_are_converted_and_what_a_card_does_not_support_is_absent() {
+    fn nvml_units_are_converted_and_unsupported_values_are_absent() {
         let reading = Reading {
             utilisation_percent: Some(87),
             power_mw: Some(251_500),

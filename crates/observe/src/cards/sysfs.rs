@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn amds_cards_are_found_among_others_and_read_in_our_units() {
+    fn amd_cards_are_found_among_others_and_their_values_are_converted_to_our_units() {
         let drm = tempfile::tempdir().unwrap();
         write(
             drm.path(),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_such_a_card_has_none() {
+    fn no_amd_cards_are_found_on_a_machine_without_one() {
         let drm = tempfile::tempdir().unwrap();
         write(drm.path(), &[("card0/device/vendor", "0x8086\n")]);
         assert!(AmdCards::find(drm.path()).is_none());

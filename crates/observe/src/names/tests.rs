@@ -12,7 +12,7 @@ const TGI: &str = include_str!("../../fixtures/tgi-3.3.6.txt");
 const LLAMA_CPP: &str = include_str!("../../fixtures/llama-cpp-b11434.txt");
 
 #[test]
-fn the_metrics_of_each_server_are_read_by_its_own_names() {
+fn the_metrics_of_each_engine_are_read_under_its_own_metric_names() {
     for (text, expected) in [
         (
             VLLM,
@@ -57,7 +57,7 @@ fn the_metrics_of_each_server_are_read_by_its_own_names() {
 }
 
 #[test]
-fn histograms_are_read_whole_or_skipped() {
+fn histograms_are_read_with_buckets_sum_and_count_or_skipped() {
     let sample = MetricNames::known().read(VLLM, Histograms::Read).histograms;
     let ttft = &sample[&Latency::Ttft];
     assert_eq!((ttft.count, ttft.sum), (11.0, 13.395433187484741));
@@ -73,7 +73,7 @@ fn histograms_are_read_whole_or_skipped() {
 }
 
 #[test]
-fn requests_that_wait_in_triton_are_added_up_over_all_its_models() {
+fn waiting_requests_of_triton_are_summed_over_all_models() {
     let text = "# TYPE nv_inference_pending_request_count gauge\n\
                 nv_inference_pending_request_count{model=\"a\",version=\"1\"} 2\n\
                 nv_inference_pending_request_count{model=\"b\",version=\"1\"} 3\n";
@@ -82,7 +82,7 @@ fn requests_that_wait_in_triton_are_added_up_over_all_its_models() {
 }
 
 #[test]
-fn several_engines_behind_one_address_are_added_up_and_their_shares_averaged() {
+fn counts_of_several_engines_at_one_address_are_summed_and_shares_are_averaged() {
     let text = "vllm:num_requests_running{engine=\"0\"} 3\nvllm:num_requests_running{engine=\"1\"} \
                 5\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} \
                 0.4\nvllm:gpu_cache_usage_perc{engine=\"0\"} 0.9\n";
@@ -92,7 +92,7 @@ fn several_engines_behind_one_address_are_added_up_and_their_shares_averaged() {
 }
 
 #[test]
-fn the_users_names_come_first_and_unknown_quantities_are_refused() {
+fn metric_names_of_the_user_come_first_and_unknown_quantities_are_refused() {
     let own = |quantity: &str, name: &str| {
         MetricNames::with(&BTreeMap::from([(quantity.to_owned(), name.to_owned())]))
     };
@@ -104,7 +104,7 @@ fn the_users_names_come_first_and_unknown_quantities_are_refused() {
 }
 
 #[test]
-fn a_histogram_with_a_value_that_is_not_a_finite_number_is_left_out() {
+fn a_histogram_with_a_value_that_is_not_finite_is_ignored() {
     let text = |bucket: &str, sum: &str, count: &str| {
         let name = "vllm:time_to_first_token_seconds";
         format!("{name}_bucket{{le=\"1\"}} {bucket}\n{name}_sum {sum}\n{name}_count {count}\n")
@@ -119,7 +119,7 @@ fn a_histogram_with_a_value_that_is_not_a_finite_number_is_left_out() {
 }
 
 #[test]
-fn a_users_name_that_is_missing_is_reported_and_no_other_is_read_in_its_place() {
+fn a_missing_metric_name_of_the_user_is_reported_and_not_replaced_by_a_known_name() {
     let own = BTreeMap::from([("running".to_owned(), "mine_a + mine_b".to_owned())]);
     let names = MetricNames::with(&own).unwrap();
     let text = "mine_a 1\nvllm:num_requests_running 9\nvllm:num_requests_waiting 2\n";

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_has_one_pass_which_its_trials_vary_and_is_part_of_the_plans_identity() {
+    fn a_search_has_one_pass_as_template_for_its_trials_and_changes_the_plan_hash() {
         let plain = resolved(r#"{"slo": "ttft_p99<1s", "search": {}}"#).unwrap();
         let search = plain.search.as_ref().unwrap();
         assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 16.0, 1e-3));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_the_first_load() {
+    fn the_first_load_of_a_search_lies_between_its_bounds() {
         for (keys, start, lowest) in [
             (r#"{"from": 3}"#, 3.0, 3.0),
             (r#"{"to": 0.5}"#, 0.5, 0.0005),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_failures_that_was_given_is_searched_for_too() {
+    fn a_given_failure_limit_is_a_criterion_of_the_search() {
         let of = |keys: &str| resolved(keys).unwrap().search.unwrap().criteria.len();
         assert_eq!(of(r#"{"slo": "ttft_p99<1s", "search": {}}"#), 1);
         assert_eq!(of(r#"{"slo": "ttft_p99<1s", "max_failures": "2%", "search": {}}"#), 2);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_have_criteria_of_their_own_beside_those_that_hold_in_each() {
+    fn each_tier_has_the_common_criteria_and_its_own() {
         let keys = r#"{"slo": "failures<1%", "search": {"max_time": "5m",
             "tier": ["gold=ttft_p95<300ms", "bronze=ttft_p95<1s,tpot_p95<50ms"]}}"#;
         let search = resolved(keys).unwrap().search.unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn all_mistakes_of_a_search_are_reported_at_once() {
         let told = resolved(
             r#"{"slo": "ttft_max<1s", "requests": 5, "repeat": 2, "search": {"over": "speed",
                 "confidence": "40%", "precision": 0, "stride": 1, "max_requests": 0}}"#,

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn several_addresses_are_one_target_and_a_list_of_one_has_the_hash_of_that_address() {
+    fn several_addresses_are_one_target_and_a_list_of_one_address_hashes_like_the_address() {
         let plan = resolved(json!({ "target": ["http://a:1", "http://b:1/v1"] })).unwrap();
         let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
         assert_eq!(urls, ["http://a:1", "http://b:1"]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_several_servers_is_told_with_its_key() {
+    fn settings_that_do_not_fit_several_servers_are_refused_with_their_key() {
         let two = json!(["http://a:1", "http://b:1"]);
         for (keys, expected) in [
             (json!({ "target": ["http://a:1", "http://a:1/v1"] }), "http://a:1 is given twice"),
@@ -212,8 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_those_of_conversations_prefixes_and_traces_and_one_name_may_have_several_addresses()
-     {
+    fn one_address_may_use_session_balance_if_the_workload_has_sessions() {
         let keys = json!({
             "target": "http://pool:1", "workload": "prefix", "prefix_length": 4, "balance": "session", "session_header": "X-Session-Id",
         });

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_has_one_pass_which_its_trials_vary_and_is_part_of_the_plans_identity() {
+    fn a_sweep_has_one_pass_as_template_for_its_trials_and_changes_the_plan_hash() {
         let plain = resolved(r#"{"sweep": {}}"#).unwrap();
         let sweep = plain.sweep.as_ref().unwrap();
         assert_eq!((sweep.by, sweep.knee, sweep.highest), (Over::Concurrency, 0.95, Some(1_024.0)));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sweep_does_not_take_is_told_with_its_key() {
+    fn settings_that_a_sweep_does_not_accept_are_refused_with_their_key() {
         for (keys, told) in [
             (r#"{"sweep": {}, "rate": ["4"]}"#, "rate (--rate): cannot be set: a sweep chooses it"),
             (

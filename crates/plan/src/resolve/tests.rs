@@ -18,7 +18,7 @@ fn text(value: &str) -> Value {
 }
 
 #[test]
-fn nothing_asked_for_is_the_demonstration_on_the_embedded_engine() {
+fn an_empty_spec_is_the_demonstration_on_the_embedded_engine() {
     let plan = Spec::default().resolve(&KNOWN).unwrap();
     let TargetPlan::Embedded { model, .. } = &plan.target else { panic!("{:?}", plan.target) };
     assert_eq!(model, "chatglm3-6b");
@@ -27,7 +27,7 @@ fn nothing_asked_for_is_the_demonstration_on_the_embedded_engine() {
 }
 
 #[test]
-fn a_target_gets_the_counts_of_the_published_tables() {
+fn a_plan_with_a_target_has_the_request_counts_of_the_published_tables() {
     let spec = Spec { target: Some("http://127.0.0.1:8000/v1".into()), ..Spec::default() };
     let plan = spec.resolve(&KNOWN).unwrap();
     let counts: Vec<_> = plan.passes.iter().map(PassPlan::requests).collect();
@@ -35,7 +35,7 @@ fn a_target_gets_the_counts_of_the_published_tables() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_with_its_key_and_flag() {
+fn all_mistakes_are_reported_at_once_with_key_and_flag_and_without_secrets() {
     let spec = Spec {
         target: Some("localhost:8000".into()),
         dialect: Some("openai-completion".into()),
@@ -67,7 +67,7 @@ fn every_mistake_is_told_at_once_with_its_key_and_flag() {
 }
 
 #[test]
-fn an_option_that_no_pass_listens_to_is_a_mistake() {
+fn an_option_that_affects_no_pass_is_refused() {
     let spec = Spec { duration: Some(text("10s")), ..Spec::default() };
     assert!(mistakes(&spec)[0].contains("--concurrency and --rate"));
     let spec = Spec { max_in_flight: Some(9), ..Spec::default() };
@@ -75,7 +75,7 @@ fn an_option_that_no_pass_listens_to_is_a_mistake() {
 }
 
 #[test]
-fn a_time_alone_bounds_by_time_and_a_count_beside_it_bounds_too() {
+fn a_duration_alone_is_the_only_bound_and_a_request_count_is_an_additional_bound() {
     let spec = Spec {
         concurrency: Some(vec![Value::Number(8.0)]),
         duration: Some(text("10s")),
@@ -90,7 +90,7 @@ fn a_time_alone_bounds_by_time_and_a_count_beside_it_bounds_too() {
 }
 
 #[test]
-fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
+fn custom_loads_resolve_to_levels_arrivals_limits_and_bounds() {
     use inferometer_load::Level;
     use inferometer_load::OverLimit;
     use inferometer_load::arrival::Arrivals;
@@ -136,7 +136,7 @@ fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
 }
 
 #[test]
-fn warm_up_is_a_count_or_a_time_and_repeats_have_a_limit() {
+fn a_warm_up_is_a_request_count_or_a_duration_and_repeats_have_a_maximum() {
     use crate::parts::Warmup;
     let resolve = |spec: Spec| spec.resolve(&KNOWN).unwrap();
     let plan = resolve(Spec::default());
@@ -157,7 +157,7 @@ fn warm_up_is_a_count_or_a_time_and_repeats_have_a_limit() {
 }
 
 #[test]
-fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
+fn invalid_loads_repeats_and_objectives_are_reported_with_their_keys() {
     let spec = Spec {
         rate: Some(vec![text("5s@"), Value::Number(2.0), Value::Number(2.0)]),
         stages: Some(Stages::Text("often".into())),
@@ -190,7 +190,7 @@ fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
 }
 
 #[test]
-fn objectives_that_need_a_stream_are_refused_without_one() {
+fn objectives_that_need_streaming_are_refused_without_streaming() {
     let whole = Spec { stream: Some(false), ..Spec::default() };
     let text = |objectives: &str| Some(objectives.to_owned());
     let search = SearchSpec {
@@ -212,7 +212,7 @@ fn objectives_that_need_a_stream_are_refused_without_one() {
 }
 
 #[test]
-fn the_hash_of_a_plan_follows_what_it_measures() {
+fn the_plan_hash_depends_on_the_seed_and_not_on_the_output_folder() {
     let hash = |spec: &Spec| spec.resolve(&KNOWN).unwrap().hash();
     let base = Spec::default();
     assert_eq!(hash(&base), hash(&Spec { out: Some("elsewhere".into()), ..base.clone() }));
@@ -220,7 +220,7 @@ fn the_hash_of_a_plan_follows_what_it_measures() {
 }
 
 #[test]
-fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
+fn options_of_open_loops_apply_to_conversations_only_if_they_start_at_a_rate() {
     let spec = |rate: bool| {
         let mut spec = Spec { duration: Some(text("10s")), ..Spec::default() };
         spec.workload.workload = Some("conversation".to_owned());
@@ -245,7 +245,7 @@ fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
 }
 
 #[test]
-fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
+fn a_spec_with_explicit_defaults_resolves_to_a_plan_with_the_same_hash() {
     let keys = [
         serde_json::json!({}),
         serde_json::json!({ "target": "http://127.0.0.1:8000", "concurrency": [1, 8] }),
@@ -283,7 +283,7 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
 }
 
 #[test]
-fn a_plan_that_is_too_large_is_refused_before_its_cells_are_made() {
+fn a_plan_that_exceeds_the_size_limits_is_refused_with_the_limit() {
     let lengths = |count: u32| Some((1..=count).collect::<Vec<u32>>());
     let of = |inputs: u32, outputs: u32| Spec {
         target: Some("http://127.0.0.1:8000".into()),

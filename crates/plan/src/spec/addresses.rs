@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_is_written_as_a_text_and_several_as_a_list() {
+    fn one_address_is_serialized_as_a_string_and_several_as_a_list() {
         for (text, all, only) in [
             (r#""a""#, vec!["a"], Some("a")),
             (r#"["a","b"]"#, vec!["a", "b"], None),

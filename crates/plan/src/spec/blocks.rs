@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_gets_the_grid_and_the_loads_of_the_published_record() {
+    fn a_blocks_plan_for_a_server_has_the_published_grid_and_loads() {
         let plan = resolved(BlockKeys::default(), server()).unwrap();
         assert_eq!(plan.cells.len(), 25);
         assert!(!plan.sampling.ignore_eos);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_of_ones_own_are_those_of_every_block() {
+    fn a_given_load_applies_to_all_block_sizes_and_excludes_block_concurrency() {
         let given = Some(vec![crate::spec::Value::Number(8.0)]);
         let spec = Spec { concurrency: given, ..server() };
         let plan = resolved(BlockKeys::default(), spec.clone()).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_key() {
+    fn all_mistakes_in_block_keys_are_reported_with_their_key() {
         let keys = BlockKeys {
             block_sizes: Some(vec![100, 0]),
             block_concurrency: Some(vec![4]),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_blocks_and_of_serving_runs_belong_to_their_workloads() {
+    fn keys_of_blocks_and_sharegpt_are_refused_for_other_workloads() {
         let keys = WorkloadKeys {
             blocks: BlockKeys { preamble: Some("x".to_owned()), ..BlockKeys::default() },
             serving: crate::spec::ServingKeys { min_tokens: Some(2), ..Default::default() },
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn sharegpt_keeps_its_own_lengths_unless_a_grid_is_given() {
+    fn sharegpt_uses_the_lengths_of_the_data_set_unless_a_grid_is_given() {
         let known = Known { dialects: &[], models: &["chatglm3-6b"] };
         let spec = |input_lengths| Spec {
             workload: WorkloadKeys {

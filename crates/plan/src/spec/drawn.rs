@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn random_words_are_plain_unless_something_varies() {
+    fn the_random_workload_becomes_drawn_only_if_lengths_vary_or_a_prefix_is_shared() {
         use crate::parts::WorkloadPlan::{Drawn, Random};
         let of = |keys| resolved(keys, "random");
         let none = DrawnKeys::default;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_key() {
+    fn all_mistakes_in_length_and_prefix_keys_are_reported_with_their_key() {
         let text = |text: &str| Some(text.to_owned());
         let (_, told) = resolved(
             DrawnKeys {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_reads_back_as_it_is_shown() {
+    fn parsing_and_displaying_a_level_gives_the_same_text() {
         for written in ["8", "60s@1..64", "0.5s@1..64:exp", "30s@2+30s@8", "10s@0..5+60s@5"] {
             assert_eq!(rate(&text(written)).unwrap().to_string(), written);
             assert_eq!(concurrency(&text(written)).unwrap().to_string(), written);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_is_refused() {
+    fn invalid_levels_are_refused() {
         for wrong in ["", "many", "@5", "5s@", "5s@-1", "5s@0..8:exp", "5s@0", "5s@inf", "0s@5"] {
             assert!(rate(&text(wrong)).is_err() && concurrency(&text(wrong)).is_err(), "{wrong}");
         }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_and_the_tables_of_a_plan_make_the_same_stages() {
+    fn stages_given_as_a_flag_and_as_tables_of_a_plan_are_equal() {
         let table = |duration: f64, rate: Option<&str>, concurrency: Option<&str>| StageTable {
             duration: Value::Number(duration),
             rate: rate.map(text),

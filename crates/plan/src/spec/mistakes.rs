@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_in_a_file_is_told_by_its_place_and_without_its_text() {
+    fn a_mistake_in_a_plan_file_is_reported_with_its_position_and_without_its_text() {
         let text = "a = 1\nheader = [\"Authorization: sk-secret]\n";
         let told = toml_mistake(text, Some(16..40), "invalid basic string, expected `\"`");
         assert_eq!(told, " at line 2, column 11, in `header`: invalid basic string, expected `\"`");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_told_in_plain_words() {
+    fn the_message_for_a_value_of_the_wrong_type_is_in_plain_words() {
         for (why, told) in [
             (
                 "invalid type: string \"many\", expected u32",

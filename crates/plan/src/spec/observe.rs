@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_at_the_usual_path_another_one_another_address_or_not_asked_for() {
+    fn metrics_are_read_at_the_default_path_or_at_a_given_path_or_not_at_all() {
         for (url, asks, expected) in [
             (None, None, Some(MetricsAt::Usual)),
             (None, Some(false), Some(MetricsAt::Off)),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn several_addresses_have_metrics_of_several_pools() {
+    fn several_metrics_addresses_are_resolved_and_duplicates_are_refused() {
         let of = |urls: [&str; 2]| {
             let metrics_url = serde_json::from_value(serde_json::json!(urls)).unwrap();
             resolved(&ObserveKeys { metrics_url: Some(metrics_url), ..Default::default() })
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_are_named_once_each_in_any_order_and_not_without_one() {
+    fn card_numbers_are_sorted_and_deduplicated_and_an_empty_list_is_refused() {
         let of =
             |cards: Vec<u32>| resolved(&ObserveKeys { cards: Some(cards), ..Default::default() });
         let (plan, told) = of(vec![3, 1, 3]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_keep_their_path_and_have_a_usual_one() {
+    fn the_dcgm_address_keeps_its_path_or_gets_the_default_and_a_short_period_is_refused() {
         for (given, prefix) in [("http://a:9400", "/metrics"), ("http://a:9400/x/y", "/x/y")] {
             let keys = ObserveKeys { dcgm_url: Some(given.to_owned()), ..Default::default() };
             let (plan, told) = resolved(&keys);

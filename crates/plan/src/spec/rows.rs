@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_pairs_of_field_and_name() {
+    fn columns_are_parsed_as_pairs_of_field_and_column_name() {
         let (plan, mistakes) = resolved("prompt=question, output_tokens=length");
         assert_eq!(mistakes, Vec::<String>::new());
         assert_eq!(plan.columns["prompt"], "question");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pair_or_no_field_is_told() {
+    fn invalid_column_pairs_and_unknown_fields_are_reported() {
         for (text, told) in [
             ("question", "FIELD=COLUMN"),
             ("promt=question", "did you mean `prompt`"),

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn named_arguments_become_flags_where_the_command_has_a_place_for_them() {
+    fn named_arguments_become_flags_at_the_placeholder_of_the_command() {
         let server = spec(json!({
             "command": ["serve", "{model}", "--port", "{port}", "{arguments}", "--last"],
             "model": "m",
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_the_shell_gets_arguments_that_it_does_not_read() {
+    fn arguments_of_a_shell_line_are_passed_as_parameters_and_not_parsed_by_the_shell() {
         let server =
             spec(json!({"command": "X=1 exec serve", "arguments": {"json": "{\"a\": 1}"}}));
         let command = server.resolve().unwrap().command;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_the_shell_has_its_arguments_and_its_model_where_it_says() {
+    fn a_shell_line_has_arguments_and_model_at_its_placeholders() {
         let server = spec(json!({
             "command": "exec serve {model} {arguments} --last",
             "model": "$(touch x)",
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_wins_over_the_preset_name_by_name() {
+    fn given_settings_override_those_of_the_preset_one_by_one() {
         let preset =
             spec(json!({"command": ["a"], "arguments": {"xx": 1, "yy": 2}, "grace": "5s"}));
         let own = spec(json!({"arguments": {"yy": 3}, "ready_line": "up"})).over(&preset);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_and_no_secret_is_taken() {
+    fn all_mistakes_are_reported_and_secrets_in_settings_are_refused_and_not_shown() {
         let server = spec(json!({
             "command": ["serve", "{model}", "--api-key=abc"],
             "ready_timeout": "soon",

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_begins_and_ends_where_it_says() {
+    fn a_trace_window_is_parsed_with_an_optional_start_and_end() {
         let minutes = |count: u64| Duration::from_secs(60 * count);
         for (text, from, to) in [
             ("10m..20m", minutes(10), Some(minutes(20))),

@@ -48,7 +48,7 @@ mod tests {
     use crate::spec::parse_url;
 
     #[test]
-    fn a_unix_socket_is_named_in_three_ways_and_written_in_one_that_can_be_read_again() {
+    fn three_notations_of_a_unix_socket_are_parsed_and_the_displayed_form_parses_again() {
         for (text, shown) in [
             ("unix:/run/vllm.sock", "unix:/run/vllm.sock"),
             ("unix:///run/vllm.sock", "unix:/run/vllm.sock"),

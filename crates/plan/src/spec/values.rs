@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_read_with_their_units() {
+    fn durations_are_parsed_with_their_units() {
         for (written, ms) in [("500ms", 500), ("10s", 10_000), ("1.5", 1_500), ("2m", 120_000)] {
             assert_eq!(span(&text(written)), Ok(Duration::from_millis(ms)), "{written}");
         }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_percent_or_fractions() {
+    fn shares_are_parsed_as_percentages_or_fractions() {
         assert_eq!(share(&text("1%")), Ok(0.01));
         assert_eq!(share(&Value::Number(0.25)), Ok(0.25));
         assert!(share(&text("101%")).is_err());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_lose_their_v1_and_keep_their_prefix() {
+    fn addresses_lose_a_trailing_v1_and_keep_the_path_before_it() {
         for (written, shown, host) in [
             ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "127.0.0.1:8000"),
             ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000", "127.0.0.1:8000"),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_advice() {
+    fn invalid_addresses_are_refused_with_advice_and_without_secrets() {
         for (wrong, advice) in [
             ("localhost:8000", "http://localhost:8000"),
             ("", "http://127.0.0.1:8000"),

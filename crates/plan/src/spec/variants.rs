@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_is_a_product_a_zip_or_a_list() {
+    fn a_server_sweep_is_a_product_a_zip_or_a_list_of_settings() {
         let lists = json!({"a": [1, 2], "b": ["x", "y"]});
         let spec = with_server(json!({"sweep": lists}));
         assert_eq!(names(&spec), ["a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_share_the_plan_and_keep_what_is_theirs() {
+    fn targets_share_the_settings_of_the_plan_and_keep_their_own() {
         let base =
             Spec { input_lengths: Some(vec![64]), model: Some("m".into()), ..Spec::default() };
         let targets: Vec<TargetSpec> = serde_json::from_value(json!([
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_gone_through_is_told() {
+    fn invalid_sweeps_and_targets_are_refused_with_the_reason() {
         let hundred: Vec<u32> = (0..100).collect();
         for (server, words) in [
             (json!({"sweep": {"a": 1}}), "`a` needs a list"),

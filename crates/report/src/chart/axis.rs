@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_lie_between_the_ends() {
+    fn ticks_are_round_numbers_within_the_range_of_the_axis() {
         let linear = |values: &[f64]| texts(values, Scale::Linear, Extent::Values, 5.0);
         assert_eq!(linear(&[0.0, 100.0]), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(linear(&[0.0, 0.9]), ["0", "0.2", "0.4", "0.6", "0.8"]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_ends_at_a_tick_where_one_is_near_and_has_a_margin_where_none_is() {
+    fn an_axis_ends_at_a_tick_if_one_is_near_and_otherwise_has_a_margin() {
         let to = |values: &[f64]| range(values, Scale::Linear, Extent::FromZero).to;
         assert_eq!(to(&[542.0, 2944.0]), 3000.0);
         assert_eq!(to(&[5.0, 100.5]), 108.54);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn values_over_more_than_a_factor_of_twenty_get_a_log_scale() {
+    fn values_that_span_more_than_a_factor_of_twenty_get_a_log_scale() {
         let scale = |values: &[f64]| Scale::for_values(values.iter().copied());
         assert_eq!(scale(&[0.55, 21.36]), Scale::Log);
         assert_eq!(scale(&[0.0, 21.36]), Scale::Linear);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usable_value_lies_on_the_axis_and_no_axis_is_without_length() {
+    fn every_usable_value_is_within_the_axis_and_no_axis_has_zero_length() {
         for scale in [Scale::Linear, Scale::Log] {
             for values in
                 [&[][..], &[f64::NAN], &[0.0], &[7.0], &[-1.0, 3.0], &[1e-9, 1e9], &[99.9, 100.1]]

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_log_axis_does_not_have_is_left_out_of_every_column() {
+    fn values_that_a_log_axis_cannot_show_are_removed_from_every_column() {
         let series = Series {
             x: vec![0.0, 1.0, 100.0],
             y: vec![5.0, 0.0, 7.0],

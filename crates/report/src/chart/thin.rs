@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_few_points_is_left_as_it_is_and_a_long_one_keeps_its_ends_and_its_peak() {
+    fn a_short_line_is_unchanged_and_a_thinned_line_keeps_its_ends_and_its_peak() {
         let x: Vec<f64> = (0..10_000).map(f64::from).collect();
         let mut y: Vec<f64> = x.iter().map(|x| (x / 700.0).sin()).collect();
         y[4_321] = 40.0;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_hold_the_points_that_they_stand_for() {
+    fn bands_have_the_counts_and_percentiles_of_their_points() {
         let points: Vec<(f64, f64)> =
             (0..1_000).map(|i| (f64::from(i), f64::from(i % 100))).collect();
         let bands = bands(&points, 10);

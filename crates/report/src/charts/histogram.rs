@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_outside_of_the_columns_is_told_only_where_something_does() {
+    fn a_histogram_notes_values_below_its_first_column_only_if_that_column_begins_at_zero() {
         let pass = PassFold::new(&PassPlan::one_by_one(Bound::requests(1))).finish();
         let notes = |first: f64| {
             let edges = [first, 2.0, 4.0, 8.0];

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_holds_the_points_that_no_other_one_beats_in_both() {
+    fn the_pareto_front_holds_the_points_that_no_other_point_dominates() {
         let points = vec![(1.0, 9.0), (2.0, 8.0), (2.0, 7.0), (1.5, 7.5), (3.0, 4.0), (2.5, 3.0)];
         assert_eq!(pareto(points), [(1.0, 9.0), (2.0, 8.0), (3.0, 4.0)]);
         assert_eq!(pareto(vec![(f64::NAN, 1.0)]), []);

@@ -134,7 +134,7 @@ fn read(text: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skipped() {
+fn without_a_gate_figures_worse_than_the_margin_fail_and_undecided_ones_are_skipped() {
     let rows = [
         ("requests_per_s", -20.0, RowVerdict::Worse, "failed"),
         ("requests_per_s", -2.0, RowVerdict::Worse, "passed"),
@@ -159,7 +159,7 @@ fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skip
 }
 
 #[test]
-fn a_figure_that_is_judged_at_two_loads_has_a_case_for_each() {
+fn a_figure_judged_at_two_loads_has_one_test_case_per_load() {
     let at = |load: &str| Row { load: load.to_owned(), ..row("ttft_p50", 9.0, RowVerdict::Worse) };
     let rows = vec![at("closed loop, 1 in flight"), at("closed loop, 8 in flight")];
     let gates: Vec<GateResult> = rows
@@ -174,7 +174,7 @@ fn a_figure_that_is_judged_at_two_loads_has_a_case_for_each() {
 }
 
 #[test]
-fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
+fn a_gate_decides_its_figures_and_undecided_figures_fail_only_if_strict() {
     let names = ["ttft_p50", "ttft_p99", "tpot_p50", "e2e_p50"];
     let rows = names.map(|name| row(name, 9.0, RowVerdict::Worse)).to_vec();
     let gates = [
@@ -198,7 +198,7 @@ fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
 }
 
 #[test]
-fn objectives_of_a_run_are_cases() {
+fn each_objective_of_a_run_is_a_test_case() {
     let result = |met: bool, undecided: Option<&str>| SloResult {
         objective: "ttft_p99<1ms".to_owned(),
         place: "16 x 4, saturated".to_owned(),
@@ -219,7 +219,7 @@ fn objectives_of_a_run_are_cases() {
 }
 
 #[test]
-fn what_failed_otherwise_is_an_error_beside_objectives_that_are_met() {
+fn other_failures_are_errors_even_if_all_objectives_are_met() {
     let met = SloResult { met: true, measured: Some(0.5), ..SloResult::default() };
     let run = run_with_objectives(vec![met]);
     let failures = [("", "a <b"), ("server 2, round 1", "cannot connect")];

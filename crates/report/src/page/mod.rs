@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_allows_its_own_style_and_script_and_nothing_else() {
+    fn the_content_security_policy_allows_only_the_style_and_script_of_the_page() {
         let page = Page {
             title: "<a>",
             policy: "",

@@ -30,14 +30,14 @@ mod tests {
     }
 
     #[test]
-    fn the_script_stays_small_and_cannot_end_its_element() {
+    fn the_script_is_small_and_contains_no_closing_tag() {
         assert!(script().len() < 20 * 1024, "{}", script().len());
         assert!(!script().contains("</script") && !script().contains("<!--"));
         assert!(!super::super::style().contains("</"));
     }
 
     #[test]
-    fn the_script_has_the_ticks_of_the_charts() {
+    fn the_script_computes_the_same_axis_ticks_as_the_charts() {
         let mut ranges = Vec::new();
         for scale in [Scale::Linear, Scale::Log] {
             for power in -6..8 {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_writes_numbers_as_the_tables_do() {
+    fn the_script_formats_numbers_like_the_tables() {
         let values = [0.0, 0.001_234_56, 13.48, 13.5, 999.96, 2733.53, -12_345.6, 1e-12, 9_999.6];
         let asked: Vec<String> = values.iter().map(|value| format!("{value:e}")).collect();
         let theirs = evaluated(&format!("[{}].map(significant).join(' ')", asked.join(",")));

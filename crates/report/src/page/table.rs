@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_escaped_and_links_lead_where_they_say() {
+    fn table_cells_and_their_links_are_html_escaped() {
         let mut of = Table::new([("a<b", Align::Left), ("n", Align::Right)]);
         of.push(vec!["<script>".to_owned(), "1".to_owned()]);
         of.push(vec!["模型".repeat(30), "2".to_owned()]);

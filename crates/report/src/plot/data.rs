@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_five_digits() {
+    fn numbers_in_chart_data_are_rounded_to_five_significant_digits() {
         let texts = [0.0, 1.0, 12.345_678, 0.000_123_456_7, 123_456.78, f64::NAN]
             .map(|value| number(value).to_string());
         assert_eq!(texts, ["0", "1", "12.346", "0.00012346", "123457", "null"]);

@@ -94,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chinese_character_is_an_em_and_a_digit_is_not() {
+    fn a_chinese_character_is_one_em_wide_and_a_digit_is_narrower() {
         let font = Font { size: 10.0, ..TICK };
         assert!((font.width("模型") - 20.0).abs() < 1e-9);
         assert!((font.width("00") - 11.44).abs() < 1e-9);
     }
 
     #[test]
-    fn what_does_not_fit_ends_in_an_ellipsis_and_then_fits() {
+    fn a_text_that_is_too_wide_is_shortened_with_an_ellipsis_or_wrapped() {
         let text = "a rather long model name";
         let cut = TICK.fitted(text, 80.0);
         assert!(cut.ends_with('…') && TICK.width(&cut) <= 80.0, "{cut}");

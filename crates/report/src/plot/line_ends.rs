@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_collide_stand_a_gap_apart_around_their_middle() {
+    fn colliding_labels_are_moved_a_gap_apart_around_their_centre() {
         assert_eq!(spread(&[50.0, 50.0, 50.0], 16.0, 0.0, 100.0), [34.0, 50.0, 66.0]);
         assert_eq!(spread(&[98.0, 99.0], 16.0, 0.0, 100.0), [84.0, 100.0]);
         assert_eq!(spread(&[], 16.0, 0.0, 100.0), [0.0; 0]);

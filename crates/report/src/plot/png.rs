@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_keeps_its_colours_with_a_palette_and_where_they_are_too_many_for_one() {
+    fn a_png_keeps_all_colours_with_a_palette_or_without_one_above_256_colours() {
         for (colours, has_palette) in [(1, true), (256, true), (257, false)] {
             let image = image(colours);
             assert_eq!(indexed(&image).is_some(), has_palette, "{colours}");

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_series_stand_out_from_their_paper() {
+    fn texts_and_series_have_enough_contrast_to_the_background() {
         for theme in [Theme::Light, Theme::Dark] {
             let against = |paint: Paint| contrast(&theme.css(paint), &theme.css(Paint::Paper));
             for (paint, least) in
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_names_every_colour_that_a_plot_in_it_uses() {
+    fn a_page_defines_every_colour_that_its_plots_use() {
         let properties = Theme::Dark.properties();
         for paint in [Paint::Paper, Paint::Soft, Paint::Named(6), Paint::Named(7), Paint::Ramp(1.0)]
         {

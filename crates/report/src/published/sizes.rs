@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_cut_after_the_fourth_and_filled_up_to_it() {
+    fn numbers_are_truncated_and_padded_to_four_decimals() {
         for (value, text) in [
             (51.696_504_237, "51.6965"),
             (349.987, "349.9870"),

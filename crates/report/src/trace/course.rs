@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_joined_by_their_mean_so_that_a_gap_stays_as_long_as_it_was() {
+    fn merged_parts_of_a_line_have_their_mean_so_that_its_area_is_preserved() {
         // A gap in every 17th part.
         let ends: Line = (1..=240)
             .map(|part| (f64::from(part), if part % 17 == 0 { 0.0 } else { 100.0 }))
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_without_a_counter_shifts_no_other() {
+    fn a_sample_without_a_counter_does_not_shift_the_other_samples() {
         use inferometer_model::sample::ServerSample;
         let sample = |second: u64, hits: Option<f64>| {
             let mut values = std::collections::BTreeMap::from([(
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_changes_often_keeps_its_mean_its_smallest_and_its_largest() {
+    fn a_level_with_many_changes_is_reduced_to_parts_with_mean_minimum_and_maximum() {
         // The level alternates between 10 and 0 every second, with one peak of 40.
         let mut changes: Line =
             (0..100).map(|at| (f64::from(at), f64::from((at + 1) % 2) * 10.0)).collect();

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fourth_of_100_000_requests_is_sampled_whatever_their_order() {
+    fn every_fourth_of_100_000_requests_is_sampled_in_any_input_order() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
             let mut sample = RequestSample::default();
             for index in indices {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn all_failures_are_counted_and_a_sample_is_from_the_whole_pass() {
+    fn all_failures_are_counted_and_their_sample_covers_the_whole_pass() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
             let mut failures = FailureSample::default();
             for index in indices {

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_are_kept_in_any_order() {
+    fn the_tail_holds_the_largest_values_independent_of_input_order() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
             let mut tail = Tail::default();
             indices.for_each(|index| tail.add(index, Some(f64::from(index % 50))));

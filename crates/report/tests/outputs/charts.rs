@@ -59,7 +59,7 @@ fn data(page: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
+fn a_run_of_several_loads_has_load_curves_latency_distributions_and_a_timeline() {
     let summary = loads();
     let traces = traces(&summary, 200, 8);
     let charts = beyond_the_grid(&summary, &traces);
@@ -97,7 +97,7 @@ fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
 }
 
 #[test]
-fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_table() {
+fn latency_distributions_and_time_series_of_a_trace_agree_with_its_records() {
     let summary = loads();
     let traces = traces(&summary, 200, 8);
     let trace = traces.all().next().unwrap();
@@ -121,7 +121,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
 }
 
 #[test]
-fn gaps_of_zero_leave_an_axis_of_ratios_its_lines() {
+fn gaps_of_zero_are_left_of_a_log_axis_and_a_note_says_so() {
     let mut summary = empty("m", "c", "e", "1");
     summary.cells.push(cell(128, 32, [Some(1.0); 4]));
     summary.cells[0].passes.push(pass(PassKind::Saturated, 400));
@@ -146,7 +146,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines() {
 }
 
 #[test]
-fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
+fn the_embedded_chart_data_have_equal_column_lengths_and_no_unescaped_markup() {
     let summary = loads();
     let traces = traces(&summary, 40, 4);
     let page = page(&summary, &traces);
@@ -172,7 +172,7 @@ fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
 }
 
 #[test]
-fn every_link_of_a_page_leads_to_a_place_in_it_and_no_place_is_there_twice() {
+fn every_link_of_a_page_has_a_target_and_all_element_ids_are_unique() {
     let summary = full();
     for traces in [traces(&summary, 30, 4), Traces::default()] {
         let page = page(&summary, &traces);
@@ -190,7 +190,7 @@ fn every_link_of_a_page_leads_to_a_place_in_it_and_no_place_is_there_twice() {
 }
 
 #[test]
-fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out() {
+fn a_page_of_many_requests_or_passes_stays_small_and_states_what_it_leaves_out() {
     let mut one = empty("m", "c", "e", "1");
     one.cells.push(cell(128, 32, [Some(1.0); 4]));
     one.cells[0].passes.push(pass(PassKind::Saturated, 30_000));
@@ -210,7 +210,7 @@ fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out(
 }
 
 #[test]
-fn charts_are_files_of_their_own_too_light_and_dark() {
+fn every_chart_can_be_written_as_a_light_and_a_dark_file() {
     let summary = loads();
     let traces = traces(&summary, 100, 4);
     for chart in beyond_the_grid(&summary, &traces) {
@@ -228,7 +228,7 @@ fn charts_are_files_of_their_own_too_light_and_dark() {
 }
 
 #[test]
-fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests() {
+fn the_markdown_report_links_the_chart_files_and_lists_the_slowest_requests() {
     let summary = loads();
     let traces = traces(&summary, 100, 4);
     let report = markdown::report(&ReportInput {
@@ -245,7 +245,7 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
 }
 
 #[test]
-fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
+fn passes_without_a_common_clock_are_drawn_one_after_another_with_a_note() {
     let mut summary = loads();
     let at_zero = || {
         let mut all = Vec::new();
@@ -273,7 +273,7 @@ fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
 }
 
 #[test]
-fn a_chart_names_the_passes_that_have_no_line_in_it() {
+fn a_chart_names_the_passes_whose_lines_it_hides() {
     let mut summary = loads();
     let mut closed = summary.cells[0].passes[0].clone();
     for concurrency in [2, 3, 4, 5, 6] {
@@ -303,7 +303,7 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
 }
 
 #[test]
-fn limits_of_objectives_stand_in_the_charts_of_their_metric_unless_they_are_far_away() {
+fn limits_of_objectives_are_drawn_in_the_charts_of_their_metric_unless_far_away() {
     let mut summary = loads();
     for objective in ["ttft_p99<30ms", "ttft_p99<30ms", "tpot_p50<100s"] {
         let result = SloResult { objective: objective.to_owned(), ..SloResult::default() };
@@ -323,7 +323,7 @@ fn limits_of_objectives_stand_in_the_charts_of_their_metric_unless_they_are_far_
 }
 
 #[test]
-fn a_grid_of_three_lengths_each_has_a_map_and_a_single_cell_no_chart_of_one_bar() {
+fn a_3_by_3_grid_has_a_heat_map_and_a_single_cell_has_no_chart() {
     let mut summary = empty("m", "c", "e", "1");
     summary.cells.push(cell(128, 32, [Some(1.0); 4]));
     assert!(charts::of_run(&summary, &Traces::default()).is_empty());
@@ -352,7 +352,7 @@ fn a_grid_of_three_lengths_each_has_a_map_and_a_single_cell_no_chart_of_one_bar(
 }
 
 #[test]
-fn values_that_a_log_axis_does_not_have_are_drawn_nowhere() {
+fn values_that_a_log_axis_cannot_show_cause_no_inf_or_nan_in_a_drawing() {
     let shapes = [
         Shape::Line,
         Shape::Marked,

@@ -40,7 +40,7 @@ fn compared() -> Comparison {
 }
 
 #[test]
-fn a_comparison_as_markdown_csv_and_text_is_as_it_was() {
+fn a_comparison_as_markdown_csv_and_text_matches_its_snapshot() {
     let compared = compared();
     let all =
         [comparison::markdown(&compared), comparison::csv(&compared), comparison::text(&compared)];
@@ -48,14 +48,14 @@ fn a_comparison_as_markdown_csv_and_text_is_as_it_was() {
 }
 
 #[test]
-fn a_comparison_reads_back_from_its_document() {
+fn a_comparison_is_restored_from_its_json_document() {
     let compared = compared();
     let read: Comparison = serde_json::from_str(&comparison::json(&compared)).unwrap();
     assert_eq!(read, compared);
 }
 
 #[test]
-fn rounds_of_one_server_are_one_row_with_their_interval() {
+fn the_rounds_of_one_server_are_merged_into_one_row_with_an_interval() {
     let merged = comparison::over_rounds(&compared().runs);
     let rates: Vec<Option<f64>> =
         merged.iter().flat_map(|run| &run.cells).map(|cell: &Cell| cell.requests_per_s).collect();
@@ -65,7 +65,7 @@ fn rounds_of_one_server_are_one_row_with_their_interval() {
 }
 
 #[test]
-fn each_argument_has_a_plot_of_its_throughput_and_one_of_its_latency() {
+fn each_swept_argument_has_a_throughput_plot_and_a_latency_plot() {
     let charts = charts::of_comparison(&compared());
     let names: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(names, ["effect-max-num-seqs-requests", "effect-max-num-seqs-latency"]);

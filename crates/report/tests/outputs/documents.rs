@@ -52,7 +52,7 @@ fn a_mutated_summary_does_not_fit_the_schema() {
 }
 
 #[test]
-fn no_key_of_a_summary_can_be_left_out() {
+fn every_key_of_a_summary_is_required_by_the_schema() {
     let schema = schema();
     for place in ["", "/target", "/cells/0", "/cells/0/passes/0", "/cells/0/passes/0/ttft_ms"] {
         let whole = document(&full());
@@ -67,7 +67,7 @@ fn no_key_of_a_summary_can_be_left_out() {
 }
 
 #[test]
-fn the_document_reads_back_as_the_summary() {
+fn a_summary_is_restored_from_its_json_document() {
     let mut summary = full();
     summary.cells[1].latency_per_output_token_ms = None;
     let back: Summary = serde_json::from_str(&json::summary(&summary)).unwrap();
@@ -75,7 +75,7 @@ fn the_document_reads_back_as_the_summary() {
 }
 
 #[test]
-fn what_is_not_finite_is_absent() {
+fn figures_that_are_not_finite_are_null_in_the_document() {
     let mut summary = full();
     let pass = &mut summary.cells[0].passes[0];
     pass.duration_s = Some(f64::INFINITY);

@@ -92,7 +92,7 @@ fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
 }
 
 #[test]
-fn no_text_of_a_picture_is_cut_or_lies_upon_another() {
+fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
     let fonts = fonts();
     let mut searched =
         empty("a-model-with-a-name-of-some-length", "h100-sxm5-80gb", "vllm", "0.32.0");

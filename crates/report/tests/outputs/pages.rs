@@ -34,14 +34,14 @@ fn without_definitions(report: &str) -> String {
 }
 
 #[test]
-fn the_markdown_report_says_everything_in_order() {
+fn the_markdown_report_matches_its_snapshot() {
     let summary = full();
     let charts = charts::of_run(&summary, &NO_TRACES);
     insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &charts))));
 }
 
 #[test]
-fn the_verdict_and_the_simulation_come_before_any_figure() {
+fn the_verdict_and_the_simulation_notice_come_before_any_figure() {
     let summary = full();
     for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
         let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text} is missing"));
@@ -52,7 +52,7 @@ fn the_verdict_and_the_simulation_come_before_any_figure() {
 }
 
 #[test]
-fn a_valid_measurement_of_a_real_server_bears_no_warning() {
+fn the_report_of_a_valid_measurement_has_no_simulation_notice() {
     let summary = published(CHATGLM3).remove(0);
     for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
         assert!(report.contains("Valid: "));
@@ -61,7 +61,7 @@ fn a_valid_measurement_of_a_real_server_bears_no_warning() {
 }
 
 #[test]
-fn the_reports_table_is_the_tables_table() {
+fn the_markdown_report_contains_the_same_table_as_the_table_file() {
     let summary = published(CHATGLM3).remove(0);
     let report = markdown::report(&input(&summary, &[]));
     let rows = table::markdown(std::slice::from_ref(&summary));
@@ -70,7 +70,7 @@ fn the_reports_table_is_the_tables_table() {
 }
 
 #[test]
-fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
+fn the_html_report_loads_nothing_from_the_network_and_escapes_foreign_markup() {
     let summary = full();
     let charts = charts::of_run(&summary, &NO_TRACES);
     let report = html::report(&input(&summary, &charts));
@@ -92,14 +92,14 @@ fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
 }
 
 #[test]
-fn the_plan_cannot_close_its_fence() {
+fn backticks_in_the_plan_do_not_close_its_code_fence() {
     let summary = full();
     let report = markdown::report(&input(&summary, &[]));
     assert!(report.ends_with("````toml\ninput_lengths = [128]\nnote = \"</pre> ``` <i>\"\n````\n"));
 }
 
 #[test]
-fn only_what_this_program_measured_is_said_to_be_measured_with_it() {
+fn only_a_run_measured_by_this_program_has_the_line_measured_with() {
     let mut summary = full();
     let said = |summary: &Summary| {
         let text = markdown::report(&input(summary, &[]));

@@ -71,14 +71,14 @@ fn shapes() -> Vec<Vec<Summary>> {
 }
 
 #[test]
-fn the_four_plots_of_the_records_have_their_names() {
+fn the_four_plots_of_a_published_table_have_the_expected_names() {
     let names: Vec<String> =
         figures(&published(CHATGLM3)).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"]);
 }
 
 #[test]
-fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
+fn every_grid_shape_gives_a_valid_plot_with_a_unit_in_every_axis_title() {
     let units = ["requests/s", "output tokens/s", "ms", "ms"];
     for summaries in shapes() {
         for ((name, svg), unit) in figures(&summaries).iter().zip(units) {
@@ -119,7 +119,7 @@ fn nothing_is_drawn_outside_of_the_page() {
 }
 
 #[test]
-fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
+fn lines_are_named_by_input_length_for_one_target_and_by_target_for_several() {
     for (name, svg) in figures(&published(CHATGLM3)) {
         let texts = texts(&svg);
         let from = texts.iter().position(|text| text == "Input length (tokens)");
@@ -139,7 +139,7 @@ fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
 }
 
 #[test]
-fn every_figure_is_a_point() {
+fn every_cell_is_drawn_as_a_point() {
     let count = |svg: &str| svg.matches("stroke=\"#ffffff\" stroke-width=\"1\"").count();
     let (_, svg) = figures(&published(CHATGLM3)).remove(0);
     assert_eq!(count(&svg), 16 + 4, "16 cells and 4 names of lines");
@@ -148,7 +148,7 @@ fn every_figure_is_a_point() {
 }
 
 #[test]
-fn text_is_escaped_and_simulation_is_said_loudly() {
+fn text_is_escaped_and_every_plot_of_a_simulation_is_labelled() {
     for (_, svg) in figures(&[full()]) {
         assert!(svg.contains("书生·浦语-7B &lt;b&gt;|*x*"));
         let texts = texts(&svg);
@@ -179,7 +179,7 @@ fn intervals_and_failures_are_drawn_and_explained() {
 }
 
 #[test]
-fn an_interval_that_reaches_below_zero_stays_on_its_axis() {
+fn an_interval_that_reaches_below_zero_is_drawn_within_its_axis() {
     let mut summary = empty("m", "c", "e", "1");
     let mut only = cell(128, 32, [Some(10.0), None, None, None]);
     let spread = Spread { mean: 10.0, ci: Some([-6.0, 26.0]), cv: Some(0.5), n: 2 };
@@ -204,7 +204,7 @@ fn an_interval_that_reaches_below_zero_stays_on_its_axis() {
 }
 
 #[test]
-fn a_png_has_the_size_of_the_scale_and_is_not_blank() {
+fn the_size_of_a_png_follows_the_scale_and_the_png_is_not_blank() {
     for summaries in [published(CHATGLM3), published(MISTRAL)] {
         let (_, svg) = figures(&summaries).remove(0);
         let once = Pixmap::decode_png(&plot::png(&svg, 0.5).unwrap()).unwrap();
@@ -234,7 +234,7 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
 }
 
 #[test]
-fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
+fn an_invalid_svg_or_an_invalid_scale_is_an_error() {
     assert!(matches!(plot::png("<svg", 1.0), Err(ReportError::Svg { .. })));
     let (_, svg) = figures(&published(CHATGLM3)).remove(0);
     for scale in [0.0, -1.0, 1000.0, f32::NAN] {
@@ -244,7 +244,7 @@ fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_band_has_its_whole_name_or_that_of_its_cell_or_none() {
+fn a_band_shows_its_full_name_or_its_cell_or_nothing_depending_on_its_width() {
     let band = |from: f64, to: f64| Band {
         from,
         to,

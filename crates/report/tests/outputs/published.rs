@@ -65,7 +65,7 @@ fn untimed(log: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_published_log_comes_out_line_by_line() {
+fn the_published_log_is_reproduced_line_by_line() {
     let log = published::log(&run(&[first()])).unwrap();
     assert_eq!(untimed(&log), untimed(LOG));
     let time = |log: &str| log.lines().next().unwrap()[..25].to_owned();
@@ -73,7 +73,7 @@ fn the_published_log_comes_out_line_by_line() {
 }
 
 #[test]
-fn figures_that_are_not_there_are_dashes_in_the_log() {
+fn missing_figures_are_dashes_in_the_log() {
     let mut figures = first();
     figures.ended_unix_ns = figures.began_unix_ns;
     figures.prompt_tokens = None;
@@ -85,7 +85,7 @@ fn figures_that_are_not_there_are_dashes_in_the_log() {
 }
 
 #[test]
-fn the_tables_per_input_size_are_the_records_and_read_back() {
+fn the_tables_per_input_size_have_the_published_values_and_can_be_read_back() {
     let short = BlockFigures {
         wanted_chars: 100,
         completed: 165,
@@ -111,7 +111,7 @@ fn the_tables_per_input_size_are_the_records_and_read_back() {
 }
 
 #[test]
-fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
+fn the_table_of_a_block_run_shows_completions_rejections_and_length_deviations() {
     let summary = run(&[first()]);
     let text = table::markdown(std::slice::from_ref(&summary));
     for part in ["143 / 500", "357 rejected", "22.77 %", "Refusals", "Runaway answers"] {
@@ -123,7 +123,7 @@ fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
 }
 
 #[test]
-fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
+fn length_figures_missing_in_an_imported_log_are_not_shown_as_zeros() {
     let untold = BlockFigures { keeping: LengthFigures::default(), ..first() };
     let mut summary = run(&[untold]);
     let of = |summary: &Summary| table::markdown(std::slice::from_ref(summary));
@@ -134,7 +134,7 @@ fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
 }
 
 #[test]
-fn the_plot_has_a_line_for_each_length_asked_for() {
+fn the_plot_has_a_line_for_each_requested_length() {
     let other = BlockFigures { wanted_chars: 100, ..first() };
     let smaller = BlockFigures { block_chars: 100, ..first() };
     let charts = charts::of_several(&[run(&[first(), other, smaller])]);
@@ -147,7 +147,7 @@ fn the_plot_has_a_line_for_each_length_asked_for() {
 }
 
 #[test]
-fn a_serving_run_shows_ours_and_what_the_script_prints() {
+fn a_serving_run_shows_our_figures_and_those_of_the_script() {
     let mut summary = empty("SUSTech/SUS-Chat-34B", "V100-PCIE-32G", "vllm", "0.2.6");
     let mut pass = pass(PassKind::Open, 1_000);
     pass.serving_run = Some(ServingRun {

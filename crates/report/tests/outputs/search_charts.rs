@@ -17,7 +17,7 @@ use crate::support::records::record;
 use crate::support::{cell, empty, pass};
 
 #[test]
-fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
+fn charts_do_not_show_requests_that_a_search_cut_off_as_failures() {
     let summary = loads();
     let mut tracer = PassTracer::new(summary.cells[0].plan());
     for index in 0..99 {
@@ -99,7 +99,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
 }
 
 #[test]
-fn the_chart_of_a_search_shows_the_answers_and_names_the_cells_that_it_leaves_out() {
+fn the_chart_of_a_search_shows_the_answers_and_states_how_many_cells_it_shows() {
     let mut summary = empty("m", "c", "e", "1");
     summary.searches = (1..=7).map(|cell| answer(cell * 32)).collect();
     let chart = charts::of_run(&summary, &Traces::default()).remove(0);
@@ -114,7 +114,7 @@ fn the_chart_of_a_search_shows_the_answers_and_names_the_cells_that_it_leaves_ou
 }
 
 #[test]
-fn the_chart_of_a_search_names_the_trials_that_were_cut_off() {
+fn the_chart_of_a_search_states_how_many_trials_were_cut_off_and_at_which_load() {
     let mut summary = empty("m", "c", "e", "1");
     summary.searches = vec![answer(32)];
     summary.cells = vec![cell(128, 32, [None; 4])];

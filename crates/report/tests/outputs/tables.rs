@@ -16,7 +16,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_published_tables_come_out_byte_for_byte() {
+fn the_published_tables_are_reproduced_byte_for_byte() {
     for text in [CHATGLM3, MISTRAL] {
         assert_eq!(published(text).iter().map(|s| s.cells.len()).sum::<usize>() % 16, 0);
         assert_eq!(lines(&table::markdown(&published_with_v(text))), lines(text));
@@ -35,7 +35,7 @@ fn published_with_v(text: &str) -> Vec<inferometer_analysis::summary::Summary> {
 }
 
 #[test]
-fn a_trial_that_was_cut_off_is_marked_in_its_row_and_no_other_is() {
+fn only_a_trial_that_was_cut_off_is_marked_in_its_row() {
     let mut cut = pass(PassKind::Open, 100);
     (cut.trial, cut.rate) = (Some(1), Some(50.0));
     cut.outcomes =
@@ -51,7 +51,7 @@ fn a_trial_that_was_cut_off_is_marked_in_its_row_and_no_other_is() {
 }
 
 #[test]
-fn a_pass_that_the_user_interrupted_has_no_rate_and_is_told_as_interrupted() {
+fn a_pass_that_the_user_interrupted_has_no_rate_and_is_shown_as_interrupted() {
     let mut broken_off = pass(PassKind::Closed, 100);
     broken_off.outcomes = OutcomeCounts { cancelled: 8, skipped: 92, ..OutcomeCounts::default() };
     (broken_off.requests_per_s, broken_off.output_tokens_per_s) = (Some(0.0), Some(0.0));
@@ -123,7 +123,7 @@ fn a_missing_or_undefined_figure_is_a_centred_dash() {
 }
 
 #[test]
-fn lengths_of_their_own_show_their_mean_and_latencies_of_a_crowd_are_called_that() {
+fn prompt_lengths_of_the_data_show_their_mean_and_saturated_latencies_are_labelled() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     let mut measured = cell(0, 32, [Some(1.0); 4]);
     measured.passes = vec![pass(PassKind::Saturated, 399)];
@@ -137,7 +137,7 @@ fn lengths_of_their_own_show_their_mean_and_latencies_of_a_crowd_are_called_that
 }
 
 #[test]
-fn failed_requests_stand_under_the_table_with_their_reasons() {
+fn failed_requests_are_listed_below_the_table_with_their_reasons() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     let mut failing = pass(PassKind::Saturated, 399);
     failing.outcomes =
@@ -160,7 +160,7 @@ fn passes_with_a_concurrency_or_a_rate_have_a_row_each() {
 }
 
 #[test]
-fn a_simulated_target_is_never_headed_like_a_real_one() {
+fn the_heading_of_a_simulated_or_predicted_target_says_so() {
     let mut summary = empty("m", "A100 40G", "vllm", "0.2.7");
     summary.target.simulated = true;
     assert!(table::markdown(&[summary.clone()]).contains("## A100 40G (simulated)\n"));
@@ -169,7 +169,7 @@ fn a_simulated_target_is_never_headed_like_a_real_one() {
 }
 
 #[test]
-fn a_table_that_is_wider_than_the_terminal_is_printed_in_parts_that_repeat_its_keys() {
+fn a_table_wider_than_the_terminal_is_split_into_parts_without_losing_a_figure() {
     let whole = terminal::text(&[full()], Screen::NONE);
     let screen = Screen { colour: Colour::Never, columns: Some(80) };
     let parts = terminal::text(&[full()], screen);
@@ -191,7 +191,7 @@ fn the_terminal_shows_table_failures_findings_and_verdict() {
 }
 
 #[test]
-fn colours_only_add_escape_sequences_and_a_server_cannot_add_its_own() {
+fn colours_only_add_escape_sequences_and_those_of_a_server_are_escaped() {
     let mut summary = full();
     summary.target.model = "evil\u{1b}[2J".to_owned();
     let bare = terminal::text(&[summary.clone()], Screen::NONE);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_made_beside_a_pass_end_in_an_error_unless_their_maker_says_that_it_is_done() {
+    fn a_request_generator_that_fails_or_panics_ends_with_an_error() {
         let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
         let mut batches = vec![vec![request()], vec![request(), request()]];
         assert_eq!(all_of(move || Ok(batches.pop())), (4, None));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn shuffled_prompts_have_the_same_words_and_differ() {
+    fn shuffled_prompts_contain_the_same_words_in_different_orders() {
         let text = " one two three four five six seven eight nine ten".to_owned();
         let request = Request::new(Prompt::Text(text.clone()), 10, 1);
         let mut source = Shuffled::new(vec![request], (1, "salt"), &PromptScope::new("c", "p", 0));

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_attempts_the_one_that_came_furthest_counts_and_of_equals_the_last() {
+    fn the_attempt_with_the_most_cells_is_chosen_and_of_equal_attempts_the_last() {
         let part = |name: &str, cells: usize| {
             EarlierAttempt::Partial(
                 (0..cells).map(|_| (CellPlan::OWN, Vec::new())).collect(),

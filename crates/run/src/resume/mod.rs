@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_in_which_a_run_broke_off_is_whole_only_with_all_repeats_that_it_could_have() {
+    fn an_interrupted_cell_is_complete_only_with_its_maximum_number_of_repeats() {
         let fixed = Repeat { at_least: 3, at_most: 3, ..Repeat::default() };
         let open = Repeat { at_most: 9, ..fixed.clone() };
         let wanted = |repeat, broke_off| repeats_wanted(repeat, broke_off);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_without_an_answer_is_measured_anew_however_many_may_fail() {
+    fn a_pass_without_a_completed_request_is_measured_again_for_any_max_failures() {
         for (complete, failed, max_failures, good) in [
             (0, 4, 1.0, false),
             (1, 3, 1.0, true),

@@ -55,7 +55,7 @@ fn both(a: ReadyTarget, b: ReadyTarget) -> Result<ReadyTarget, String> {
 }
 
 #[test]
-fn equal_servers_are_one_target_that_names_each() {
+fn equal_servers_form_one_target_that_lists_their_addresses() {
     let ready = both(ready(A, "127.0.0.1:1", |_| {}), ready(B, "127.0.0.1:2", |_| {})).unwrap();
     assert_eq!(ready.target.servers, [A, B]);
     assert_eq!(ready.target.url, "http://a:1, http://b:1");
@@ -64,7 +64,7 @@ fn equal_servers_are_one_target_that_names_each() {
 }
 
 #[test]
-fn servers_to_which_a_request_means_something_else_are_refused_by_name() {
+fn servers_with_different_models_or_dialects_or_one_address_are_refused_by_name() {
     let a = || ready(A, "127.0.0.1:1", |_| {});
     let of = |change: fn(&mut Target)| {
         both(a(), ready(B, "127.0.0.1:2", change)).map(|_| ()).unwrap_err()
@@ -81,7 +81,7 @@ fn servers_to_which_a_request_means_something_else_are_refused_by_name() {
 }
 
 #[test]
-fn other_versions_are_measured_and_told() {
+fn servers_with_different_engine_versions_are_accepted_with_a_finding() {
     let other = ready(B, "127.0.0.1:2", |target| target.engine_version = Some("2".to_owned()));
     let ready = both(ready(A, "127.0.0.1:1", |_| {}), other).unwrap();
     let [only] = &ready.findings[..] else { panic!("{:?}", ready.findings) };

@@ -36,7 +36,7 @@ fn is_within_half(estimate: f64, taken: f64) -> bool {
 }
 
 #[test]
-fn the_estimate_of_a_server_counts_the_time_of_long_prompts() {
+fn the_time_estimate_for_a_server_includes_the_time_of_long_prompts() {
     for (input, warm_up_s) in [(16_000, 6.4), (32_000, 13.3)] {
         for load in [
             json!({ "one_by_one": 2, "requests": 6 }),
@@ -58,7 +58,7 @@ fn the_estimate_of_a_server_counts_the_time_of_long_prompts() {
 }
 
 #[test]
-fn the_estimate_of_the_embedded_engine_counts_requests_that_outlast_the_duration_of_a_pass() {
+fn the_time_estimate_for_the_embedded_engine_includes_requests_that_outlast_the_pass() {
     for (input, warm_up_s) in [(16_000, 6.4), (32_000, 13.3)] {
         for load in [
             json!({ "one_by_one": 2, "requests": 6 }),
@@ -76,7 +76,7 @@ fn the_estimate_of_the_embedded_engine_counts_requests_that_outlast_the_duration
 }
 
 #[test]
-fn the_estimate_of_short_prompts_needs_no_further_request() {
+fn the_time_estimate_for_short_prompts_is_close_to_the_time_taken() {
     let keys = json!({
         "target": "http://127.0.0.1:9", "dialect": "openai-completions", "one_by_one": 2, "requests": 6,
     });

@@ -45,7 +45,7 @@ fn a_run_has_the_same_hashes_and_requests_on_any_number_of_event_loops() {
 }
 
 #[test]
-fn conversations_are_sent_whole_on_any_number_of_event_loops() {
+fn conversations_have_the_same_hash_and_outcomes_on_any_number_of_event_loops() {
     let mut found = Vec::new();
     for loops in [1, 2, 3] {
         let folder = tempfile::tempdir().unwrap();

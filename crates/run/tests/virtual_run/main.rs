@@ -47,7 +47,7 @@ fn state(store: &Path, finished: &Finished) -> RunState {
 }
 
 #[test]
-fn a_run_over_a_network_in_memory_has_a_log_a_row_and_a_report() {
+fn a_run_over_an_in_memory_network_is_stored_and_its_results_follow_from_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, table());
     context.files = ReportFiles::All;
@@ -111,7 +111,7 @@ fn two_runs_of_one_plan_have_the_same_figures_to_the_last_digit() {
 }
 
 #[test]
-fn failed_requests_are_outcomes_and_too_many_of_them_are_a_shortfall() {
+fn failed_requests_are_counted_by_outcome_and_too_many_of_them_fail_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, context) = planned(&folder, table());
     // The first five requests are not in the second pass: two show what the server adds to prompts, one is
@@ -126,7 +126,7 @@ fn failed_requests_are_outcomes_and_too_many_of_them_are_a_shortfall() {
 }
 
 #[test]
-fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() {
+fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
     let keys = json!({ "one_by_one": 2, "requests": 6, "output_lengths": [8, 16] });
     let whole = tempfile::tempdir().unwrap();
     let (plan, context) = planned(&whole, keys.clone());
@@ -162,7 +162,7 @@ fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() 
 }
 
 #[test]
-fn an_interruption_while_prompts_are_made_begins_no_pass() {
+fn no_pass_begins_after_an_interruption_during_prompt_generation() {
     // With 2,000,000 requests, prompts are made in chunks during the pass. With 30 requests, all are made before it.
     for requests in [2_000_000, 30] {
         let folder = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ fn an_interruption_while_prompts_are_made_begins_no_pass() {
 }
 
 #[test]
-fn the_end_of_a_run_is_stored_before_its_plots_can_take_the_last_room_of_the_disk() {
+fn the_end_of_a_run_is_stored_before_its_plots_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, table());
     context.files = ReportFiles::All;
@@ -207,7 +207,7 @@ fn the_end_of_a_run_is_stored_before_its_plots_can_take_the_last_room_of_the_dis
 }
 
 #[test]
-fn a_run_whose_end_and_whose_report_cannot_be_written_is_named_by_the_error() {
+fn the_error_names_the_run_whose_end_and_report_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, context) = planned(&folder, table());
     let (store, report) = (context.store.clone(), folder.path().join("report"));
@@ -228,7 +228,7 @@ fn a_run_whose_end_and_whose_report_cannot_be_written_is_named_by_the_error() {
 }
 
 #[test]
-fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
+fn a_caller_gets_the_time_estimate_and_can_refuse_the_run_before_measuring() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, table());
     context.host.confirm = Some(Arc::new(|estimate| {
@@ -241,7 +241,7 @@ fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
 }
 
 #[test]
-fn a_plan_with_two_servers_is_measured_on_both_with_the_same_requests_in_each_round() {
+fn two_servers_of_a_plan_get_the_same_requests_in_each_round() {
     let folder = tempfile::tempdir().unwrap();
     let spec: Spec = serde_json::from_value(json!({
         "input_lengths": [64], "output_lengths": [8], "one_by_one": 2, "requests": 6,
@@ -273,7 +273,7 @@ fn a_plan_with_two_servers_is_measured_on_both_with_the_same_requests_in_each_ro
 }
 
 #[test]
-fn a_search_over_a_network_in_memory_finds_the_highest_load_that_was_allowed() {
+fn a_search_over_an_in_memory_network_finds_the_highest_allowed_load() {
     let folder = tempfile::tempdir().unwrap();
     let keys = json!({
         "goodput": "ttft<5s",
@@ -287,7 +287,7 @@ fn a_search_over_a_network_in_memory_finds_the_highest_load_that_was_allowed() {
 }
 
 #[test]
-fn a_sweep_over_a_network_in_memory_ends_by_itself_and_its_report_is_made_again_from_the_log() {
+fn a_sweep_over_an_in_memory_network_ends_and_its_summary_follows_from_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let keys = json!({ "sweep": { "max_concurrency": 4, "max_requests": 4000 } });
     let (plan, context) = planned(&folder, keys);
@@ -302,7 +302,7 @@ fn a_sweep_over_a_network_in_memory_ends_by_itself_and_its_report_is_made_again_
 }
 
 #[test]
-fn an_interrupted_sweep_answers_as_far_as_it_came_and_goes_on_when_it_is_resumed() {
+fn an_interrupted_sweep_gives_a_partial_answer_and_completes_when_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let keys = json!({ "sweep": { "max_concurrency": 4 } });
     let (plan, mut context) = planned(&folder, keys);
@@ -331,7 +331,7 @@ fn an_interrupted_sweep_answers_as_far_as_it_came_and_goes_on_when_it_is_resumed
 }
 
 #[test]
-fn a_pass_that_is_ended_early_has_a_verdict_that_says_why_and_an_exit_of_its_own() {
+fn a_pass_that_is_ended_early_gives_a_verdict_and_a_shortfall_with_the_reason() {
     for (keys, faults, is_objective, why) in [
         (
             json!({ "rate": ["400"], "requests": 6000, "stop_when_saturated": true }),

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_in_the_order_of_its_index_and_what_stands_elsewhere_is_found_by_the_run() {
+    fn the_run_list_query_scans_only_its_index_and_searches_the_other_tables() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().join("inferometer.db")).unwrap();
         let query = format!("EXPLAIN QUERY PLAN {}", listing());

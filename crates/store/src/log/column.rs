@@ -236,7 +236,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tables_come_back(
+        fn written_tables_are_read_back_unchanged(
             rows in prop::collection::vec(
                 (any::<u64>(), 0_u64..70_000, 0_u64..3), 0..300),
             single in any::<u64>(),
@@ -253,20 +253,20 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_table_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn reading_arbitrary_bytes_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut reader = PayloadReader::new(&bytes);
             let _ = reader.varint();
             let _ = reader.table::<3>(50);
         }
 
         #[test]
-        fn zigzag_comes_back(value in any::<i64>()) {
+        fn unzigzag_inverts_zigzag(value in any::<i64>()) {
             prop_assert_eq!(unzigzag(zigzag(value)), value);
         }
     }
 
     #[test]
-    fn a_number_of_more_than_64_bits_is_refused() {
+    fn a_varint_of_more_than_64_bits_is_refused() {
         let mut largest = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
         assert_eq!(largest.varint(), Ok(u64::MAX));
         let mut too_large = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 2]);

@@ -97,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_width_never_shrinks_and_grows_by_at_most_a_step() {
+    fn encoding_never_shrinks_a_width_and_enlarges_it_by_at_most_one_part_in_32() {
         let edges = (0..58)
             .flat_map(|bit| [-1_i64, 0, 1, 2].map(|by| (1_u64 << bit).saturating_add_signed(by)));
         for width in (0..10_000).chain(edges) {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_that_no_width_has_are_refused() {
+    fn width_codes_out_of_range_are_refused() {
         let widest = width_code(u64::MAX / TICK_NS);
         assert!(width_of(widest).is_some());
         assert_eq!(width_of(widest + 32), None);
@@ -117,13 +117,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_code_comes_back_from_its_width(code in 0_u64..1728) {
+        fn encoding_the_width_of_a_code_gives_the_same_code(code in 0_u64..1728) {
             let width = width_of(code).expect("a code in range");
             prop_assert_eq!(width_code(width), code);
         }
 
         #[test]
-        fn wider_intervals_have_no_smaller_code(a in 0..u64::MAX / 100, b in 0..u64::MAX / 100) {
+        fn a_wider_interval_never_has_a_smaller_code(a in 0..u64::MAX / 100, b in 0..u64::MAX / 100) {
             let (small, large) = (a.min(b), a.max(b));
             prop_assert!(width_code(small) <= width_code(large));
         }

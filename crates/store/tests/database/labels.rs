@@ -49,7 +49,7 @@ fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
 }
 
 #[test]
-fn a_run_is_named_by_a_part_of_its_id_or_by_a_tag_and_a_tag_may_name_several() {
+fn runs_are_found_by_part_of_their_id_or_by_tag_and_a_tag_can_match_several_runs() {
     let folder = TempDir::new().unwrap();
     let (mut store, runs) = three_kinds(&folder);
     store.tag(&runs[0], &["base".to_owned(), "only".to_owned()], &[]).unwrap();
@@ -73,7 +73,7 @@ fn a_run_is_named_by_a_part_of_its_id_or_by_a_tag_and_a_tag_may_name_several() {
 }
 
 #[test]
-fn runs_are_found_by_what_they_are() {
+fn runs_can_be_filtered_by_their_properties() {
     let folder = TempDir::new().unwrap();
     let (mut store, runs) = three_kinds(&folder);
     store.tag(&runs[1], &["基线".to_owned(), "a".to_owned()], &[]).unwrap();
@@ -112,7 +112,7 @@ fn runs_are_found_by_what_they_are() {
 }
 
 #[test]
-fn the_latest_run_is_the_latest_that_was_measured() {
+fn latest_finds_the_newest_measured_run_and_not_a_predicted_or_imported_one() {
     let folder = TempDir::new().unwrap();
     let (store, runs) = three_kinds(&folder);
     for (name, index) in [("latest", 0), ("latest-predicted", 1), ("latest-imported", 2)] {
@@ -126,7 +126,7 @@ fn the_latest_run_is_the_latest_that_was_measured() {
 }
 
 #[test]
-fn tags_are_added_and_taken_away_all_or_none() {
+fn tags_are_added_and_removed_atomically_and_invalid_tags_are_refused() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
     let tags = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
@@ -144,7 +144,7 @@ fn tags_are_added_and_taken_away_all_or_none() {
 }
 
 #[test]
-fn notes_come_back_in_order() {
+fn notes_are_returned_in_the_order_of_writing() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
     store.note(&run, "风扇坏了", START_NS).unwrap();
@@ -156,7 +156,7 @@ fn notes_come_back_in_order() {
 }
 
 #[test]
-fn a_run_is_removed_with_all_that_it_has_and_no_other() {
+fn removing_a_run_removes_all_its_data_and_no_other_run() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
     let other = store.begin_run(&run_header(9, 9)).unwrap();
@@ -178,7 +178,7 @@ fn a_run_is_removed_with_all_that_it_has_and_no_other() {
 }
 
 #[test]
-fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_removed() {
+fn a_run_without_a_log_writer_counts_as_killed_and_a_run_being_written_is_not_removed() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     let run = store.begin_run(&run_header(0, 1)).unwrap();
@@ -205,7 +205,7 @@ fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_remov
 }
 
 #[test]
-fn a_run_that_never_came_to_make_a_log_is_removed_after_a_minute() {
+fn a_run_that_never_created_a_log_can_be_removed_after_a_minute() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     store.begin_run(&run_header(0, 1)).unwrap();

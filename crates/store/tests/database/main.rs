@@ -58,7 +58,7 @@ fn ask(folder: &TempDir, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_run_comes_back_with_its_summary_to_the_last_bit() {
+fn a_stored_run_is_read_back_with_exactly_the_same_summary() {
     let folder = TempDir::new().unwrap();
     let (store, run) = finished(&folder);
     assert_eq!(run.as_str(), "20261120-051233-ab12");
@@ -87,7 +87,7 @@ fn a_run_comes_back_with_its_summary_to_the_last_bit() {
 }
 
 #[test]
-fn a_run_is_found_by_a_part_of_its_id_that_no_other_run_has() {
+fn a_run_is_found_by_an_unambiguous_part_of_its_id() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     for (second, suffix) in [(0, 0xab12), (0, 0xab34), (7, 0x0001)] {
@@ -112,7 +112,7 @@ fn a_run_is_found_by_a_part_of_its_id_that_no_other_run_has() {
 }
 
 #[test]
-fn a_run_that_goes_on_has_no_results_and_one_that_failed_says_so() {
+fn an_unfinished_run_has_no_summary_and_a_failed_run_has_the_state_failed() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     let run = store.begin_run(&run_header(0, 1)).unwrap();
@@ -125,7 +125,7 @@ fn a_run_that_goes_on_has_no_results_and_one_that_failed_says_so() {
 }
 
 #[test]
-fn nothing_is_entered_for_a_run_that_is_not_there_nor_twice() {
+fn writes_for_an_unknown_run_and_duplicate_writes_are_refused_and_change_nothing() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
     let stranger = RunId::new(0, 0);
@@ -149,7 +149,7 @@ fn nothing_is_entered_for_a_run_that_is_not_there_nor_twice() {
 }
 
 #[test]
-fn a_document_that_is_none_of_ours_is_told_with_its_run() {
+fn an_invalid_stored_document_is_an_error_that_names_its_run() {
     let folder = TempDir::new().unwrap();
     let (store, run) = finished(&folder);
     let imported = "json_set(target, '$.facts.\"imported from\"', 'page.md')";
@@ -174,7 +174,7 @@ fn a_document_that_is_none_of_ours_is_told_with_its_run() {
 }
 
 #[test]
-fn requests_are_asked_in_sql() {
+fn requests_can_be_queried_in_sql() {
     let folder = TempDir::new().unwrap();
     finished(&folder);
     let query = "SELECT pass, request, outcome, phase, status, tokens_usage, tokens_events,
@@ -193,7 +193,7 @@ fn requests_are_asked_in_sql() {
 }
 
 #[test]
-fn a_body_that_came_as_a_whole_has_no_first_token_and_ends_with_its_body() {
+fn a_non_streamed_response_has_no_first_token_time_and_its_e2e_ends_with_the_body() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     let header = RunHeader { plan: plan(false), ..run_header(0, 0) };
@@ -205,7 +205,7 @@ fn a_body_that_came_as_a_whole_has_no_first_token_and_ends_with_its_body() {
 }
 
 #[test]
-fn the_columns_of_a_pass_are_those_of_its_summary() {
+fn the_columns_of_a_pass_equal_the_values_of_its_summary() {
     let folder = TempDir::new().unwrap();
     let (_, run) = finished(&folder);
     let summary = summary(&run);
@@ -240,7 +240,7 @@ fn the_columns_of_a_pass_are_those_of_its_summary() {
 }
 
 #[test]
-fn views_answer_the_common_questions() {
+fn the_views_return_the_expected_rows() {
     let folder = TempDir::new().unwrap();
     finished(&folder);
     let query = "SELECT model, card, engine, engine_version, input_length, output_length,
@@ -280,7 +280,7 @@ fn views_answer_the_common_questions() {
 }
 
 #[test]
-fn the_view_of_latencies_has_every_metric_that_results_have() {
+fn the_latency_view_contains_every_metric_of_results() {
     let folder = TempDir::new().unwrap();
     let _store = finished(&folder);
     let [view] = ask(&folder, "SELECT sql FROM sqlite_master WHERE name = 'v_latencies'")
@@ -293,7 +293,7 @@ fn the_view_of_latencies_has_every_metric_that_results_have() {
 }
 
 #[test]
-fn two_runs_stand_beside_each_other_in_sql() {
+fn the_differences_between_two_runs_can_be_queried_in_sql() {
     let folder = TempDir::new().unwrap();
     let (mut store, first) = finished(&folder);
     let other = store.begin_run(&run_header(5, 5)).unwrap();
@@ -319,7 +319,7 @@ fn two_runs_stand_beside_each_other_in_sql() {
 }
 
 #[test]
-fn a_writer_holds_its_place_before_it_reads() {
+fn a_writer_takes_the_write_lock_before_it_reads() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
     let other = Connection::open(store_path(&folder)).unwrap();
@@ -334,7 +334,7 @@ fn a_writer_holds_its_place_before_it_reads() {
 }
 
 #[test]
-fn several_writers_at_once_lose_nothing() {
+fn concurrent_writers_lose_no_data() {
     let folder = TempDir::new().unwrap();
     let path = store_path(&folder);
     std::thread::scope(|scope| {

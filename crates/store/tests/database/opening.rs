@@ -59,7 +59,7 @@ fn as_it_was_computed_then(mut summary: Summary) -> Summary {
 }
 
 #[test]
-fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
+fn stores_of_earlier_versions_are_migrated_without_losing_data() {
     for version in [1, 2] {
         let folder = TempDir::new().unwrap();
         let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -85,7 +85,7 @@ fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
 }
 
 #[test]
-fn a_newer_store_is_refused_and_left_as_it_is() {
+fn a_store_of_a_newer_version_is_refused_and_not_changed() {
     let folder = TempDir::new().unwrap();
     finished(&folder);
     Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
@@ -95,7 +95,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_refused_and_left_as_it_is() {
+fn a_file_that_is_not_a_store_is_refused_and_not_changed() {
     let folder = TempDir::new().unwrap();
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "these are not the runs that you are looking for".repeat(40)).unwrap();
@@ -111,7 +111,7 @@ fn a_file_of_another_kind_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn reading_makes_no_store_where_there_is_none() {
+fn opening_for_reading_does_not_create_a_store() {
     let folder = TempDir::new().unwrap();
     let error = Store::open_existing(store_path(&folder)).unwrap_err();
     assert!(matches!(error, StoreError::NoStore { .. }), "{error}");

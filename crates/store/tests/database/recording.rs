@@ -23,7 +23,7 @@ fn begin(pass: u32) -> PassBegin {
 }
 
 #[test]
-fn a_recorded_run_has_its_log_its_index_and_its_results() {
+fn a_finished_recording_is_complete_in_log_index_and_results() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
@@ -55,7 +55,7 @@ fn a_recorded_run_has_its_log_its_index_and_its_results() {
 }
 
 #[test]
-fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
+fn a_dropped_recording_leaves_a_killed_run_with_the_flushed_records() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(&mut store, &run_header(0, 1)).unwrap();
@@ -79,7 +79,7 @@ fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
 }
 
 #[test]
-fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
+fn records_are_written_to_the_index_when_a_batch_is_full() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
@@ -91,7 +91,7 @@ fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
 }
 
 #[test]
-fn of_requests_that_never_began_the_log_has_all_and_the_index_the_first() {
+fn the_log_has_every_request_that_never_began_and_the_index_only_the_first_10000() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
@@ -113,7 +113,7 @@ fn of_requests_that_never_began_the_log_has_all_and_the_index_the_first() {
 }
 
 #[test]
-fn records_of_a_stored_run_know_whether_they_were_streamed() {
+fn stored_records_say_whether_they_were_streamed() {
     let folder = TempDir::new().unwrap();
     for stream in [false, true] {
         let store = Store::open(store_path(&folder)).unwrap();
@@ -130,7 +130,7 @@ fn records_of_a_stored_run_know_whether_they_were_streamed() {
 }
 
 #[test]
-fn an_import_is_recorded_as_a_run_is() {
+fn an_import_is_recorded_as_a_run_of_kind_imported_without_passes() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     let facts = [("imported from".to_owned(), "table.md".to_owned())].into();

@@ -59,7 +59,7 @@ fn to_restore(stored: &StoredRun, store: &Store) -> (RestoredRun, PathBuf) {
 const TABLES: [&str; 6] = ["runs", "cells", "passes", "findings", "requests", "v_runs"];
 
 #[test]
-fn a_restored_run_is_the_run_that_it_was_in_every_row() {
+fn a_restored_run_equals_the_original_in_every_row() {
     let (here, there) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let stored = recorded(&here);
     let mut store = Store::open(store_path(&there)).unwrap();
@@ -83,7 +83,7 @@ fn a_restored_run_is_the_run_that_it_was_in_every_row() {
 }
 
 #[test]
-fn of_a_run_whose_log_is_not_its_own_or_not_whole_nothing_is_stored() {
+fn a_run_with_a_damaged_incomplete_or_foreign_log_is_refused_and_nothing_is_stored() {
     let (here, there) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let stored = recorded(&here);
     let mut store = Store::open(store_path(&there)).unwrap();
@@ -113,7 +113,7 @@ fn of_a_run_whose_log_is_not_its_own_or_not_whole_nothing_is_stored() {
 }
 
 #[test]
-fn a_name_of_a_run_is_a_plain_one() {
+fn only_well_formed_run_ids_are_parsed() {
     let id = RunId::new(START_NS, 0xab12);
     assert_eq!(RunId::parse(id.as_str()), Some(id.clone()));
     assert!(id.began_at(START_NS) && !id.began_at(START_NS + SECOND_NS));

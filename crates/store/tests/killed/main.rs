@@ -154,7 +154,7 @@ fn records_of(log: &Path) -> (u32, Option<u64>) {
 }
 
 #[test]
-fn whatever_a_killed_writer_acknowledged_is_found_again() {
+fn everything_that_a_killed_writer_acknowledged_is_in_the_store() {
     let folder = TempDir::new().unwrap();
     let path = store_path(&folder);
     Store::open(&path).unwrap();
@@ -206,7 +206,7 @@ fn whatever_a_killed_writer_acknowledged_is_found_again() {
 }
 
 #[test]
-fn two_processes_that_write_at_once_lose_nothing() {
+fn two_concurrent_writer_processes_lose_no_data() {
     let folder = TempDir::new().unwrap();
     let path = store_path(&folder);
     let written: Vec<Acknowledged> = std::thread::scope(|scope| {

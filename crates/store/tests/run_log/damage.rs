@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::{MAGIC_BYTES, file, frame_bounds, read, small_log};
 
 #[test]
-fn a_log_cut_at_any_byte_is_readable_up_to_its_last_whole_frame() {
+fn a_log_truncated_at_any_byte_is_readable_up_to_its_last_complete_frame() {
     let folder = TempDir::new().unwrap();
     let (bytes, whole) = small_log(&folder);
     let bounds = frame_bounds(&bytes);
@@ -30,7 +30,7 @@ fn a_log_cut_at_any_byte_is_readable_up_to_its_last_whole_frame() {
 }
 
 #[test]
-fn a_flipped_bit_is_found_with_its_frame_and_what_stands_before_it_is_good() {
+fn a_flipped_bit_is_detected_in_its_frame_and_all_earlier_frames_are_readable() {
     let folder = TempDir::new().unwrap();
     let (bytes, whole) = small_log(&folder);
     let bounds = frame_bounds(&bytes);
@@ -51,7 +51,7 @@ fn a_flipped_bit_is_found_with_its_frame_and_what_stands_before_it_is_good() {
 }
 
 #[test]
-fn a_frame_that_is_missing_doubled_or_misplaced_is_damage() {
+fn a_missing_duplicated_or_misplaced_frame_is_reported_as_corruption() {
     let folder = TempDir::new().unwrap();
     let (bytes, _) = small_log(&folder);
     let bounds = frame_bounds(&bytes);
@@ -79,7 +79,7 @@ fn a_frame_that_is_missing_doubled_or_misplaced_is_damage() {
 }
 
 #[test]
-fn bytes_after_the_end_of_the_run_are_damage_even_where_they_are_no_frame() {
+fn bytes_after_the_end_of_the_run_are_corruption_even_if_they_are_not_a_frame() {
     let folder = TempDir::new().unwrap();
     let (mut bytes, whole) = small_log(&folder);
     let end = bytes.len() as u64;

@@ -130,7 +130,7 @@ proptest! {
     })]
 
     #[test]
-    fn every_record_comes_back_up_to_the_tick(
+    fn every_record_is_read_back_with_times_rounded_to_the_tick(
         first in prop::collection::vec(any_record::record(0), 0..20),
         second in prop::collection::vec(any_record::record(1), 0..5),
         flush_every in 1_usize..10,
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_under_good_checksums_is_an_error_or_records_but_no_panic(
+    fn arbitrary_frame_data_with_valid_checksums_does_not_make_the_reader_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let folder = TempDir::new().unwrap();
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn storing_loses_less_than_a_tick_and_never_narrows_an_interval(
+    fn storing_rounds_times_by_less_than_a_tick_and_never_narrows_an_interval(
         record in any_record::record(0),
     ) {
         let stored = as_stored(&record);
@@ -251,7 +251,7 @@ fn every_code() -> Vec<Record> {
 }
 
 #[test]
-fn a_log_written_by_the_first_version_is_read() {
+fn a_log_of_format_version_1_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1.log");
     assert_eq!(LogReader::open(&path).unwrap().header().format, 1);
     let (entries, error) = read(&path);
@@ -265,7 +265,7 @@ fn a_log_written_by_the_first_version_is_read() {
 }
 
 #[test]
-fn a_log_written_by_the_fourth_version_is_read() {
+fn a_log_of_format_version_4_is_read_with_connection_reuse_unset() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-4.log");
     let log = LogReader::open(&path).unwrap();
     assert_eq!(log.header().format, 4);
@@ -285,7 +285,7 @@ fn a_log_written_by_the_fourth_version_is_read() {
 }
 
 #[test]
-fn a_log_of_the_fifth_version_is_read_as_one_server_and_one_process() {
+fn a_log_of_format_version_5_is_read_with_server_and_rank_unset() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-5.log");
     let log = LogReader::open(&path).unwrap();
     assert_eq!(log.header().format, 5);
@@ -304,7 +304,7 @@ fn a_log_of_the_fifth_version_is_read_as_one_server_and_one_process() {
 }
 
 #[test]
-fn a_log_of_the_sixth_version_is_read_without_times_by_the_server() {
+fn a_log_of_format_version_6_is_read_without_server_times() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-6.log");
     let log = LogReader::open(&path).unwrap();
     assert_eq!(log.header().format, 6);
@@ -328,7 +328,7 @@ fn a_log_of_the_sixth_version_is_read_without_times_by_the_server() {
 }
 
 #[test]
-fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_each() {
+fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record_each() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.log");
     let mut writer = LogWriter::create(&path, &header()).unwrap();
@@ -360,7 +360,7 @@ fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_eac
 }
 
 #[test]
-fn a_log_of_a_newer_version_is_refused_by_name() {
+fn a_log_of_a_newer_version_is_refused_with_both_version_numbers() {
     let folder = TempDir::new().unwrap();
     let newer_format = LogHeader { format: 8, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
@@ -377,7 +377,7 @@ fn a_log_of_a_newer_version_is_refused_by_name() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_no_log() {
+fn a_file_that_is_not_a_log_is_refused() {
     let folder = TempDir::new().unwrap();
     for bytes in [&b"hello, this is text"[..], &b"SQLite format 3\0"[..], &[0; 64][..], b"x"] {
         let error = LogReader::open(file(&folder, bytes)).err().unwrap();

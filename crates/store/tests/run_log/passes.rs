@@ -43,7 +43,7 @@ fn log(folder: &TempDir) -> (Vec<u8>, Vec<LoggedPass>) {
 }
 
 #[test]
-fn a_whole_log_gives_its_passes_with_all_that_was_written() {
+fn a_complete_log_returns_all_passes_as_they_were_written() {
     let folder = TempDir::new().unwrap();
     let (_, expected) = log(&folder);
     let mut found = passes(folder.path().join("run.log")).unwrap();
@@ -54,7 +54,7 @@ fn a_whole_log_gives_its_passes_with_all_that_was_written() {
 }
 
 #[test]
-fn a_streamed_pass_gives_its_items_in_order_and_its_end_after_the_last() {
+fn a_pass_read_as_a_stream_returns_its_items_in_order_and_then_its_end() {
     let folder = TempDir::new().unwrap();
     let (_, expected) = log(&folder);
     let mut found = passes(folder.path().join("run.log")).unwrap();
@@ -74,7 +74,7 @@ fn a_streamed_pass_gives_its_items_in_order_and_its_end_after_the_last() {
 }
 
 #[test]
-fn what_was_not_read_of_a_pass_is_passed_over() {
+fn unread_items_of_a_pass_are_skipped_before_the_next_pass() {
     let folder = TempDir::new().unwrap();
     let (_, expected) = log(&folder);
     let mut found = passes(folder.path().join("run.log")).unwrap();
@@ -85,7 +85,7 @@ fn what_was_not_read_of_a_pass_is_passed_over() {
 }
 
 #[test]
-fn a_log_cut_at_any_byte_gives_the_passes_up_to_there_and_says_where_it_was_cut() {
+fn a_log_truncated_at_any_byte_returns_the_passes_up_to_the_cut_and_reports_the_cut() {
     let folder = TempDir::new().unwrap();
     let (bytes, expected) = log(&folder);
     let header_end = frame_bounds(&bytes)[1] as usize;
@@ -105,7 +105,7 @@ fn a_log_cut_at_any_byte_gives_the_passes_up_to_there_and_says_where_it_was_cut(
 }
 
 #[test]
-fn damage_is_an_error_and_nothing_follows_it() {
+fn after_a_corrupt_frame_the_reader_returns_one_error_and_then_nothing() {
     let folder = TempDir::new().unwrap();
     let (mut bytes, expected) = log(&folder);
     // The damaged byte is in the second-to-last frame, which ends the last pass.

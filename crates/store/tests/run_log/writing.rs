@@ -11,7 +11,7 @@ use super::common::streamed;
 use super::{begin, header, read, small_log};
 
 #[test]
-fn records_are_readable_once_they_are_flushed_and_the_log_says_that_it_goes_on() {
+fn flushed_records_are_readable_and_the_unfinished_log_is_reported_as_truncated() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("live.log");
     let mut writer = LogWriter::create(&path, &header()).unwrap();
@@ -56,7 +56,7 @@ fn a_log_is_never_overwritten() {
 }
 
 #[test]
-fn a_record_that_names_a_read_it_does_not_have_is_refused_and_the_log_goes_on() {
+fn a_record_with_an_invalid_read_index_is_refused_and_the_log_stays_usable() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.log");
     let mut writer = LogWriter::create(&path, &header()).unwrap();
@@ -88,7 +88,7 @@ fn calls_out_of_order_are_refused() {
 }
 
 #[test]
-fn samples_of_a_pass_are_read_as_they_were_written_however_many_they_are() {
+fn many_samples_of_a_pass_are_read_back_as_written() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.log");
     let sample = |index: u64| {

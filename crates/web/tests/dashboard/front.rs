@@ -68,7 +68,7 @@ fn request(line: &str, more: &str) -> String {
 }
 
 #[test]
-fn requests_are_answered_or_refused_by_what_they_are() {
+fn each_kind_of_request_gets_its_status_code_and_the_security_headers() {
     let mut made = Made::new();
     made.complete(0, 1, "chatglm3-6b", 1.0);
     let long = format!("X: {}\r\n", "x".repeat(20_000));
@@ -101,7 +101,7 @@ fn requests_are_answered_or_refused_by_what_they_are() {
 }
 
 #[test]
-fn without_its_token_a_front_tells_nothing() {
+fn the_dashboard_reveals_nothing_without_its_token() {
     let mut made = Made::new();
     made.complete(0, 1, "chatglm3-6b", 1.0);
     let access = || ReaderAccess::Token("0123456789abcdef".to_owned());
@@ -139,7 +139,7 @@ fn events_come_every_second_until_the_run_is_over() {
 }
 
 #[test]
-fn a_connection_without_a_whole_request_is_closed_after_some_seconds() {
+fn a_connection_with_an_incomplete_request_is_closed_after_10_seconds() {
     let made = Made::new();
     let answer = response(&made, ReaderAccess::Loopback, "GET / HT", 90);
     assert_eq!(answer, "");

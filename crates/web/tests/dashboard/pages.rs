@@ -57,7 +57,7 @@ fn every_page_is_well_formed_and_no_text_becomes_markup() {
 }
 
 #[test]
-fn runs_of_the_embedded_engine_are_listed_by_a_kind_that_the_form_keeps() {
+fn the_kind_filter_lists_simulated_runs_and_stays_selected_in_the_form() {
     let mut made = Made::new();
     let measured = made.complete(0, 1, "chatglm3-6b", 1.0).to_string();
     let simulated = made.simulated(1, 2, "chatglm3-6b").to_string();
@@ -83,7 +83,7 @@ fn no_prediction_is_listed_as_valid() {
 }
 
 #[test]
-fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
+fn the_list_of_runs_is_filtered_sorted_and_paged_as_requested() {
     let (made, ids) = filled();
     let mut site = made.site();
     let mut shown = |target: &str| {
@@ -134,7 +134,7 @@ fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
 }
 
 #[test]
-fn a_run_has_its_report_and_its_files_and_no_others() {
+fn the_dashboard_serves_the_report_and_files_of_a_run_and_no_other_files() {
     let (made, [a, ..]) = filled();
     let mut site = made.site();
     let page = get(&mut site, &format!("/runs/{a}")).text();
@@ -162,7 +162,7 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
 }
 
 #[test]
-fn tags_lead_to_the_runs_that_have_them_and_notes_stand_with_their_run() {
+fn tags_link_to_their_runs_and_notes_are_shown_on_the_page_of_their_run() {
     let (mut made, [a, b, ..]) = filled();
     let [a, b] = [a, b].map(|id| made.store.run(&id).unwrap().row.id);
     made.store.tag(&a, &["基线".to_owned()], &[]).unwrap();
@@ -177,7 +177,7 @@ fn tags_lead_to_the_runs_that_have_them_and_notes_stand_with_their_run() {
 }
 
 #[test]
-fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
+fn selected_runs_are_compared_with_the_oldest_or_with_the_named_baseline() {
     let (made, [a, b, c, d]) = filled();
     let mut site = made.site();
     let text = get(&mut site, &format!("/compare?run={c}&run={b}&run={a}")).text();
@@ -196,7 +196,7 @@ fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
 }
 
 #[test]
-fn a_run_in_progress_is_read_on_as_its_log_grows() {
+fn the_live_page_of_a_run_follows_its_growing_log() {
     let mut made = Made::new();
     let id = made.begin(0, 1, "chatglm3-6b", false);
     let mut log = made.log(&id);
@@ -231,7 +231,7 @@ fn a_run_in_progress_is_read_on_as_its_log_grows() {
 }
 
 #[test]
-fn a_run_that_nobody_can_read_says_so_and_ends_its_events() {
+fn an_unreadable_run_is_reported_and_its_event_stream_ends() {
     let mut made = Made::new();
     let id = made.begin(0, 1, "chatglm3-6b", false);
     let mut site = made.site();
@@ -241,7 +241,7 @@ fn a_run_that_nobody_can_read_says_so_and_ends_its_events() {
 }
 
 #[test]
-fn a_store_is_read_while_others_write_and_never_written() {
+fn the_dashboard_reads_a_store_while_others_write_and_never_writes_to_it() {
     let mut made = Made::new();
     let mut site = made.site();
     assert!(get(&mut site, "/").text().contains("no runs yet"));

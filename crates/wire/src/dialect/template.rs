@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_differs_in_its_text_only_gives_the_text() {
+    fn a_message_that_differs_from_the_template_only_in_its_text_yields_the_text() {
         let template = learnt(r#"{"t":"abc","n":1}"#, "abc");
         assert_eq!(template.text(r#"{"t":"d","n":1}"#), Some("d"));
         assert_eq!(template.text(r#"{"t":" héllo 👋","n":1}"#), Some(" héllo 👋"));
     }
 
     #[test]
-    fn whatever_else_differs_is_left_to_the_parser() {
+    fn a_message_with_any_other_difference_is_left_to_the_parser() {
         let template = learnt(r#"{"t":"abc","n":1}"#, "abc");
         for message in [
             r#"{"t":"","n":1}"#,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_does_not_lie_in_the_message_teaches_nothing() {
+    fn a_text_that_is_not_a_slice_of_the_message_clears_the_template() {
         let mut template = learnt(r#"{"t":"abc"}"#, "abc");
         template.learn(r#"{"t":"a\nb"}"#, "a\nb");
         assert_eq!(template.text(r#"{"t":"abc"}"#), None);

@@ -20,7 +20,7 @@ fn body(dialect: &Dialect, sampling: &Sampling) -> Value {
 }
 
 #[test]
-fn each_dialect_says_it_in_its_own_words() {
+fn each_dialect_builds_its_own_request_body() {
     let plain = sampling(0.0, false, false);
     let full = sampling(0.5, true, true);
     let text = "hé \"x\"";
@@ -139,7 +139,7 @@ fn each_dialect_says_it_in_its_own_words() {
 }
 
 #[test]
-fn the_users_fields_replace_ours_and_objects_are_merged() {
+fn user_fields_replace_default_body_fields_and_objects_are_merged() {
     let mut sampling = sampling(0.0, false, true);
     let extra =
         json!({"max_tokens": 1, "new": [1], "stream_options": {"continuous_usage_stats": true}});
@@ -152,7 +152,7 @@ fn the_users_fields_replace_ours_and_objects_are_merged() {
 }
 
 #[test]
-fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
+fn token_ids_are_sent_by_dialects_that_accept_them_and_refused_by_the_others() {
     let request = request(Prompt::TokenIds(vec![1, 128_000]));
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
@@ -167,7 +167,7 @@ fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
 }
 
 #[test]
-fn messages_go_as_they_are_where_they_are_taken_and_are_refused_elsewhere() {
+fn messages_are_sent_unchanged_by_dialects_that_accept_them_and_refused_by_the_others() {
     let mut messages = Prompt::user("one");
     messages.push(message("assistant", "two"));
     messages[0].insert("name".to_owned(), json!("x"));
@@ -189,7 +189,7 @@ fn messages_go_as_they_are_where_they_are_taken_and_are_refused_elsewhere() {
 }
 
 #[test]
-fn what_the_system_says_is_a_field_of_its_own_in_anthropics_messages() {
+fn the_anthropic_body_has_the_system_message_in_a_separate_field() {
     let mut messages = vec![message("system", "Be brief.")];
     messages.extend(Prompt::user("one"));
     let request = request(Prompt::Messages(messages));
@@ -202,7 +202,7 @@ fn what_the_system_says_is_a_field_of_its_own_in_anthropics_messages() {
 }
 
 #[test]
-fn a_requests_own_fields_replace_those_of_the_plan() {
+fn body_fields_of_a_request_replace_those_of_the_plan() {
     let mut sampling = sampling(0.0, false, true);
     sampling.extra_body =
         Map::from_iter([("model".to_owned(), json!("plan")), ("a".to_owned(), json!(1))]);

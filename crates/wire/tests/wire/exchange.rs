@@ -22,7 +22,7 @@ fn until_close(media_type: &str, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_what_was_asked_for_is_never_a_success() {
+fn an_unexpected_response_is_never_complete_and_has_a_detail_message() {
     let json = "application/json";
     let events = "text/event-stream";
     let message = |text: &str| format!("data: {text}\n\n");
@@ -129,7 +129,7 @@ fn what_is_not_what_was_asked_for_is_never_a_success() {
 }
 
 #[test]
-fn a_connection_is_kept_only_after_a_message_that_ended_well() {
+fn a_connection_is_reusable_only_if_the_message_is_complete_and_keep_alive_is_allowed() {
     let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}".to_vec();
     let old = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec();
     let kept = b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\n{}".to_vec();
@@ -178,7 +178,7 @@ fn events_belong_to_the_read_that_completed_them() {
 }
 
 #[test]
-fn the_message_of_an_error_is_found_in_every_shape() {
+fn the_message_of_an_error_body_is_found_in_every_known_format() {
     let cases = [
         (r#"{"error":{"message":"m","code":503}}"#, "m"),
         (r#"{"error":{"code":"400","message":"m"}}"#, "m"),
@@ -201,7 +201,7 @@ fn the_message_of_an_error_is_found_in_every_shape() {
 }
 
 #[test]
-fn no_dialect_keeps_a_key_that_the_server_quotes_or_the_beginning_of_one() {
+fn no_dialect_stores_an_api_key_that_the_server_echoes_not_even_its_first_characters() {
     const KEY: &str = "sk-very-secret-7f3a9c";
     let header = ("authorization".to_owned(), format!("Bearer {KEY}"));
     let secrets = Secrets::of_headers(&[header]);

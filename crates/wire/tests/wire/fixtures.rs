@@ -270,7 +270,7 @@ fn read_whole(name: &str, dialect: &str, bytes: &[u8]) -> Reading {
 }
 
 #[test]
-fn complete_answers_are_read_as_what_they_say() {
+fn recorded_complete_responses_are_parsed_with_the_expected_events_usage_and_text() {
     for &(name, dialect, kinds, finish, [prompt, completion, cached], tokens, text) in COMPLETE {
         let reading = read_whole(name, dialect, &bytes(name));
         assert_eq!(reading.outcome, Outcome::Complete, "{name}: {:?}", reading.detail);
@@ -288,7 +288,7 @@ fn complete_answers_are_read_as_what_they_say() {
 }
 
 #[test]
-fn the_head_of_a_whole_answer_of_tgi_states_the_servers_own_times() {
+fn server_times_are_read_from_the_headers_of_non_streamed_tgi_responses() {
     for (name, dialect, total_ms) in [
         ("tgi/generate-whole", TGI, Some(318)),
         ("tgi/chat-whole", CHAT, Some(233)),
@@ -302,7 +302,7 @@ fn the_head_of_a_whole_answer_of_tgi_states_the_servers_own_times() {
 }
 
 #[test]
-fn failures_are_told_with_the_servers_words() {
+fn failed_responses_have_the_error_message_of_the_server() {
     for &(name, dialect, kinds, status, words) in FAILED {
         let reading = read_whole(name, dialect, &bytes(name));
         let outcome =
@@ -333,7 +333,7 @@ fn every_fixture_has_an_expectation() {
 }
 
 #[test]
-fn cutting_anywhere_gives_the_same_events() {
+fn splitting_a_response_at_any_byte_gives_the_same_events() {
     for (name, dialect) in all() {
         let bytes = bytes(name);
         let expected = read_whole(name, dialect, &bytes);
@@ -348,7 +348,7 @@ fn cutting_anywhere_gives_the_same_events() {
 }
 
 #[test]
-fn a_response_that_is_cut_short_is_never_complete_before_its_last_word() {
+fn a_truncated_response_is_complete_only_if_nothing_but_framing_is_missing() {
     for (name, dialect) in all() {
         let bytes = bytes(name);
         let expected = read_whole(name, dialect, &bytes);
@@ -377,7 +377,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_number_of_cuts_gives_the_same_events(
+    fn splitting_a_response_into_any_pieces_gives_the_same_events(
         which in any::<prop::sample::Index>(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {

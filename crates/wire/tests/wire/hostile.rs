@@ -54,7 +54,7 @@ fn values(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 #[test]
-fn whatever_stands_in_place_of_a_value_has_an_outcome_and_fits_a_record() {
+fn responses_with_hostile_json_values_do_not_panic_and_fit_in_a_record() {
     let long = format!("\"{}\"", "\u{e9}".repeat(5_000));
     let deep = "[".repeat(5_000);
     let hostile = [

@@ -135,7 +135,7 @@ fn bodies_end_where_their_framing_says() {
 }
 
 #[test]
-fn broken_framing_is_an_error_and_says_where() {
+fn invalid_chunk_framing_is_an_error_with_its_position() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let chunk = |what, at| HttpError::Chunk { what, at };
     let cases = [
@@ -162,7 +162,7 @@ fn broken_framing_is_an_error_and_says_where() {
 }
 
 #[test]
-fn heads_that_cannot_be_followed_are_errors() {
+fn invalid_or_unsupported_response_heads_are_errors() {
     for length in ["-1", "+1", "x", "1,2", "", "99999999999999999999999"] {
         let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         let error = parse_whole(bytes.as_bytes()).expect_err(length);
@@ -193,7 +193,7 @@ fn requests<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Reques
 }
 
 #[test]
-fn requests_come_one_after_another_however_they_are_cut() {
+fn pipelined_requests_are_parsed_in_order_however_the_bytes_are_split() {
     let bytes = b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\
         GET /health?x HTTP/1.1\r\nConnection: close\r\n\r\n\
         POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\nA: b\r\n\r\n";
@@ -231,7 +231,7 @@ fn requests_beyond_the_limits_are_errors() {
 }
 
 #[test]
-fn a_client_that_waits_to_send_its_body_is_told_once() {
+fn expect_100_continue_is_reported_once_and_not_if_the_body_is_already_there() {
     let mut parser = RequestParser::new();
     let head = b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n";
     assert_eq!(parser.push(head), Ok(None));
@@ -245,7 +245,7 @@ fn a_client_that_waits_to_send_its_body_is_told_once() {
 }
 
 #[test]
-fn heads_are_written_as_they_are_read() {
+fn written_heads_have_the_expected_bytes_and_can_be_parsed() {
     let own = vec![("Authorization".to_owned(), "Bearer x".to_owned())];
     let mut bytes = request_head("POST", "/v1/completions", "h:1", &own, Some(2));
     let text = "POST /v1/completions HTTP/1.1\r\nHost: h:1\r\nAuthorization: Bearer x\r\n\
@@ -272,7 +272,7 @@ fn heads_are_written_as_they_are_read() {
 }
 
 #[test]
-fn nothing_in_a_path_ends_the_request_line() {
+fn characters_of_a_path_that_would_end_the_request_line_are_escaped() {
     for (path, line) in [
         ("/v1/a b?c=%20&d=1", "POST /v1/a%20b?c=%20&d=1 HTTP/1.1"),
         ("/a\r\nX-Evil: 1\r\n\r\n", "POST /a%0D%0AX-Evil:%201%0D%0A%0D%0A HTTP/1.1"),
@@ -307,7 +307,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn chunked_bodies_come_back_however_they_are_chunked_and_cut(
+    fn chunked_bodies_are_decoded_however_they_are_chunked_and_split(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..8),
         style in prop::collection::vec((any::<bool>(), 0_usize..3, 0_usize..4), 8),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
@@ -335,7 +335,7 @@ proptest! {
     }
 
     #[test]
-    fn written_chunks_are_read_by_both_sides(
+    fn written_chunks_are_decoded_by_the_request_and_the_response_parser(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..5),
     ) {
         let mut framed = Vec::new();
@@ -350,7 +350,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_a_parser_panic_and_cuts_do_not_matter(
+    fn arbitrary_bytes_do_not_make_the_parser_panic_and_splits_do_not_change_the_result(
         noise in prop::collection::vec(
             prop_oneof![any::<u8>(), Just(b'\r'), Just(b'\n'), Just(b'0')],
             0..60,

@@ -29,7 +29,7 @@ fn read_sse(dialect: &str, data: &[&str]) -> Reading {
 }
 
 #[test]
-fn completions_are_judged_by_what_their_messages_say() {
+fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
     let (a, b, empty, zero, five) = (text("a"), text("b"), text(""), usage(0), usage(5));
     let two = r#"{"choices":[{"text":"a"},{"text":"b","index":1}]}"#;
     let error = r#"{"error": {"message": "died", "code": "500"}}"#;
@@ -73,7 +73,7 @@ fn completions_are_judged_by_what_their_messages_say() {
 }
 
 #[test]
-fn what_is_malformed_is_named_by_message() {
+fn a_malformed_message_is_reported_with_its_number_and_its_text() {
     let reading = read_sse(COMPLETIONS, &[&text("a"), "{\"choices\":[", "nonsense"]);
     let detail = reading.detail.expect("words");
     assert!(detail.starts_with("message 2: EOF while parsing"), "{detail}");
@@ -81,7 +81,7 @@ fn what_is_malformed_is_named_by_message() {
 }
 
 #[test]
-fn chats_are_judged_by_what_their_messages_say() {
+fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
     let role = delta(r#""role":"assistant""#);
     let role_empty = delta(r#""role":"assistant","content":"""#);
     let role_null = delta(r#""role":"assistant","content":null"#);
@@ -120,7 +120,7 @@ fn chats_are_judged_by_what_their_messages_say() {
 }
 
 #[test]
-fn usage_in_mid_stream_gives_the_tokens_of_each_event() {
+fn continuous_usage_gives_the_number_of_tokens_of_each_event() {
     let with = |text: &str, completion: u32| {
         format!(
             r#"{{"choices":[{{"text":"{text}"}}],"usage":{{"completion_tokens":{completion}}}}}"#
@@ -139,7 +139,7 @@ fn usage_in_mid_stream_gives_the_tokens_of_each_event() {
 }
 
 #[test]
-fn token_ids_give_the_tokens_of_each_event() {
+fn token_ids_give_the_number_of_tokens_of_each_event() {
     let ids = r#"{"choices":[{"text":"ab","token_ids":[1,2,3]}]}"#;
     let none = r#"{"choices":[{"text":"","token_ids":[]}]}"#;
     let reading = read_sse(COMPLETIONS, &[ids, none, FINISH]);
@@ -154,7 +154,7 @@ fn the_tokens_of_a_message_with_several_events_are_counted_once() {
 }
 
 #[test]
-fn whole_chats_bring_reasoning_tool_calls_and_what_cannot_be_seen() {
+fn non_streamed_chats_give_events_for_reasoning_text_tool_calls_and_empty_output() {
     let usage = r#""usage":{"completion_tokens":4}"#;
     let whole = |message: &str| format!(r#"{{"choices":[{{"message":{{{message}}}}}],{usage}}}"#);
     let call = r#""content":null,"tool_calls":[{"function":{"arguments":"{}"}}]"#;
@@ -174,13 +174,13 @@ fn whole_chats_bring_reasoning_tool_calls_and_what_cannot_be_seen() {
 }
 
 #[test]
-fn characters_are_counted_after_escapes() {
+fn characters_are_counted_after_unescaping() {
     let reading = read_sse(COMPLETIONS, &[&text(r"\n\u00e9\ud83d\ude00x"), FINISH]);
     assert_eq!((reading.sizes[0].0, &*reading.text), (4, "\né😀x"));
 }
 
 #[test]
-fn comments_and_error_events_of_the_stream_are_seen() {
+fn comments_and_error_events_of_a_stream_are_recorded() {
     let mut bytes = streamed(
         "text/event-stream",
         &[
@@ -198,7 +198,7 @@ fn comments_and_error_events_of_the_stream_are_seen() {
 }
 
 #[test]
-fn vllm_native_streams_repeat_the_prompt_and_the_text() {
+fn vllm_native_streams_repeat_prompt_and_text_and_only_new_text_is_an_event() {
     let message = |text: &str| format!(r#"{{"text": ["{text}"]}}"#);
     let all = |texts: &[&str], end: &str| -> Vec<String> {
         texts.iter().map(|text| message(text) + end).collect()
@@ -235,7 +235,7 @@ fn vllm_native_streams_repeat_the_prompt_and_the_text() {
 }
 
 #[test]
-fn vllm_native_whole_bodies_are_one_text() {
+fn a_non_streamed_vllm_native_response_is_one_text_event() {
     let cases = [
         (r#"{"text": ["Say 1: a bc"]}"#, "T", "a bc", Outcome::Complete),
         (r#"{"text": ["Say 1: "]}"#, "", "", Outcome::Malformed),
@@ -251,7 +251,7 @@ fn vllm_native_whole_bodies_are_one_text() {
 }
 
 #[test]
-fn tgi_events_are_tokens_and_the_last_one_tells_the_end() {
+fn each_tgi_event_is_one_token_and_the_last_one_contains_the_finish_reason() {
     let token = |text: &str, special: bool, more: &str| {
         format!(r#"{{"token":{{"id":1,"text":"{text}","special":{special}}}{more}}}"#)
     };

@@ -16,7 +16,7 @@ fn whole(dialect: &str, body: &str) -> Reading {
 }
 
 #[test]
-fn sglangs_messages_are_cumulative_or_bring_what_is_new() {
+fn cumulative_and_incremental_sglang_streams_give_the_same_events() {
     let message = |text: &str, ids: &str, count: u32, finish: &str| {
         format!(
             r#"{{"text":"{text}","output_ids":[{ids}],"meta_info":{{"prompt_tokens":4,"completion_tokens":{count},"finish_reason":{finish}}}}}"#
@@ -49,7 +49,7 @@ fn sglangs_messages_are_cumulative_or_bring_what_is_new() {
 }
 
 #[test]
-fn llama_cpp_without_counts_sends_a_token_a_message_and_ends_with_stop() {
+fn llama_cpp_streams_without_counts_have_one_token_per_message_and_end_with_stop() {
     let text = |text: &str| format!(r#"{{"content":"{text}","stop":false}}"#);
     let end = r#"{"content":"","stop":true,"stop_type":"eos"}"#;
     let reading = stream("llama-cpp", &[&text("a"), &text(""), &text("b"), end]);
@@ -68,7 +68,7 @@ fn llama_cpp_without_counts_sends_a_token_a_message_and_ends_with_stop() {
 }
 
 #[test]
-fn tritons_messages_bring_what_is_new_and_the_body_is_their_end() {
+fn triton_messages_are_incremental_and_the_stream_ends_with_the_http_body() {
     let text = |text: &str| format!(r#"{{"model_name":"ensemble","text_output":"{text}"}}"#);
     let reading = stream("triton", &[&text("a"), &text(""), &text("b")]);
     assert_eq!(
@@ -84,7 +84,7 @@ fn tritons_messages_bring_what_is_new_and_the_body_is_their_end() {
 }
 
 #[test]
-fn anthropics_blocks_are_thinking_text_and_tool_use() {
+fn anthropic_thinking_text_and_tool_use_blocks_are_parsed() {
     let start = r#"{"type":"message_start","message":{"usage":{"input_tokens":5,"cache_read_input_tokens":2,"output_tokens":1}}}"#;
     let delta =
         |delta: &str| format!(r#"{{"type":"content_block_delta","index":0,"delta":{{{delta}}}}}"#);
@@ -116,7 +116,7 @@ fn anthropics_blocks_are_thinking_text_and_tool_use() {
 }
 
 #[test]
-fn responses_end_as_their_last_event_says() {
+fn the_last_event_of_the_responses_api_determines_the_outcome() {
     let delta =
         |kind: &str, text: &str| format!(r#"{{"type":"response.{kind}.delta","delta":"{text}"}}"#);
     let (think, text) = (delta("reasoning_text", "hm"), delta("output_text", "a"));
@@ -145,7 +145,7 @@ fn responses_end_as_their_last_event_says() {
 }
 
 #[test]
-fn times_of_tgi_that_are_no_whole_milliseconds_are_absent_and_no_error() {
+fn tgi_time_headers_that_are_not_whole_milliseconds_are_ignored() {
     let body =
         r#"{"generated_text":"a","details":{"finish_reason":"length","generated_tokens":1}}"#;
     let times = |queue: &str, inference: &str| {

@@ -85,7 +85,7 @@ fn messages_only(items: Vec<Item>) -> Vec<Item> {
 }
 
 #[test]
-fn the_rules_of_the_standard_hold() {
+fn the_decoder_follows_the_sse_standard() {
     let cases: &[(&str, &[u8], &[Item], bool)] = &[
         ("one line", b"data: a\n\n", &[message("", "a")], false),
         ("no space", b"data:a\n\n", &[message("", "a")], false),
@@ -139,7 +139,7 @@ fn a_message_is_dispatched_as_soon_as_its_empty_line_ends() {
 }
 
 #[test]
-fn a_message_without_end_is_an_error_at_the_limit() {
+fn a_message_longer_than_the_limit_is_an_error() {
     let too_long: [&[u8]; 3] = [b"data: 0123456789", b"data: 01234\ndata: 567\n", b":0123456789a"];
     for bytes in too_long {
         let mut decoder = Decoder::with_limit(8);
@@ -174,7 +174,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn it_agrees_with_the_reference_on_any_bytes_in_any_pieces(
+    fn the_decoder_agrees_with_the_reference_on_any_bytes_however_they_are_split(
         text in stream(),
         noise in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn it_agrees_with_an_independent_decoder(
+    fn the_decoder_agrees_with_an_independent_decoder(
         text in stream(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {
@@ -198,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn every_cut_gives_the_same_items(text in stream()) {
+    fn splitting_a_stream_at_any_byte_gives_the_same_items(text in stream()) {
         let expected = whole(text.as_bytes());
         for at in 0..=text.len() {
             let (left, right) = text.as_bytes().split_at(at);

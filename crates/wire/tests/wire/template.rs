@@ -53,7 +53,7 @@ fn messages(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn recorded_streams_read_the_same_without_the_short_cut() {
+fn recorded_streams_are_parsed_the_same_with_and_without_the_template() {
     let mut count = 0;
     for (name, dialect, bytes) in streams() {
         let messages = messages(&bytes);
@@ -103,14 +103,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn generated_completions_read_the_same_without_the_short_cut(
+    fn generated_completions_are_parsed_the_same_with_and_without_the_template(
         messages in generated(&COMPLETIONS),
     ) {
         check("openai-completions", &messages);
     }
 
     #[test]
-    fn generated_chats_read_the_same_without_the_short_cut(messages in generated(&CHAT)) {
+    fn generated_chats_are_parsed_the_same_with_and_without_the_template(messages in generated(&CHAT)) {
         check("openai-chat", &messages);
     }
 }

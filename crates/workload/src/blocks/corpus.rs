@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_cut_by_characters_at_every_place() {
+    fn a_block_has_the_requested_characters_at_any_offset_and_wraps_at_the_end_of_the_corpus() {
         let text: String =
             ('a'..='z').chain("子曰学而时习之😀é".chars()).cycle().take(1_000).collect();
         let corpus = corpus_of(&text);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_texts_are_there_in_both_languages() {
+    fn the_shipped_corpora_exist_in_chinese_and_english() {
         for (name, least, word) in
             [("shipped-zh", 70_000, "学而"), ("shipped-en", 190_000, "Alice")]
         {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_and_bytes_that_are_not_text_are_reported_with_their_position() {
+    fn a_missing_file_invalid_utf8_and_an_empty_file_are_errors_that_say_what_is_wrong() {
         let message = |name: &str| Corpus::open(name).unwrap_err().to_string();
         assert!(message("no/such/file.txt").contains("no/such/file.txt"));
         let folder = tempfile::tempdir().unwrap();

@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_do_not_overlap_within_a_round_nor_begin_alike_in_several(
+        fn blocks_of_a_round_do_not_overlap_and_blocks_of_several_rounds_have_distinct_starts(
             chars in 20usize..3_000,
             share in 1usize..20,
             seed: u64,
@@ -108,7 +108,7 @@ mod tests {
         }
 
         #[test]
-        fn passes_after_one_another_get_what_one_long_pass_would(
+        fn consecutive_passes_get_the_same_blocks_as_one_long_pass(
             first in 0u64..50,
             count in 0usize..50,
         ) {

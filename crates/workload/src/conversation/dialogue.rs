@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_repeated_word_for_word_as_messages_or_as_text() {
+    fn later_prompts_contain_earlier_answers_verbatim_as_messages_or_as_text() {
         for history in [History::Messages, History::Text] {
             let mut source = dialogue(history);
             first(&mut source);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_after_a_failed_one_are_skipped_by_name() {
+    fn turns_after_a_failed_turn_are_skipped_with_their_class_names() {
         let mut source = dialogue(History::Text);
         first(&mut source);
         let Follows::Skipped(rest) = after(&mut source, 0, Outcome::Truncated, "half") else {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_turn_that_was_never_handed_out_is_there_when_a_pass_ends_early() {
+    fn every_unsent_turn_is_returned_when_a_pass_ends_early() {
         let mut source = dialogue(History::Messages);
         first(&mut source);
         let rest: Vec<_> = std::iter::from_fn(|| source.unsent()).collect();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_come_as_often_as_their_weights_say() {
+    fn lengths_are_sampled_in_proportion_to_their_weights() {
         let histogram = Histogram::parse("# tokens weight\n10 1\n\n20..29,3\n").unwrap();
         let mut rng = rng(1, &["test"]);
         let drawn: Vec<u32> = (0..40_000).map(|_| histogram.draw(&mut rng)).collect();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_length_and_weight_is_an_error_that_names_it() {
+    fn an_invalid_line_is_an_error_that_shows_the_line_and_its_number() {
         for wrong in
             ["ten 1", "10", "0 1", "9..3 1", "10 0", "10 -1", "10 inf", "10 1 2", "3000000000 1"]
         {

@@ -78,7 +78,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn lengths_around_the_grid_stay_within_the_ratio_and_have_the_mean_of_the_grid(
+        fn sampled_lengths_stay_within_the_range_ratio_and_their_mean_is_the_grid_length(
             around in 20_u32..4_000, ratio in 0.0..0.95, seed: u64,
         ) {
             let found = drawn(&Lengths::Around { ratio }, around, seed, 2_000);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_has_its_mean_whatever_the_grid_says() {
+    fn lengths_from_a_distribution_have_its_mean_and_ignore_the_grid() {
         let of = |distribution| {
             let found = drawn(&Lengths::Drawn(distribution), 7, 1, 20_000);
             found.iter().map(|length| f64::from(*length)).sum::<f64>() / 2e4
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_and_another_scope_draw_other_lengths() {
+    fn a_different_seed_or_scope_gives_different_lengths() {
         let lengths = Lengths::Around { ratio: 0.5 };
         assert_ne!(drawn(&lengths, 1_000, 1, 50), drawn(&lengths, 1_000, 2, 50));
         let axis = LengthSampler::open(&lengths, Axis::Input).expect("it opens");

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_equally_large_and_shuffled_anew_in_each_round() {
+    fn groups_have_equal_sizes_and_are_shuffled_again_in_each_round() {
         let found = assigned(0.0, 1.0, 1, 50);
         assert_eq!(sizes(&found), [10; 5]);
         assert!(found.chunks(5).any(|round| round != &found[..5]));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_makes_the_k_th_group_a_k_th_as_large() {
+    fn with_a_zipf_exponent_of_1_the_size_of_group_k_is_proportional_to_1_over_k() {
         let found = sizes(&assigned(1.0, 1.0, 1, 13_700));
         for (rank, size) in found.iter().enumerate() {
             let expected = 6_000 / (rank + 1);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_requests_belongs_to_no_group() {
+    fn requests_beyond_the_warm_share_belong_to_no_group() {
         let found = assigned(0.0, 0.8, 1, 10_000);
         let unshared = found.iter().filter(|group| group.is_none()).count();
         assert!(unshared.abs_diff(2_000) < 200, "{unshared}");

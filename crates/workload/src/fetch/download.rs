@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_download_that_trickles_is_given_up_and_a_slow_one_is_not() {
+    fn a_download_below_the_minimum_rate_is_aborted_and_one_at_the_minimum_rate_is_not() {
         let at = |seconds: u64| Nanos(seconds * 1_000_000_000);
         let mut progress = Progress { since: at(0), bytes: 0 };
         assert_eq!(progress.too_slow(1, at(59)), None);

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_hold_commas_line_ends_and_quotes() {
+    fn quoted_fields_may_contain_commas_line_ends_and_quotes() {
         let text = "\u{feff}a,b\r\n\"1, \"\"one\"\"\",\"two\nlines\"\n\nä,\n";
         let found: Vec<_> = records(text).collect();
         let record = |fields: &[&str]| Ok(fields.iter().map(|field| (*field).to_owned()).collect());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_that_do_not_end_where_a_field_ends_are_broken() {
+    fn a_field_whose_closing_quote_is_missing_or_misplaced_is_rejected() {
         for text in ["\"never ends, a\n", "\"ends\" early,b\n"] {
             assert_eq!(records(text).next().unwrap().1, Err(RowReason::BrokenQuotes), "{text}");
         }

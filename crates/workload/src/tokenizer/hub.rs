@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_download_without_an_end_is_given_up() {
+    fn a_download_that_does_not_finish_in_time_is_aborted() {
         let (_never, waits) = channel::<()>();
         let told =
             within(Duration::from_millis(1), move || waits.recv().map_err(|e| e.to_string()));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_id_is_told_from_a_path() {
+    fn hub_ids_are_distinguished_from_paths() {
         for id in ["org/name", "Qwen/Qwen2.5-7B-Instruct", "01-ai/Yi-34B", "a/b_c.d"] {
             assert!(is_id(id), "{id}");
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_decides_as_it_does_for_the_python_library() {
+    fn hub_environment_variables_have_the_same_meaning_as_in_the_python_library() {
         let of = |pairs: &[(&str, &str)]| {
             HubConfig::from_variables(&|name| {
                 pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned())

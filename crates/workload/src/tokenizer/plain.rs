@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_words_that_come_back_are_plain() {
+    fn only_whole_words_that_are_encoded_as_the_same_token_again_are_plain() {
         // The tokens in `others` are not plain. Some have no space before them, or are numbers or marks.
         // Others form another token when they are doubled. Of two tokens with the same text, only the
         // token that encoding returns is plain.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn chinese_characters_are_taken_only_where_words_are_few() {
+    fn chinese_characters_are_plain_tokens_only_if_the_vocabulary_has_few_words() {
         let letters = || ('a'..='z').map(String::from);
         let words: Vec<String> = letters()
             .flat_map(|a| letters().flat_map(move |b| [format!(" {a}{b}x"), format!(" {a}{b}y")]))

@@ -47,7 +47,7 @@ fn error_of(spec: &Path, hub: &HubConfig) -> WorkloadError {
 }
 
 #[test]
-fn the_embedded_tokenizer_gives_every_text_back() {
+fn encoding_and_decoding_with_the_embedded_tokenizer_restores_every_text() {
     let tokenizer = embedded();
     assert_eq!(tokenizer.name(), "embedded");
     for text in TEXTS {
@@ -58,7 +58,7 @@ fn the_embedded_tokenizer_gives_every_text_back() {
 }
 
 #[test]
-fn its_plain_ids_are_words_that_survive_in_any_order() {
+fn plain_ids_of_the_embedded_tokenizer_are_words_that_round_trip_in_any_order() {
     let tokenizer = embedded();
     let plain = tokenizer.plain_ids();
     assert!(plain.len() > 1_500, "{}", plain.len());
@@ -76,7 +76,7 @@ fn its_plain_ids_are_words_that_survive_in_any_order() {
 }
 
 #[test]
-fn its_words_are_known_to_stand_apart_and_are_written_as_they_are_decoded() {
+fn texts_of_plain_words_of_the_embedded_tokenizer_encode_to_exactly_their_ids() {
     let tokenizer = embedded();
     let (plain, words) = (tokenizer.plain_ids(), tokenizer.plain_words().unwrap());
     let positions: Vec<usize> = (0..3_000).map(|at| at * 577 % plain.len()).collect();
@@ -87,7 +87,7 @@ fn its_words_are_known_to_stand_apart_and_are_written_as_they_are_decoded() {
 }
 
 #[test]
-fn a_file_a_folder_and_the_hub_cache_give_the_same_tokenizer() {
+fn a_file_a_folder_and_a_hub_id_load_the_same_tokenizer() {
     let json = fs::read_to_string(EMBEDDED).unwrap();
     let commit = "models--org--name/snapshots/0123abcd/tokenizer.json";
     let folder = folder_with(&[
@@ -106,7 +106,7 @@ fn a_file_a_folder_and_the_hub_cache_give_the_same_tokenizer() {
 }
 
 #[test]
-fn what_the_file_says_of_special_tokens_truncation_and_padding_is_left_to_the_server() {
+fn special_tokens_truncation_and_padding_in_the_tokenizer_file_are_not_applied() {
     let mut json: Value = serde_json::from_slice(&fs::read(EMBEDDED).unwrap()).unwrap();
     json["truncation"] = json!({
         "direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0
@@ -135,7 +135,7 @@ fn what_the_file_says_of_special_tokens_truncation_and_padding_is_left_to_the_se
 }
 
 #[test]
-fn an_id_outside_the_vocabulary_is_an_error_and_not_a_hole_in_the_text() {
+fn decoding_an_id_outside_the_vocabulary_is_an_error() {
     for id in [6_144, u32::MAX] {
         let error = embedded().decode(&[0, id]).unwrap_err();
         assert_eq!(error.tokenizer, "embedded");
@@ -144,7 +144,7 @@ fn an_id_outside_the_vocabulary_is_an_error_and_not_a_hole_in_the_text() {
 }
 
 #[test]
-fn what_is_no_tokenizer_is_refused_with_its_name_and_what_to_do() {
+fn a_path_without_a_tokenizer_is_refused_with_its_name_and_the_reason() {
     let folder = folder_with(&[
         ("plan.json", "{\"seed\": 1}"),
         ("notes.txt", "not a tokenizer"),
@@ -172,7 +172,7 @@ fn what_is_no_tokenizer_is_refused_with_its_name_and_what_to_do() {
 }
 
 #[test]
-fn a_hub_id_that_cannot_be_had_says_where_it_was_sought_and_what_else_can_be_done() {
+fn an_unavailable_hub_id_is_an_error_that_names_the_cache_the_endpoint_and_alternatives() {
     let cache = tempfile::tempdir().unwrap();
     let hub = offline(cache.path());
     let message = error_of(Path::new("org/absent"), &hub).to_string();

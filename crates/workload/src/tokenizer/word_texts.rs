@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn words_that_no_token_joins_are_written_one_after_the_other() {
+    fn the_text_of_words_is_their_concatenation_if_no_token_joins_words() {
         let words = found(&[3, 4, 5, 6], None).expect("they stand apart");
         assert_eq!(words.text(&[2, 0, 1, 1]), " three one two two");
         assert_eq!(words.text(&[]), "");
     }
 
     #[test]
-    fn a_token_with_a_space_behind_a_letter_may_join_two_words() {
+    fn a_token_with_a_space_after_a_letter_may_join_two_words() {
         for token in 7..10 {
             assert_eq!(found(&[token], None), None, "{token}");
         }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_seen_to_join_are_not_apart_whatever_the_vocabulary_says() {
+    fn words_that_the_encoder_joins_are_detected_even_if_no_token_of_the_vocabulary_joins_them() {
         for merged in ["one two", "three two"] {
             assert_eq!(found(&[], Some(merged)), None, "{merged}");
         }

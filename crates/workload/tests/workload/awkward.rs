@@ -96,7 +96,7 @@ fn random(kind: Kind) -> Result<OpenWorkload, WorkloadError> {
 }
 
 #[test]
-fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact() {
+fn prompts_have_exact_lengths_even_if_the_tokenizer_joins_or_splits_words() {
     for kind in [Kind::Merges, Kind::Splits] {
         for length in [1, 2, 16, 128, 777] {
             let built = random(kind).unwrap().requests(cell(length), &place(), 50).unwrap();
@@ -106,7 +106,7 @@ fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact(
 }
 
 #[test]
-fn words_that_do_not_stand_apart_whatever_is_said_of_them_are_corrected_one_by_one() {
+fn a_false_claim_of_the_tokenizer_to_keep_words_apart_does_not_change_the_prompts() {
     for kind in [Kind::Merges, Kind::Splits] {
         let of = |tokenizer| {
             let spec = OpenWorkload::open(&WorkloadPlan::Random, tokenizer, 1, "salt").unwrap();
@@ -121,7 +121,7 @@ fn words_that_do_not_stand_apart_whatever_is_said_of_them_are_corrected_one_by_o
 }
 
 #[test]
-fn a_length_that_cannot_be_had_is_told_with_the_count_that_was_reached() {
+fn a_prompt_length_that_cannot_be_reached_is_reported_with_the_actual_count() {
     let spec = random(Kind::Even).unwrap();
     let built = spec.requests(cell(33), &place(), 10).unwrap();
     for request in &built.requests {
@@ -135,7 +135,7 @@ fn a_length_that_cannot_be_had_is_told_with_the_count_that_was_reached() {
 }
 
 #[test]
-fn a_tokenizer_that_fails_or_has_no_words_is_an_error() {
+fn a_tokenizer_that_fails_or_has_too_few_words_is_an_error() {
     let spec = random(Kind::Fails).unwrap();
     let error = spec.requests(cell(16), &place(), 20).unwrap_err();
     assert_eq!(error.to_string(), "tokenizer awkward: gave up");

@@ -33,7 +33,7 @@ fn text(request: &Request) -> &str {
 }
 
 #[test]
-fn the_first_blocks_of_seed_one_are_those_of_the_fixtures() {
+fn the_first_block_prompts_of_seed_1_equal_the_golden_files() {
     for (corpus, template) in
         [("shipped-zh", "continue-zh"), ("shipped-en", "summarise-en"), (FOLDER, "repeat-zh")]
     {
@@ -44,7 +44,7 @@ fn the_first_blocks_of_seed_one_are_those_of_the_fixtures() {
 }
 
 #[test]
-fn a_prompt_is_a_block_of_so_many_characters_in_the_template() {
+fn a_prompt_is_a_block_of_the_requested_number_of_characters_inserted_in_the_template() {
     let spec = spec(&blocks("shipped-zh", "continue-zh"), "salt");
     let built = spec.requests(cell(500, 1_000), &place(), 8).unwrap();
     assert!(built.notes.is_empty());
@@ -62,7 +62,7 @@ fn a_prompt_is_a_block_of_so_many_characters_in_the_template() {
 }
 
 #[test]
-fn as_token_ids_a_prompt_is_the_same_text() {
+fn a_prompt_as_token_ids_decodes_to_the_same_text() {
     let mut spec = spec(&blocks("shipped-en", "continue-en"), "salt");
     let texts = spec.requests(cell(200, 50), &place(), 3).unwrap().requests;
     spec.context.form = PromptForm::TokenIds;
@@ -75,7 +75,7 @@ fn as_token_ids_a_prompt_is_the_same_text() {
 }
 
 #[test]
-fn blocks_that_overlap_and_blocks_that_are_too_long_are_told() {
+fn overlapping_blocks_are_noted_and_blocks_longer_than_the_corpus_are_an_error() {
     let spec = spec(&blocks(FOLDER, "continue-en"), "salt");
     let chars = Corpus::open(FOLDER).unwrap().chars() as u32;
     let built = spec.requests(cell(chars / 2, 10), &place(), 5).unwrap();
@@ -86,7 +86,7 @@ fn blocks_that_overlap_and_blocks_that_are_too_long_are_told() {
 }
 
 #[test]
-fn rows_and_files_that_are_no_text_are_counted_with_their_places() {
+fn unusable_rows_and_files_of_a_corpus_are_counted_with_reason_and_location() {
     let corpus = Corpus::open(FOLDER).unwrap();
     let told = corpus.left_out().to_string();
     assert_eq!(corpus.left_out().total(), 6, "{told}");
@@ -116,7 +116,7 @@ fn rows_and_files_that_are_no_text_are_counted_with_their_places() {
 }
 
 #[test]
-fn a_corpus_of_nothing_usable_is_an_error_with_the_reasons() {
+fn a_corpus_without_usable_text_is_an_error_with_the_reasons() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.jsonl");
     std::fs::write(&path, "{\"txt\": 1}\n").unwrap();

@@ -43,7 +43,7 @@ fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
 }
 
 #[test]
-fn turns_have_the_tokens_and_answers_that_the_plan_draws() {
+fn turns_have_the_input_and_output_lengths_that_the_plan_samples() {
     let talks = talks(&random(), "salt", 8);
     for (number, talk) in talks.iter().enumerate() {
         let planned = random().turns_of(1, number as u32, None);
@@ -60,7 +60,7 @@ fn turns_have_the_tokens_and_answers_that_the_plan_draws() {
 }
 
 #[test]
-fn words_depend_on_salt_conversation_and_turn_and_on_nothing_else() {
+fn texts_differ_by_salt_conversation_and_turn_but_not_by_the_number_of_conversations() {
     let (one, fewer) = (talks(&random(), "salt", 8), talks(&random(), "salt", 3));
     assert_eq!(one[..3], fewer);
     let other = talks(&random(), "other", 8);
@@ -73,7 +73,7 @@ fn words_depend_on_salt_conversation_and_turn_and_on_nothing_else() {
 }
 
 #[test]
-fn what_people_said_is_said_again_behind_a_tag_in_the_first_turn() {
+fn with_another_salt_only_the_tag_of_the_first_turn_of_a_conversation_changes() {
     let of_one = talks(&of_file(None, None), "salt", 8);
     let of_other = talks(&of_file(None, None), "other", 8);
     for (one, other) in of_one.iter().zip(&of_other) {
@@ -89,7 +89,7 @@ fn what_people_said_is_said_again_behind_a_tag_in_the_first_turn() {
 }
 
 #[test]
-fn rows_that_are_no_conversation_are_counted_and_few_conversations_are_told() {
+fn invalid_rows_and_reused_conversations_are_reported_as_findings() {
     let plan = ConversationPlan { conversations: 500, ..of_file(None, None) };
     let findings = spec(&WorkloadPlan::Conversation(plan), "salt").findings();
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();

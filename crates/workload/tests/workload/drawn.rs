@@ -31,7 +31,7 @@ fn built(plan: &WorkloadPlan, form: PromptForm, count: usize) -> Vec<Request> {
 }
 
 #[test]
-fn each_request_has_exactly_the_tokens_that_were_drawn_for_it_in_either_form() {
+fn each_request_has_exactly_the_sampled_length_as_text_and_as_token_ids() {
     let histogram = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(histogram.path(), "20..40 1\n100 1\n").unwrap();
     let file = histogram.path().display().to_string();
@@ -72,7 +72,7 @@ fn the_range_ratio_applies_to_the_part_after_the_shared_prefix() {
 }
 
 #[test]
-fn the_first_request_of_a_group_is_cold_and_the_others_share_only_its_prefix() {
+fn the_first_request_of_a_prefix_group_is_cold_and_later_ones_are_warm() {
     let mut groups_seen: Vec<Vec<u32>> = Vec::new();
     let (mut warm, mut unshared) = (0, 0);
     for request in built(&groups(), PromptForm::Text, 300) {
@@ -99,7 +99,7 @@ fn the_first_request_of_a_group_is_cold_and_the_others_share_only_its_prefix() {
 }
 
 #[test]
-fn passes_and_salts_share_no_beginning() {
+fn each_pass_and_salt_has_its_own_prefix() {
     let mut beginnings = HashSet::new();
     for salt in ["one run", "another run"] {
         for place in [place(), PromptScope::new("0", "saturated", 0), place().after(7)] {
@@ -113,7 +113,7 @@ fn passes_and_salts_share_no_beginning() {
 }
 
 #[test]
-fn a_beginning_that_leaves_no_room_is_an_error() {
+fn a_prefix_that_leaves_no_room_for_other_tokens_is_an_error() {
     let tight = CellPlan { input_length: 20, output_length: 8 };
     let error = spec(&groups(), "salt").requests(tight, &place(), 20).unwrap_err();
     assert_eq!(error, WorkloadError::NothingLeft { input_length: 20, reserve: 20 });

@@ -63,7 +63,7 @@ fn get(data_set: &DataSet, config: &FetchConfig) -> Result<fetch::Fetched, Strin
 }
 
 #[test]
-fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
+fn a_data_set_is_downloaded_once_and_its_checksum_is_stored_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let (address, server) = mirror(vec![(200, "1,2,3\n")]);
     let config = config(folder.path(), address);
@@ -81,7 +81,7 @@ fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
 }
 
 #[test]
-fn a_known_checksum_decides_and_nothing_wrong_is_kept() {
+fn a_download_with_a_wrong_checksum_is_refused_and_not_stored() {
     let folder = tempfile::tempdir().unwrap();
     let known = "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
     let origin = DownloadSource::Hub { repository: "org/data", revision: "r1", file: "sub/b.json" };
@@ -96,7 +96,7 @@ fn a_known_checksum_decides_and_nothing_wrong_is_kept() {
 }
 
 #[test]
-fn offline_and_refused_downloads_say_what_to_do() {
+fn errors_of_refused_and_offline_downloads_say_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let (address, server) = mirror(vec![(404, "no")]);
     let mut config = config(folder.path(), address);
@@ -109,7 +109,7 @@ fn offline_and_refused_downloads_say_what_to_do() {
 }
 
 #[test]
-fn a_name_in_a_plan_is_a_file_or_a_data_set_that_was_fetched() {
+fn a_data_set_in_a_plan_is_a_path_or_the_name_of_a_fetched_data_set() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), SocketAddr::from(([127, 0, 0, 1], 1)));
     let file = folder.path().join("my.json");
@@ -124,7 +124,7 @@ fn a_name_in_a_plan_is_a_file_or_a_data_set_that_was_fetched() {
 }
 
 #[test]
-fn names_and_files_of_the_catalogue_are_its_own() {
+fn catalogue_entries_have_unique_names_known_extensions_and_valid_checksums() {
     let names: std::collections::BTreeSet<_> =
         fetch::DATA_SETS.iter().map(|data_set| data_set.name).collect();
     assert_eq!(names.len(), fetch::DATA_SETS.len());

@@ -11,7 +11,7 @@ use crate::trace::traces;
 use crate::{drawn, rows};
 
 #[test]
-fn the_first_prompts_of_seed_one_are_those_of_the_fixtures() {
+fn the_first_prompts_of_seed_1_equal_the_golden_files() {
     let drawn = [("drawn", drawn::around()), ("prefix", drawn::groups())];
     let plain = sources().map(|plan| (plan.name(), plan));
     for (name, plan) in plain.into_iter().chain(drawn).chain(rows::fixtures()) {
@@ -33,7 +33,7 @@ fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
 }
 
 #[test]
-fn the_first_conversations_of_seed_one_are_those_of_the_fixtures() {
+fn the_first_conversations_of_seed_1_equal_the_golden_files() {
     for (name, plan) in conversations() {
         let spec = spec(&plan, "golden");
         let talks = spec.workload().conversations(&spec.context, &place(), 3).unwrap().unwrap();

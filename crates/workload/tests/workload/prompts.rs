@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::support::{cell, ids, place, sources, spec};
 
 #[test]
-fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
+fn prompts_have_exactly_the_requested_length_as_text_and_as_token_ids() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
@@ -34,7 +34,7 @@ fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
 }
 
 #[test]
-fn tokens_that_the_server_adds_are_left_room_for() {
+fn prompts_leave_room_for_the_tokens_that_the_server_adds() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
         spec.context.reserve = 3;
@@ -52,7 +52,7 @@ fn tokens_that_the_server_adds_are_left_room_for() {
 }
 
 #[test]
-fn a_prompt_depends_on_its_place_and_index_and_not_on_how_many_are_made() {
+fn a_prompt_does_not_depend_on_how_many_prompts_are_generated() {
     for plan in sources() {
         let spec = spec(&plan, "salt");
         let many = spec.requests(cell(48), &place(), 200).unwrap().requests;
@@ -64,7 +64,7 @@ fn a_prompt_depends_on_its_place_and_index_and_not_on_how_many_are_made() {
 }
 
 #[test]
-fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
+fn no_two_prompts_share_their_first_kv_cache_block_of_16_tokens() {
     let places = [
         PromptScope::new("0", "one_by_one", 0),
         PromptScope::new("0", "saturated", 0),
@@ -101,7 +101,7 @@ fn another_seed_gives_other_prompts() {
 }
 
 #[test]
-fn prompts_too_short_for_a_full_tag_say_so() {
+fn prompts_that_are_too_short_for_a_full_tag_are_noted() {
     let spec = spec(&WorkloadPlan::Random, "salt");
     for length in 1..=5 {
         let built = spec.requests(cell(length), &place(), 20).unwrap();
@@ -122,7 +122,7 @@ fn a_pass_of_no_requests_is_empty() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn random_prompts_are_exact_for_any_seed_salt_and_length(
+    fn random_prompts_have_the_exact_length_for_any_seed_salt_and_length(
         seed: u64, salt: String, length in 1_u32..300, repeat: u32,
     ) {
         let spec = OpenWorkload::open(&WorkloadPlan::Random, embedded(), seed, salt).unwrap();

@@ -49,7 +49,7 @@ fn replay(path: &Path) -> Result<OpenWorkload, WorkloadError> {
 }
 
 #[test]
-fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
+fn a_replay_sends_the_dumped_requests_with_the_same_hash_whatever_its_seed_and_salt() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let [(_, jsonl), ..] = rows::fixtures();
     for (plan, cell, count) in [(groups(), cell(48), 30), (jsonl, CellPlan::OWN, 4)] {
@@ -64,7 +64,7 @@ fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
 }
 
 #[test]
-fn a_pass_that_is_not_in_the_file_is_an_error_and_a_warm_up_is_words() {
+fn a_pass_missing_from_the_file_is_an_error_and_the_warm_up_sends_generated_prompts() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let place = PromptScope::new(cell(48).to_string(), "saturated", 0);
     let sent = spec(&groups(), "salt").requests(cell(48), &place, 5).unwrap().requests;
@@ -81,7 +81,7 @@ fn a_pass_that_is_not_in_the_file_is_an_error_and_a_warm_up_is_words() {
 }
 
 #[test]
-fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
+fn recorded_due_times_are_replayed_and_missing_or_unordered_ones_are_errors() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let place = PromptScope::new(cell(48).to_string(), RECORDED, 0);
     let sent = spec(&groups(), "salt").requests(cell(48), &place, 2).unwrap().requests;
@@ -119,7 +119,7 @@ fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_no_such_file_is_told_with_its_line() {
+fn a_file_that_is_not_a_dump_is_refused_with_the_line_number() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let header = json!({"schema": SCHEMA, "plan": {}}).to_string();
     for (text, parts) in [

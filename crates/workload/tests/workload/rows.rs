@@ -37,7 +37,7 @@ fn open(plan: RowsPlan) -> Result<OpenWorkload, WorkloadError> {
 }
 
 #[test]
-fn rows_are_sent_in_order_with_their_lengths_and_the_fields_of_their_bodies() {
+fn rows_are_sent_in_order_with_their_output_lengths_and_extra_body_fields() {
     let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
     let built = spec.requests(CellPlan::OWN, &place(), 4).unwrap();
     assert_eq!(built.notes, []);
@@ -56,7 +56,7 @@ fn rows_are_sent_in_order_with_their_lengths_and_the_fields_of_their_bodies() {
 }
 
 #[test]
-fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
+fn the_prompt_forms_of_a_file_are_known_before_the_first_request_is_sent() {
     let spec = open(plan(RowsFormat::Csv, "rows.csv")).unwrap();
     let [Prompt::Text(_), Prompt::Messages(_), Prompt::TokenIds(_)] = spec.verbatim_prompts()[..]
     else {
@@ -65,7 +65,7 @@ fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
 }
 
 #[test]
-fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
+fn csv_and_parquet_files_give_the_same_requests_as_json_lines() {
     let of = |format, name| {
         let spec = open(plan(format, name)).unwrap();
         spec.requests(CellPlan::OWN, &place(), 4).unwrap().requests
@@ -76,7 +76,7 @@ fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
 }
 
 #[test]
-fn a_parquet_file_that_lies_about_its_number_of_rows_is_refused() {
+fn a_parquet_file_with_inconsistent_row_counts_is_refused() {
     let file = std::fs::read(&plan(RowsFormat::Parquet, "rows.parquet").dataset).unwrap();
     let folder = tempfile::tempdir().unwrap();
     // The positions, in bytes, of three numbers of rows: that of the file, and those of its two row
@@ -102,7 +102,7 @@ fn a_parquet_file_that_lies_about_its_number_of_rows_is_refused() {
 }
 
 #[test]
-fn a_small_parquet_file_with_huge_rows_is_refused_before_they_fill_the_memory() {
+fn a_small_parquet_file_that_decodes_to_too_much_memory_is_refused() {
     // A dictionary stores the text once, and each of 20,000 rows refers to it: 100 kB become 2 GB.
     let schema = "message rows { required binary prompt (UTF8); }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
@@ -125,7 +125,7 @@ fn a_small_parquet_file_with_huge_rows_is_refused_before_they_fill_the_memory() 
 }
 
 #[test]
-fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row() {
+fn invalid_parquet_rows_are_skipped_and_counted_by_reason_with_the_first_row_number() {
     let spec = open(plan(RowsFormat::Parquet, "rows-broken.parquet")).unwrap();
     let found: String =
         spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
@@ -147,7 +147,7 @@ fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row()
 }
 
 #[test]
-fn a_parquet_file_that_cannot_be_read_is_an_error_that_says_what_and_where() {
+fn an_unreadable_parquet_file_is_an_error_that_says_what_is_wrong() {
     let other = BTreeMap::from([("prompt".to_owned(), "question".to_owned())]);
     for (name, columns, told) in [
         ("rows.jsonl", BTreeMap::new(), "rows.jsonl: is not a Parquet file"),
@@ -171,7 +171,7 @@ fn a_parquet_file_that_cannot_be_read_is_an_error_that_says_what_and_where() {
 }
 
 #[test]
-fn broken_rows_are_left_out_and_told_by_reason_with_their_first_line() {
+fn invalid_rows_are_skipped_and_counted_by_reason_with_the_first_line_number() {
     for (format, text, told) in [
         (
             RowsFormat::Jsonl,
@@ -219,7 +219,7 @@ fn broken_rows_are_left_out_and_told_by_reason_with_their_first_line() {
 }
 
 #[test]
-fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
+fn columns_can_be_renamed_and_rows_without_output_length_get_the_default() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "question,prompt\n\"What, then?\",ignored\n").unwrap();
     let columns = BTreeMap::from([("prompt".to_owned(), "question".to_owned())]);
@@ -232,7 +232,7 @@ fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
 }
 
 #[test]
-fn passes_go_on_in_the_file_and_rows_that_come_again_in_the_run_are_counted() {
+fn a_pass_continues_after_the_rows_of_the_previous_pass_and_repeated_rows_are_counted() {
     let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
     let all = spec.requests(CellPlan::OWN, &place(), 4).unwrap().requests;
     for (taken, count, rows, again) in [
@@ -251,7 +251,7 @@ fn passes_go_on_in_the_file_and_rows_that_come_again_in_the_run_are_counted() {
 }
 
 #[test]
-fn a_file_without_a_row_that_can_be_used_is_an_error_that_says_why() {
+fn a_file_without_a_usable_row_is_an_error_that_says_why() {
     let file = tempfile::NamedTempFile::new().unwrap();
     for (text, part) in [("", "it has none"), ("{}\n", "neither prompt")] {
         std::fs::write(file.path(), text).unwrap();
@@ -288,7 +288,7 @@ fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
 }
 
 #[test]
-fn rows_are_replayed_at_their_own_instants_in_the_order_of_their_time() {
+fn rows_are_replayed_in_timestamp_order_and_invalid_timestamps_are_reported() {
     let lines = "{\"prompt\": \"b\", \"output_tokens\": 2, \"timestamp\": 1700000010.5}\n\
         {\"prompt\": \"a\", \"output_tokens\": 1, \"timestamp\": \"2023-11-14T22:13:30.250Z\"}\n\
         {\"prompt\": \"no instant\", \"output_tokens\": 9}\n\

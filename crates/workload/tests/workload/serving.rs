@@ -25,13 +25,13 @@ fn within() -> usize {
 }
 
 #[test]
-fn the_first_requests_of_seed_one_are_those_of_the_fixture() {
+fn the_first_requests_of_seed_1_equal_the_golden_file() {
     let found = built(ServingLimits::VLLM, 0, 3).unwrap().requests;
     compare_with_golden("serving-run", &found);
 }
 
 #[test]
-fn lengths_are_those_of_the_data_and_within_the_limits() {
+fn prompt_and_output_lengths_come_from_the_data_set_and_respect_the_limits() {
     let count = within();
     assert!((10..48).contains(&count), "{count}");
     let RequestBatch { requests, notes } = built(ServingLimits::VLLM, 0, count).unwrap();
@@ -50,7 +50,7 @@ fn lengths_are_those_of_the_data_and_within_the_limits() {
 }
 
 #[test]
-fn an_output_length_of_ones_own_replaces_that_of_every_answer() {
+fn a_given_output_length_replaces_that_of_every_answer() {
     let limits = ServingLimits { output_tokens: Some(7), ..ServingLimits::VLLM };
     let requests = built(limits, 0, 40).unwrap().requests;
     assert!(requests.iter().all(|request| request.output_tokens == 7));
@@ -60,7 +60,7 @@ fn an_output_length_of_ones_own_replaces_that_of_every_answer() {
 }
 
 #[test]
-fn passes_share_no_conversation_until_there_are_none_left() {
+fn passes_share_no_conversation_until_all_have_been_used() {
     let count = within();
     let all = built(ServingLimits::VLLM, 0, count).unwrap().requests;
     let later = built(ServingLimits::VLLM, 5, count).unwrap();
@@ -70,7 +70,7 @@ fn passes_share_no_conversation_until_there_are_none_left() {
 }
 
 #[test]
-fn broken_rows_are_counted_and_limits_without_a_conversation_are_an_error() {
+fn invalid_rows_are_counted_and_limits_that_no_conversation_meets_are_an_error() {
     let findings = spec(&plan(ServingLimits::VLLM), "s").findings();
     let told = &findings[0].message;
     assert!(told.contains("no array `conversations` (row 8)"), "{told}");

@@ -64,14 +64,14 @@ fn every_row_is_used_or_counted_with_its_reason() {
 }
 
 #[test]
-fn rows_beyond_those_named_are_still_counted() {
+fn all_rejected_rows_are_counted_although_only_the_first_20_are_listed() {
     let good = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}"#;
     let rejected = loaded(&format!("[{}{good}]", "7,".repeat(1_000))).unwrap().rejected;
     assert_eq!((rejected.total(), rejected.first.len()), (1_000, 20));
 }
 
 #[test]
-fn the_first_human_turn_is_taken_behind_system_and_other_turns() {
+fn the_prompt_is_the_first_human_turn_even_after_system_or_other_turns() {
     let turns = |turns: &[(&str, &str)]| {
         let turns: Vec<String> = turns
             .iter()
@@ -86,7 +86,7 @@ fn the_first_human_turn_is_taken_behind_system_and_other_turns() {
 }
 
 #[test]
-fn a_file_that_is_no_array_of_conversations_is_refused_with_the_place() {
+fn a_file_that_is_not_an_array_of_conversations_is_refused_with_row_and_line() {
     let one = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}"#;
     let cases = [
         (String::new(), 1, 1, "EOF"),
@@ -108,7 +108,7 @@ fn a_file_that_is_no_array_of_conversations_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_file_that_is_absent_or_useless_is_refused() {
+fn a_file_that_is_missing_or_has_no_usable_row_is_refused() {
     let error = load(Path::new("/no/such.json")).unwrap_err().to_string();
     assert!(error.contains("data set /no/such.json: No such file"), "{error}");
     let error = loaded("[]").unwrap_err().to_string();
@@ -119,7 +119,7 @@ fn a_file_that_is_absent_or_useless_is_refused() {
 }
 
 #[test]
-fn prompts_are_turns_of_the_length_behind_their_tag() {
+fn prompts_are_cut_between_characters_from_turns_of_1_to_1_5_times_their_length() {
     let turns = turns();
     let mut multibyte = 0;
     for length in [48, 64, 96] {
@@ -136,7 +136,7 @@ fn prompts_are_turns_of_the_length_behind_their_tag() {
 }
 
 #[test]
-fn a_cut_inside_a_character_leaves_no_half_of_it() {
+fn a_prompt_that_ends_inside_a_multi_token_character_has_no_partial_character() {
     // The embedded tokenizer has no token for these characters: each is three or four tokens.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data.json");
@@ -157,7 +157,7 @@ fn a_cut_inside_a_character_leaves_no_half_of_it() {
 }
 
 #[test]
-fn token_ids_are_the_tag_and_the_start_of_the_turn() {
+fn token_ids_of_a_prompt_are_the_tag_followed_by_the_start_of_the_turn() {
     let mut spec = fixture();
     let texts = spec.requests(cell(48), &place(), 6).unwrap().requests;
     spec.context.form = PromptForm::TokenIds;
@@ -172,7 +172,7 @@ fn token_ids_are_the_tag_and_the_start_of_the_turn() {
 }
 
 #[test]
-fn places_of_a_run_share_no_conversation_while_there_are_enough() {
+fn passes_share_no_conversation_while_there_are_enough_and_then_reuse_them_in_order() {
     let spec = fixture();
     let of = |place: &PromptScope, count| {
         let built = spec.requests(cell(80), place, count).unwrap();
@@ -197,7 +197,7 @@ fn places_of_a_run_share_no_conversation_while_there_are_enough() {
 }
 
 #[test]
-fn the_seed_decides_which_conversations_are_taken() {
+fn the_seed_and_not_the_salt_selects_the_conversations() {
     let plan = WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() };
     let of = |seed, salt| {
         let spec = OpenWorkload::open(&plan, embedded(), seed, salt).unwrap();
@@ -209,7 +209,7 @@ fn the_seed_decides_which_conversations_are_taken() {
 }
 
 #[test]
-fn a_length_that_no_turn_has_is_an_error_that_says_what_there_is() {
+fn a_length_that_no_turn_has_is_an_error_that_states_the_longest_turn() {
     let error = fixture().requests(cell(5_000), &place(), 1).unwrap_err();
     let message = error.to_string();
     let says = "none of its 48 conversations has a first turn of 5000 to 7499 tokens (the longest";
@@ -218,7 +218,7 @@ fn a_length_that_no_turn_has_is_an_error_that_says_what_there_is() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn the_reader_does_not_panic_on_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = read(bytes.as_slice(), Path::new("data.json"));
     }
 }

@@ -57,7 +57,7 @@ fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> 
 }
 
 #[test]
-fn every_format_is_found_by_its_first_line_and_read_in_the_order_of_time() {
+fn every_trace_format_is_detected_from_its_first_line_and_read_in_time_order() {
     let expected: [&[(u64, u32, u32)]; 6] = [
         &[
             (0, 1100, 12),
@@ -82,7 +82,7 @@ fn every_format_is_found_by_its_first_line_and_read_in_the_order_of_time() {
 }
 
 #[test]
-fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
+fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
     for (name, told) in [
         (
             "mooncake.jsonl",
@@ -110,7 +110,7 @@ fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_with_what_was_found() {
+fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
     for (text, told) in [
         ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
         ("{\"prompt\": 1}\n", "its first line has the keys prompt; mooncake has timestamp"),
@@ -126,7 +126,7 @@ fn what_is_no_trace_is_told_with_what_was_found() {
 }
 
 #[test]
-fn a_scale_that_makes_more_requests_than_can_be_held_is_an_error() {
+fn a_scale_that_gives_too_many_requests_is_an_error() {
     let trace = TracePlan { scale: 1e9, ..plan("plain.csv") };
     let open = |trace| OpenWorkload::open(&WorkloadPlan::Trace(trace), embedded(), 1, "s");
     let error = open(trace.clone()).err().unwrap().to_string();
@@ -135,7 +135,7 @@ fn a_scale_that_makes_more_requests_than_can_be_held_is_an_error() {
 }
 
 #[test]
-fn rows_outside_of_the_window_are_counted_and_told() {
+fn rows_outside_the_window_are_counted_and_reported() {
     let window = TraceWindow { from: Duration::from_millis(400), to: Some(Duration::from_secs(2)) };
     let played = TracePlan { window, ..plan("plain.csv") };
     let findings = spec(&WorkloadPlan::Trace(played), "salt").findings();
@@ -145,7 +145,7 @@ fn rows_outside_of_the_window_are_counted_and_told() {
 }
 
 #[test]
-fn rows_of_more_tokens_than_are_believed_are_left_out_and_counted() {
+fn rows_above_the_maximum_length_are_skipped_and_counted() {
     let most = inferometer_plan::spec::MAX_LENGTH;
     let over = most + 1;
     let text = format!("0,{most},5\n1,3000000000,5\n2,5,{over}\n");
@@ -158,7 +158,7 @@ fn rows_of_more_tokens_than_are_believed_are_left_out_and_counted() {
 }
 
 #[test]
-fn notes_of_parts_become_one_of_each_kind() {
+fn notes_of_the_same_kind_are_merged_into_one() {
     let inexact = |prompts, asked, farthest| Note::Inexact { prompts, asked, farthest };
     let mut notes = Vec::new();
     for note in [
@@ -174,7 +174,7 @@ fn notes_of_parts_become_one_of_each_kind() {
 }
 
 #[test]
-fn rows_over_the_longest_request_are_left_out_and_counted() {
+fn rows_longer_than_the_longest_allowed_request_are_skipped_and_counted() {
     let rows = Rows::load(Path::new(&path("burstgpt.csv")), None, Some(700)).unwrap();
     assert_eq!(played(&rows, TraceWindow::default(), 1.0).len(), 2);
     assert!(
@@ -185,7 +185,7 @@ fn rows_over_the_longest_request_are_left_out_and_counted() {
 }
 
 #[test]
-fn a_window_is_counted_from_the_first_row_and_leaves_its_end_out() {
+fn window_times_are_relative_to_the_first_row_and_the_end_is_exclusive() {
     let rows = read("10,1,1\n11,2,1\n12,3,1\n13,4,1\n").unwrap();
     let seconds = Duration::from_secs;
     let window = TraceWindow { from: seconds(1), to: Some(seconds(3)) };
@@ -212,7 +212,7 @@ fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
 }
 
 #[test]
-fn a_trace_is_played_at_its_own_instants_unless_another_load_is_asked_for() {
+fn by_default_a_trace_is_replayed_at_its_own_arrival_times() {
     let mut plan = plan_of(WorkloadPlan::Trace(plan("plain.csv")));
     inferometer_workload::prepare(&mut plan).unwrap();
     let [pass] = &plan.passes[..] else { panic!("one pass") };
@@ -221,7 +221,7 @@ fn a_trace_is_played_at_its_own_instants_unless_another_load_is_asked_for() {
 }
 
 #[test]
-fn scaling_keeps_the_clock_and_each_stretchs_share_of_the_requests() {
+fn scaling_a_trace_adds_or_drops_requests_and_does_not_shift_the_others() {
     let rows = read("0,10,1\n1,11,1\n4,12,1\n").unwrap();
     let all = TraceWindow::default();
     let twice =
@@ -235,7 +235,7 @@ fn scaling_keeps_the_clock_and_each_stretchs_share_of_the_requests() {
 }
 
 #[test]
-fn requests_have_the_lengths_of_their_rows_in_either_form() {
+fn prompts_have_their_stated_length_as_text_and_as_token_ids() {
     for (name, _) in FILES {
         let mut spec = spec(&WorkloadPlan::Trace(plan(name)), "salt");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
@@ -257,7 +257,7 @@ fn common(one: &Request, other: &Request) -> usize {
 }
 
 #[test]
-fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
+fn equal_block_hashes_give_equal_blocks_and_different_hashes_share_no_prefix() {
     let mut spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
     for form in [PromptForm::Text, PromptForm::TokenIds] {
         spec.context.form = form;
@@ -272,7 +272,7 @@ fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
 }
 
 #[test]
-fn a_part_of_the_requests_is_what_all_of_them_have_there() {
+fn a_chunk_of_the_requests_equals_the_same_range_of_all_requests() {
     let spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
     let parts = spec.workload().chunked().unwrap();
     let all = spec.requests(cell(0), &place(), 9).unwrap().requests;
@@ -283,7 +283,7 @@ fn a_part_of_the_requests_is_what_all_of_them_have_there() {
 }
 
 #[test]
-fn another_salt_or_place_shares_nothing() {
+fn prompts_of_another_salt_or_pass_share_no_prefix() {
     let plan = WorkloadPlan::Trace(plan("mooncake.jsonl"));
     let first = |salt: &str, pass: &str| {
         let mut place = place();
@@ -299,7 +299,7 @@ fn another_salt_or_place_shares_nothing() {
 
 proptest! {
     #[test]
-    fn due_times_never_go_back_and_their_number_is_the_scaled_one(
+    fn due_times_are_sorted_and_their_number_is_the_scaled_number_of_rows(
         seconds in prop::collection::vec(0_u32..1_000, 1..60), scale in 0.05_f64..20.0,
     ) {
         let text: String = seconds.iter().map(|second| format!("{second},5,5\n")).collect();

@@ -17,7 +17,7 @@ fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Su
 }
 
 #[test]
-fn prompts_of_another_salt_are_not_taken_for_another_workload() {
+fn prompts_of_the_same_kind_with_another_salt_are_not_a_different_workload() {
     let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
     let run = |name: &str, plan: &str, kind: Option<&str>| {
         let mut run = with(name, name, &figures);
@@ -48,7 +48,7 @@ fn prompts_of_another_salt_are_not_taken_for_another_workload() {
 }
 
 #[test]
-fn what_is_another_for_each_run_is_not_told_as_a_difference() {
+fn settings_that_change_with_every_run_are_not_reported_as_differences() {
     let run = |name: &str, facts: &[(&str, &str)]| {
         let mut run = with(name, name, &[(1, TABLE_LOAD, "requests_per_s", &[1.0][..])]);
         run.facts = facts.iter().map(|&(key, fact)| (key.to_owned(), fact.to_owned())).collect();
@@ -74,7 +74,7 @@ fn what_is_another_for_each_run_is_not_told_as_a_difference() {
 }
 
 #[test]
-fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
+fn figures_that_only_one_run_has_are_grouped_by_cell_and_load() {
     let both = (1, TABLE_LOAD, "requests_per_s", &[1.0][..]);
     let a: Vec<_> = [2, 3, 4, 5, 6]
         .iter()
@@ -100,7 +100,7 @@ fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
 }
 
 #[test]
-fn the_columns_of_a_published_table_stand_under_the_loads_that_a_run_has_them_from() {
+fn columns_of_a_published_table_are_compared_with_the_load_that_provides_them_in_a_run() {
     let table = with("table", "t", &[(1, TABLE_LOAD, "requests_per_s", &[2.0][..])]);
     let run = Subject {
         loads_of_tables: vec![(
@@ -117,7 +117,7 @@ fn the_columns_of_a_published_table_stand_under_the_loads_that_a_run_has_them_fr
 }
 
 #[test]
-fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
+fn a_run_compared_with_itself_gets_a_warning_and_its_other_warnings_once() {
     let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
     let warnings =
         |one: &Subject, other: &Subject| compare(one, other, Options::default()).unwrap().warnings;
@@ -129,7 +129,7 @@ fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
 }
 
 #[test]
-fn a_tokenizer_is_the_same_wherever_its_file_lies() {
+fn tokenizers_are_compared_by_file_hash_and_not_by_path() {
     let run = |path: &str, hash: Option<&str>| {
         let mut run = with(path, path, &[(1, "saturated", "requests_per_s", &[1.0][..])]);
         run.warnings.clear();
@@ -149,7 +149,7 @@ fn a_tokenizer_is_the_same_wherever_its_file_lies() {
 }
 
 #[test]
-fn a_run_that_stands_among_several_twice_is_found() {
+fn a_duplicate_run_in_a_list_is_found() {
     let run = |name: &str, identity: &str| with(name, identity, &[]);
     let twice = [run("a", "1"), run("b", "2"), run("c", "1")];
     assert_eq!(Subject::first_duplicate(&twice), Some("c"));

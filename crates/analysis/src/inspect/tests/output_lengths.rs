@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
+fn short_outputs_are_reported_only_if_the_requests_set_ignore_eos() {
     let short =
         |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };
     let records = [good(), short(40), short(61)];
@@ -18,7 +18,7 @@ fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
 }
 
 #[test]
-fn outputs_longer_than_asked_are_found_and_an_edge_of_one_token_is_not() {
+fn outputs_that_exceed_the_request_by_more_than_one_token_are_reported() {
     let long = |tokens| {
         let limit = Some(16);
         let came = steady(0.0, 40.0, 10.0, tokens);
@@ -38,7 +38,7 @@ fn outputs_longer_than_asked_are_found_and_an_edge_of_one_token_is_not() {
 }
 
 #[test]
-fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
+fn an_impossible_token_count_of_the_server_is_ignored_and_reported() {
     for (stated, limit) in [(0, None), (4_294_967_295, Some(100)), (101, Some(100))] {
         let mut record = Record { output_limit: limit, ..good() };
         record.usage.completion = Some(stated);
@@ -66,7 +66,7 @@ fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
 }
 
 #[test]
-fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
+fn fewer_events_than_requested_tokens_are_not_reported_as_a_short_output() {
     let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
     (bundled.asked_input, bundled.asked_output) = (8, 100);
     bundled.usage.prompt = Some(8);
@@ -80,7 +80,7 @@ fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
 }
 
 #[test]
-fn empty_outputs_are_found_whether_end_of_text_was_to_be_ignored_or_not() {
+fn empty_outputs_are_reported_even_if_ignore_eos_is_not_set() {
     let empty = Record {
         asked_input: 8,
         asked_output: 100,

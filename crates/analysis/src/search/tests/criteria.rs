@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
+fn a_percentile_objective_is_judged_per_request_and_failed_requests_miss_it() {
     let judged = |text: &str, figures: &RequestFigures| of_slo(text)[0].judge(figures).met;
     let good = figures(0.0, 1.0, 40.0)
         .with(&tpot::DEFINITION, Some(20.0))
@@ -22,7 +22,7 @@ fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
 }
 
 #[test]
-fn objectives_on_requests_are_one_criterion_and_a_mean_has_one_on_failures_beside_it() {
+fn goodput_objectives_form_one_criterion_and_a_mean_adds_a_criterion_on_failures() {
     let goodput = goodput::parse("ttft<50ms,tpot<25ms").unwrap();
     let both = criteria(&[], &goodput, 0.9, None).unwrap();
     assert_eq!((both.len(), both[0].needed()), (1, Some(0.9)));
@@ -34,7 +34,7 @@ fn objectives_on_requests_are_one_criterion_and_a_mean_has_one_on_failures_besid
 }
 
 #[test]
-fn objectives_without_a_highest_load_are_refused() {
+fn objectives_that_a_load_search_cannot_use_are_refused() {
     let refused = |text: &str| criteria(&slo::parse(text).unwrap(), &[], 0.99, None).unwrap_err();
     for (text, word) in [
         ("requests_per_s>5", "a search needs upper limits"),
@@ -50,7 +50,7 @@ fn objectives_without_a_highest_load_are_refused() {
 }
 
 #[test]
-fn failures_are_a_criterion_beside_any_objective_where_their_share_is_given() {
+fn a_given_share_of_failures_adds_a_criterion_to_any_objective() {
     let slo = slo::parse("ttft_p99<1s").unwrap();
     let given = criteria(&slo, &[], 0.99, Some(0.02)).unwrap();
     assert_eq!((given.len(), given[1].needed()), (2, Some(0.98)));
@@ -58,7 +58,7 @@ fn failures_are_a_criterion_beside_any_objective_where_their_share_is_given() {
 }
 
 #[test]
-fn that_every_request_meets_an_objective_is_refused_for_nothing_can_show_it() {
+fn objectives_that_every_request_must_meet_are_refused() {
     let goodput = goodput::parse("ttft<50ms").unwrap();
     let slo = |text: &str| slo::parse(text).unwrap();
     for (refused, words) in [
@@ -72,7 +72,7 @@ fn that_every_request_meets_an_objective_is_refused_for_nothing_can_show_it() {
 }
 
 #[test]
-fn what_is_in_flight_is_judged_at_its_best_and_the_first_crowd_of_a_closed_loop_not_at_all() {
+fn requests_in_flight_are_judged_optimistically_and_a_closed_loops_first_burst_is_ignored() {
     let criteria = of_slo("ttft_p99<50ms,tpot_p99<5ms,e2e_p99<90ms");
     let at = |ms: u64| Nanos(ms * 1_000_000);
     let met = |first: Option<Nanos>, now: u64| -> Vec<bool> {
@@ -94,7 +94,7 @@ fn what_is_in_flight_is_judged_at_its_best_and_the_first_crowd_of_a_closed_loop_
 }
 
 #[test]
-fn a_trial_whose_streams_came_in_bundles_judges_no_times_between_tokens_and_ends_the_search() {
+fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
     let settings = settings("ttft_p50<1s,tpot_p99<50ms");
     let pass = PassPlan::open(1.0, Bound::requests(200));
     let at_once = |sent: f64| stream(sent, &[0.0; 4].map(|_| (sent + 20.0, EventKind::Text, None)));

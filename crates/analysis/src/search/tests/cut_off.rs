@@ -15,7 +15,7 @@ fn queued(requests: u32, each_ms: f64) -> Vec<RequestFigures> {
 }
 
 #[test]
-fn a_hopeless_trial_is_cut_off_as_soon_as_its_misses_are_certain_and_says_so() {
+fn a_hopeless_trial_is_cut_off_as_soon_as_enough_misses_are_certain() {
     let pass = PassPlan::open(1_000.0, Bound::requests(120));
     let hopeless = settings("ttft_p99<50ms");
     let watcher = Watcher::new(&hopeless.criteria, &hopeless.tiers, &pass);
@@ -41,7 +41,7 @@ fn a_hopeless_trial_is_cut_off_as_soon_as_its_misses_are_certain_and_says_so() {
 }
 
 #[test]
-fn a_trial_goes_on_while_one_tier_may_still_want_it() {
+fn a_trial_continues_while_one_tier_may_still_meet_its_criteria() {
     let pass = PassPlan::open(1_000.0, Bound::requests(120));
     let criteria = of_slo("ttft_p99<50ms,ttft_p99<2s");
     let requests = queued(120, 13.0);
@@ -52,7 +52,7 @@ fn a_trial_goes_on_while_one_tier_may_still_want_it() {
 }
 
 #[test]
-fn as_many_misses_make_a_load_hopeless_as_twelve_independent_requests_cannot_have_by_chance() {
+fn a_load_is_hopeless_after_more_misses_than_twelve_independent_requests_have_by_chance() {
     let needed = |text: &str| misses_to_claim(&of_slo(text), 1_200)[0];
     assert_eq!(needed("ttft_p99<1s"), Some(400));
     assert_eq!(needed("ttft_p95<1s"), Some(600));
@@ -88,7 +88,7 @@ fn of_queue(settings: &Settings, each_ms: f64, seed: u64) -> (Search, Vec<(Trial
 }
 
 #[test]
-fn a_search_that_begins_far_too_high_comes_down_for_few_requests_and_always_answers() {
+fn a_search_that_starts_far_too_high_descends_with_few_requests_and_always_answers() {
     for seed in 0..20 {
         let settings =
             Settings { start: 1_600.0, max_requests: 3_000, ..settings("ttft_p90<500ms") };
@@ -103,7 +103,7 @@ fn a_search_that_begins_far_too_high_comes_down_for_few_requests_and_always_answ
 }
 
 #[test]
-fn a_trial_that_could_not_count_is_followed_by_a_longer_one_or_a_lower_load() {
+fn a_trial_that_cannot_count_is_followed_by_a_longer_trial_or_another_load() {
     let settings = Settings { max_requests: 6_000, ..settings("ttft_p90<5s") };
     let (search, trials) = of_queue(&settings, 100.0, 3);
     for pair in trials.windows(2) {

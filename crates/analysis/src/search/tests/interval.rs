@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_interval_holds_the_edge_as_often_as_it_says_and_there_is_always_an_estimate() {
+fn search_intervals_cover_the_true_limit_at_their_nominal_rate_and_always_have_an_estimate() {
     for (edge, power) in [(13.7, 9.0), (0.9, 30.0), (700.0, 3.0)] {
         let (mut held, mut near) = (0, 0);
         for seed in 0..100 {
@@ -36,7 +36,7 @@ fn fewer_requests_give_a_wider_interval() {
 }
 
 #[test]
-fn what_lies_outside_of_the_bounds_is_said_and_not_searched_for() {
+fn a_search_reports_a_limit_outside_its_bounds_without_many_requests() {
     let bounded = |lowest, highest, edge| {
         let settings =
             Settings { lowest, highest: Some(highest), start: lowest, ..settings("ttft_p95<1s") };
@@ -52,7 +52,7 @@ fn what_lies_outside_of_the_bounds_is_said_and_not_searched_for() {
 }
 
 #[test]
-fn whole_loads_are_searched_to_neighbours() {
+fn a_search_over_integer_loads_narrows_down_to_adjacent_loads() {
     for edge in [1.5, 12.4, 200.5] {
         for seed in 0..10 {
             let whole = Settings {
@@ -86,7 +86,7 @@ fn of_two(settings: Settings) -> Search {
 }
 
 #[test]
-fn the_criterion_that_gives_way_first_decides() {
+fn the_criterion_that_fails_at_the_lowest_load_decides() {
     let found = of_two(settings("ttft_p95<1s,tpot_p50<1s"));
     let (low, high) = found.interval(0);
     assert!(low.unwrap() <= 11.0 && 11.0 <= high.unwrap() && high.unwrap() < 12.0);
@@ -94,7 +94,7 @@ fn the_criterion_that_gives_way_first_decides() {
 }
 
 #[test]
-fn each_tier_has_an_edge_of_its_own_from_the_same_trials() {
+fn each_tier_gets_a_separate_limit_from_the_same_trials() {
     let tiers = vec![vec![0], vec![1]];
     let found = of_two(Settings { tiers, ..settings("ttft_p95<1s,tpot_p50<1s") });
     for (tier, edge) in [(0, 40.0), (1, 11.0)] {
@@ -105,7 +105,7 @@ fn each_tier_has_an_edge_of_its_own_from_the_same_trials() {
 }
 
 #[test]
-fn a_load_that_met_above_one_that_did_not_is_told() {
+fn a_met_load_above_a_missed_load_marks_the_answer_as_contradictory() {
     let mut search = Search::new(settings("ttft_p95<1s"));
     let mut trials = Vec::new();
     for (load, misses) in [(1.0, 0.0), (2.0, 0.2), (4.0, 0.0), (8.0, 0.5)] {
@@ -119,7 +119,7 @@ fn a_load_that_met_above_one_that_did_not_is_told() {
 }
 
 #[test]
-fn what_a_search_asks_for_follows_from_what_it_was_told() {
+fn a_search_is_deterministic_for_the_same_trial_results() {
     let of = |seed| search(settings("ttft_p95<1s"), curve(13.7, 9.0), seed);
     let (one, again) = (of(5), of(5));
     assert_eq!((one.interval(0), one.requests()), (again.interval(0), again.requests()));
@@ -127,7 +127,7 @@ fn what_a_search_asks_for_follows_from_what_it_was_told() {
 }
 
 #[test]
-fn a_search_ends_when_its_time_is_spent_and_answers() {
+fn a_search_ends_at_its_time_limit_with_an_answer() {
     let asked = Settings { max_time_s: Some(60.0), precision: 0.001, ..settings("ttft_p95<1s") };
     let found = search(asked, curve(13.7, 9.0), 1);
     assert_eq!(found.outcome(), SearchEnding::TimeSpent);
@@ -136,7 +136,7 @@ fn a_search_ends_when_its_time_is_spent_and_answers() {
 }
 
 #[test]
-fn the_answer_is_one_sentence_with_its_interval() {
+fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_search() {
     let sentence = |settings: Settings, edge: f64, words: &str| {
         let (mut search, mut trials) = (Search::new(settings.clone()), Vec::new());
         while let Some(asked) = search.next() {
@@ -185,7 +185,7 @@ fn start_up_and_drain_do_not_count() {
 }
 
 #[test]
-fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
+fn an_overloaded_server_is_detected_by_its_growing_queue_before_it_misses_a_limit() {
     // One request is due every 10 ms; the server answers one every 13 ms.
     let behind = folded((0..1_200).map(|i| {
         let (due, ended) = (f64::from(i) * 10.0, f64::from(i + 1) * 13.0);
@@ -206,7 +206,7 @@ fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
 }
 
 #[test]
-fn a_mean_is_searched_by_its_interval() {
+fn a_search_on_a_mean_covers_the_load_at_which_the_mean_reaches_its_limit() {
     let mean = Settings { max_requests: 100_000, ..settings("ttft_mean<50ms") };
     for seed in 0..10 {
         let mut search = Search::new(mean.clone());
@@ -225,7 +225,7 @@ fn a_mean_is_searched_by_its_interval() {
 }
 
 #[test]
-fn a_server_that_refuses_most_requests_at_once_is_not_taken_for_an_idle_one() {
+fn a_server_that_immediately_refuses_most_requests_is_not_taken_for_an_idle_one() {
     let mut search = Search::new(settings("ttft_p90<1s"));
     let asked = search.next().unwrap();
     let mut refused = trial(&search, asked, 0.6, 1);
@@ -236,7 +236,7 @@ fn a_server_that_refuses_most_requests_at_once_is_not_taken_for_an_idle_one() {
 }
 
 #[test]
-fn a_load_that_is_beyond_the_edge_for_certain_bounds_the_interval_from_above() {
+fn a_load_that_certainly_misses_bounds_the_interval_from_above() {
     for seed in 0..20 {
         let asked = Settings { max_requests: 3_000, ..settings("ttft_p99<1s") };
         let found = search(asked, |load| if load < 11.0 { 0.0 } else { 1.0 }, seed);
@@ -255,7 +255,7 @@ fn never_in_time(search: &Search, asked: NextTrial) -> Trial {
 }
 
 #[test]
-fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
+fn a_search_ends_soon_if_even_an_idle_server_misses_the_objective() {
     let mut search = Search::new(settings("ttft_p99<1ms"));
     while let Some(asked) = search.next() {
         let trial = never_in_time(&search, asked);
@@ -271,7 +271,7 @@ fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
 }
 
 #[test]
-fn of_each_tier_it_is_said_what_its_own_requests_missed() {
+fn each_tier_reports_the_number_of_requests_that_missed_its_criteria() {
     let asked = Settings { tiers: vec![vec![0], vec![1]], ..settings("ttft_p95<1s,e2e_p95<9s") };
     let mut search = Search::new(asked);
     let next = search.next().expect("a trial");
@@ -295,7 +295,7 @@ fn of_each_tier_it_is_said_what_its_own_requests_missed() {
 }
 
 #[test]
-fn a_load_of_which_each_trial_was_too_short_meets_nothing() {
+fn a_load_with_only_too_short_trials_stays_undecided() {
     let mut search = Search::new(settings("ttft_p50<1s"));
     let next = search.next().expect("a trial");
     let short = Trial { is_settled: false, ..trial(&search, next, 0.0, 0) };
@@ -306,7 +306,7 @@ fn a_load_of_which_each_trial_was_too_short_meets_nothing() {
 }
 
 #[test]
-fn the_factor_between_the_first_loads_is_the_one_that_was_given() {
+fn the_first_loads_of_a_search_grow_by_the_given_factor() {
     for (stride, loads) in [(4.0, [16.0, 64.0, 256.0]), (2.0, [16.0, 32.0, 64.0])] {
         let mut search = Search::new(Settings { stride, ..settings("ttft_p95<1s") });
         for load in loads {
@@ -319,7 +319,7 @@ fn the_factor_between_the_first_loads_is_the_one_that_was_given() {
 }
 
 #[test]
-fn a_search_with_too_few_requests_is_undecided_and_says_what_to_do() {
+fn a_search_with_too_few_requests_or_trials_is_undecided_and_names_the_option_to_raise() {
     for (limits, told) in [
         (
             Settings { max_requests: 40, ..settings("ttft_p99<1s") },
@@ -344,7 +344,7 @@ fn a_search_with_too_few_requests_is_undecided_and_says_what_to_do() {
 }
 
 #[test]
-fn a_load_that_certainly_misses_the_objectives_is_missed_however_few_requests_there_are() {
+fn a_certain_miss_is_reported_even_if_the_search_has_few_requests() {
     let mut search = Search::new(Settings { max_requests: 40, ..settings("ttft_p99<1s") });
     let next = search.next().expect("a trial");
     let missed = trial(&search, next, 1.0, 0);
@@ -359,7 +359,7 @@ fn a_load_that_certainly_misses_the_objectives_is_missed_however_few_requests_th
 }
 
 #[test]
-fn the_names_of_objectives_stay_as_they_were_given_at_the_beginning_of_an_answer() {
+fn an_objective_at_the_beginning_of_an_answer_is_not_capitalized() {
     let search = Search::new(settings("ttft_p99<1s"));
     let answer = &SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search)[0];
     let in_bundles =

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_says_what_was_predicted_of_it_and_offers_to_learn() {
+    fn a_measured_run_is_shown_with_its_prediction_and_a_command_to_calibrate() {
         let text = lines("r1", "qwen3-14b", &expected_of(11.4, 10.9, true));
         let first = "predicted 11.4, measured 10.9 requests/s: inside the interval\n";
         assert!(text.contains(first), "{text}");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn all_runs_are_counted_and_those_that_could_not_be_predicted_are_named() {
+    fn the_summary_counts_all_runs_and_names_those_that_could_not_be_predicted() {
         let held = [
             ("a".to_owned(), expected_of(10.0, 10.5, true)),
             ("b".to_owned(), expected_of(10.0, 20.0, true)),

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_argument_that_takes_a_value_offers_values_or_says_what_kind_of_thing_it_is() {
+    fn every_argument_with_a_value_has_possible_values_or_a_value_hint() {
         let mut looked_at = 0;
         let mut all = vec![with_values(crate::command_line::command())];
         while let Some(command) = all.pop() {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_is_what_the_parser_of_plans_takes() {
+    fn completions_offer_the_values_that_the_plan_parser_accepts() {
         for name in Dtype::NAMES {
             assert!(Dtype::parse(name).is_some(), "{name}");
         }

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keywords_are_the_flags_and_their_mistakes_are_told_together() {
+    fn engine_flags_are_read_from_keys_and_all_their_mistakes_are_reported_together() {
         let keys = |value: Value| value.as_object().cloned().expect("an object");
         let mut plan = keys(serde_json::json!({
             "max_num_seqs": 8, "quantization": "awq", "gpu_memory_utilization": 0.5, "requests": 3,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_given_is_part_of_a_plan() {
+    fn only_engine_flags_that_were_given_become_part_of_a_plan() {
         assert!(EngineFlags::default().given().is_empty());
         let flags = EngineFlags {
             weights: Some("awq".to_owned()),

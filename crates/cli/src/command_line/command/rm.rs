@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_but_a_yes_agrees() {
+    fn only_an_explicit_yes_confirms_a_removal() {
         assert!(["y\n", "Yes\n", " YES \n"].into_iter().all(agrees));
         assert!(["", "\n", "n\n", "yeah\n", "x\n"].into_iter().all(|answer| !agrees(answer)));
     }

@@ -16,7 +16,7 @@ fn told(arguments: &str) -> Option<String> {
 }
 
 #[test]
-fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
+fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
     for (arguments, says) in [
         ("run --num-prompts 100", "--requests N"),
         ("run --num_prompts=100", "--requests N"),
@@ -71,7 +71,7 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
 }
 
 #[test]
-fn what_is_advised_are_flags_that_there_are() {
+fn every_flag_in_the_advice_exists() {
     let command = crate::command_line::command();
     let known: BTreeSet<String> = command
         .get_subcommands()
@@ -128,7 +128,7 @@ fn table(tool: &Tool) -> String {
 
 /// With `INFEROMETER_WRITE_PAGES=1`, this test writes the tables instead of comparing them.
 #[test]
-fn the_pages_have_the_tables_of_the_program() {
+fn the_tables_in_the_pages_equal_those_generated_by_the_program() {
     for tool in TOOLS.iter() {
         let Some(name) = tool.page else { continue };
         let path = page(name);

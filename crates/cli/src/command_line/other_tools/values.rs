@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_form_of_another_tool_is_told_with_ours() {
+    fn a_value_in_the_syntax_of_another_tool_gets_advice_on_our_syntax() {
         for (arguments, says) in [
             ("run --profile concurrent", "--concurrency N"),
             ("run --profile=kind=sweep", "`inferometer search`"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_values_are_left_alone() {
+    fn values_in_our_own_syntax_get_no_advice() {
         for arguments in [
             "run --profile a100-40g-vllm-0.2.7",
             "run --goodput ttft<500ms",

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_one_of_this_machine() {
+    fn a_listen_address_without_a_host_means_loopback() {
         for (given, taken) in [
             ("9464", Some("127.0.0.1:9464")),
             (":9464", Some("127.0.0.1:9464")),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_taken_is_refused_and_one_that_is_open_to_others_is_said_to_be() {
+    fn an_address_in_use_is_refused_and_listening_on_all_interfaces_is_announced() {
         let mut one = Exposed::open(address("0").unwrap(), LiveState::default()).unwrap();
         assert_eq!(one.announced(false), one.announced(true), "nobody knows the port yet");
         assert!(one.announced(true).concat().contains(&one.at.to_string()));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_page_and_it_is_text() {
+    fn the_exporter_serves_only_the_metrics_page() {
         let mut pages = Metrics(LiveState::default());
         let response = pages.page(&RequestTarget::parse("/metrics"));
         assert_eq!((response.status, response.content_type), (200, CONTENT_TYPE));

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scrape_is_the_live_state_and_says_what_it_is() {
+    fn a_scrape_shows_the_live_state_and_the_model_of_the_run() {
         let text = of(live_state().live());
         assert_eq!((of_outcome(&text, "complete"), of_outcome(&text, "rejected")), (20.0, 1.0));
         for (name, expected) in [
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn histograms_are_cumulative_and_their_last_bucket_is_their_count() {
+    fn histogram_buckets_are_cumulative_and_the_last_bucket_equals_the_count() {
         let text = of(live_state().live());
         let buckets: Vec<Metric<'_>> =
             metrics(&text).filter(|metric| metric.name.ends_with("_bucket")).collect();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_family_has_its_help_and_type_and_a_name_that_ends_in_its_unit() {
+    fn every_metric_family_has_help_and_type_and_only_counters_end_in_total() {
         let text = of(live_state().live());
         let heads = |mark: &str| {
             let lines = text.lines().filter_map(|line| line.strip_prefix(mark));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_stays_when_passes_and_runs_follow_and_what_was_taken_over_is_not_in_it() {
+    fn counters_persist_over_passes_and_runs_and_exclude_passes_copied_from_earlier_runs() {
         let events = live_state();
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
         events.emit(Event::PassStopped(Some(&process)));

@@ -157,7 +157,7 @@ mod tests {
     use ratatui::crossterm::event::KeyEvent;
 
     #[test]
-    fn q_and_ctrl_c_ask_to_stop_and_nothing_else_does() {
+    fn only_q_and_ctrl_c_request_a_stop() {
         for (code, modifiers, asks) in [
             (KeyCode::Char('q'), KeyModifiers::NONE, true),
             (KeyCode::Char('c'), KeyModifiers::CONTROL, true),

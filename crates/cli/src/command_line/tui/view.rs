@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_of_zero_stand_in_the_first_column() {
+    fn inter_token_gaps_of_zero_are_counted_in_the_first_column() {
         let mut gaps = Histogram::default();
         for gap in [0, 0, 0, 5_000, 6_000] {
             gaps.add(Duration::from_micros(gap));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_last_looks_and_begin_anew_with_a_pass() {
+    fn token_rates_are_computed_per_refresh_and_restart_with_each_pass() {
         let mut watcher = Watcher::default();
         for tokens in [0, 100, 200, 300] {
             watcher.note(tokens, Duration::from_millis(250));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_follows_from_what_is_done() {
+    fn the_remaining_time_is_extrapolated_from_the_progress_of_the_pass() {
         let live = Arc::new(Live::default());
         let events = Events::none();
         events.emit(Event::PassStarted(&pass_started("a", saturated(10, 8), &live)));

@@ -63,7 +63,7 @@ mod tests {
     use crate::profile::profile;
 
     #[test]
-    fn constants_survive_being_written_and_read_and_a_wrong_line_is_named() {
+    fn refitted_constants_are_unchanged_after_serialization_and_an_invalid_line_is_named() {
         let known = vec![profile("vllm-0.23-h100-sxm").unwrap()];
         let mut changed = known[0].clone();
         FITTED_CONSTANTS[0].set(&mut changed, 0.875);

@@ -21,7 +21,7 @@ fn with(key: &str, value: Value) -> Result<ModelSpec, String> {
 }
 
 #[test]
-fn positions_are_stretched_where_vllm_stretches_them() {
+fn rope_scaling_extends_the_context_for_the_same_types_as_in_vllm() {
     for (scaling, context) in [
         (serde_json::json!({"type": "linear", "factor": 2.0}), 8192),
         (serde_json::json!({"rope_type": "llama3", "factor": 8.0}), 4096),
@@ -40,7 +40,7 @@ fn positions_are_stretched_where_vllm_stretches_them() {
 }
 
 #[test]
-fn embeddings_are_tied_where_the_type_says_so_unless_the_file_says_otherwise() {
+fn tied_embeddings_depend_on_the_model_type_unless_the_configuration_states_them() {
     for (model_type, stated, tied) in [
         ("llama", None, false),
         ("gemma", None, true),
@@ -57,7 +57,7 @@ fn embeddings_are_tied_where_the_type_says_so_unless_the_file_says_otherwise() {
 }
 
 #[test]
-fn sizes_that_no_model_has_are_refused_by_their_key() {
+fn impossible_sizes_are_refused_with_their_key() {
     for (key, value) in [
         ("hidden_size", 4_294_967_295_u32),
         ("head_dim", 0),
@@ -72,7 +72,7 @@ fn sizes_that_no_model_has_are_refused_by_their_key() {
 }
 
 #[test]
-fn a_model_has_the_name_of_its_folder_or_of_its_own_file() {
+fn a_model_is_named_after_its_folder_or_its_file() {
     for (path, name) in [
         ("models/Llama-2-13b/config.json", "Llama-2-13b"),
         ("models/small.json", "small"),
@@ -84,7 +84,7 @@ fn a_model_has_the_name_of_its_folder_or_of_its_own_file() {
 }
 
 #[test]
-fn chatglm_spells_its_sizes_in_its_own_way() {
+fn the_different_key_names_of_chatglm_are_understood() {
     let text = r#"{"model_type":"chatglm","hidden_size":4096,"num_layers":28,
         "num_attention_heads":32,"multi_query_attention":true,"multi_query_group_num":2,
         "ffn_hidden_size":13696,"padded_vocab_size":65024,"seq_length":8192,
@@ -96,13 +96,13 @@ fn chatglm_spells_its_sizes_in_its_own_way() {
 }
 
 #[test]
-fn first_generation_qwen_counts_gate_and_up_projection_together() {
+fn first_generation_qwen_states_the_sum_of_gate_and_up_projection_sizes() {
     let text = LLAMA.replace("llama", "qwen").replace("13824", "27392");
     assert_eq!(parse(&text, "qwen-14b").unwrap().intermediate, 13_696);
 }
 
 #[test]
-fn mixtures_of_experts_are_those_of_the_list() {
+fn configurations_of_mixtures_of_experts_match_the_built_in_models() {
     let mixtral = r#"{"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,
         "num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,
         "vocab_size":32000,"max_position_embeddings":32768,"num_local_experts":8,
@@ -125,7 +125,7 @@ fn mixtures_of_experts_are_those_of_the_list() {
 }
 
 #[test]
-fn deepseek_s_first_layers_are_dense_and_some_experts_are_everyone_s() {
+fn the_parameters_of_deepseek_include_dense_first_layers_and_shared_experts() {
     let text = r#"{"model_type":"deepseek","hidden_size":2048,"num_hidden_layers":28,
         "num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,
         "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
@@ -136,7 +136,7 @@ fn deepseek_s_first_layers_are_dense_and_some_experts_are_everyone_s() {
 }
 
 #[test]
-fn what_cannot_be_predicted_is_an_error_that_names_the_key() {
+fn an_unsupported_configuration_is_an_error_that_names_the_key() {
     for (from, to, key) in [
         ("\"llama\"", "\"mamba\"", "model_type"),
         ("\"hidden_size\"", "\"width\"", "hidden_size"),

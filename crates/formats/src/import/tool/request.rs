@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_becomes_a_record_with_the_arrivals_of_the_file() {
+    fn an_imported_request_becomes_a_record_with_the_token_arrival_times_of_the_file() {
         let request = ToolRequest {
             start_s: 10.5,
             ttft_s: 0.02,

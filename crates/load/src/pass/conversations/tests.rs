@@ -50,7 +50,7 @@ fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn each_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
+fn each_turn_is_due_its_think_time_after_the_end_of_the_previous_turn() {
     let pass = conversations(closed(1), CountOf::Conversations, [&[0, 50, 300], &[0, 20]]);
     assert_eq!(played(&pass, &[]), [(0, 0), (0, 150), (0, 550), (1, 650), (1, 770)]);
     assert_eq!(pass.requests(), Some(5));
@@ -58,7 +58,7 @@ fn each_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
 }
 
 #[test]
-fn who_thinks_keeps_a_place_among_conversations_and_none_among_requests() {
+fn during_think_time_a_conversation_holds_a_conversation_slot_but_no_request_slot() {
     let think: [&[u64]; 3] = [&[0, 250], &[0, 10], &[0]];
     let pass = conversations(closed(1), CountOf::Conversations, think);
     assert_eq!(played(&pass, &[]), [(0, 0), (0, 350), (1, 450), (1, 560), (2, 660)]);
@@ -69,7 +69,7 @@ fn who_thinks_keeps_a_place_among_conversations_and_none_among_requests() {
 }
 
 #[test]
-fn a_turn_that_fails_is_the_last_of_its_conversation_and_frees_its_place() {
+fn a_failed_turn_ends_its_conversation_and_frees_its_slot() {
     let think: [&[u64]; 2] = [&[0, 50, 50], &[0, 20]];
     let pass = conversations(closed(1), CountOf::Conversations, think);
     assert_eq!(played(&pass, &[1]), [(0, 0), (0, 150), (1, 250), (1, 370)]);
@@ -78,7 +78,7 @@ fn a_turn_that_fails_is_the_last_of_its_conversation_and_frees_its_place() {
 }
 
 #[test]
-fn in_an_open_loop_conversations_begin_at_arrivals_and_go_on_at_their_own_ends() {
+fn in_an_open_loop_conversations_start_at_arrivals_and_continue_after_their_own_turns() {
     let rate = Level::Constant(10.0);
     let begin = PassPlan::Open(OpenPlan {
         rate,
@@ -94,7 +94,7 @@ fn in_an_open_loop_conversations_begin_at_arrivals_and_go_on_at_their_own_ends()
 }
 
 #[test]
-fn a_time_bound_begins_no_later_turn() {
+fn after_the_time_bound_no_turn_begins() {
     let duration = Some(span(200));
     let begin = PassPlan::closed(2, Bound { requests: None, duration });
     let pass = conversations(begin, CountOf::Conversations, [&[0, 50, 20], &[0, 100], &[0]]);
@@ -103,7 +103,7 @@ fn a_time_bound_begins_no_later_turn() {
 }
 
 #[test]
-fn a_script_is_identified_by_its_turns_and_think_times() {
+fn the_hash_of_a_script_depends_on_its_turns_and_think_times() {
     let script = |think: &[&[u64]]| {
         let mut script = Script::of(0);
         script.write(think.iter().map(|talk| talk.iter().map(|&ms| span(ms)).collect()));

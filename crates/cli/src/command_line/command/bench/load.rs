@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_brings_as_many_requests_in_the_time_that_vllm_takes() {
+    fn a_ramp_has_the_request_count_and_within_1_percent_the_duration_of_vllm() {
         for strategy in ["linear", "exponential"] {
             for (from, to, requests) in [(1.0, 20.0, 1_000), (2.0, 8.0, 400), (5.0, 6.0, 5_000)] {
                 let ramp = Ramp { strategy: strategy.to_owned(), from, to };

@@ -46,7 +46,7 @@ fn refused(arguments: &str) -> String {
 }
 
 #[test]
-fn without_a_flag_it_is_the_load_of_vllm_bench_serve() {
+fn bench_serve_without_flags_has_the_default_load_of_vllm() {
     let expected = json!({
         "target": "http://127.0.0.1:8000", "dialect": "openai-completions", "workload": "random",
         "input_lengths": [1024], "output_lengths": [128], "requests": 1000, "rate": ["inf"],
@@ -231,7 +231,7 @@ const TRACE: &str = "--dataset-name timed_trace --dataset-path x --timed-trace-c
                      --timed-trace-sec-multiplier 0.001";
 
 #[test]
-fn each_flag_changes_the_plan_as_it_changes_the_load_of_vllm() {
+fn each_load_flag_of_vllm_is_translated_to_the_expected_plan_keys() {
     for (flag, beside, with, expected) in CHANGES {
         let before = keys(beside);
         let after = keys(&format!("{beside} {with}"));
@@ -262,7 +262,7 @@ const OUTCOMES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_other_flags_change_what_is_printed_or_saved() {
+fn output_flags_change_what_is_printed_or_saved_but_not_the_plan() {
     for (flag, beside, with) in OUTCOMES {
         let after = translated(&format!("{beside} {with}"));
         assert_ne!(translated(beside).outcome, after.outcome, "{flag}");
@@ -279,7 +279,7 @@ const NEEDED: [&str; 4] = [
 ];
 
 #[test]
-fn every_flag_that_is_taken_changes_something_or_says_in_words_that_it_does_not() {
+fn every_accepted_flag_has_a_test_row_or_prints_a_note() {
     let changes = CHANGES.iter().map(|row| row.0).chain(OUTCOMES.iter().map(|row| row.0));
     let tested: BTreeSet<&str> = changes.chain(NEEDED).collect();
     for flag in FLAGS.iter() {
@@ -296,7 +296,7 @@ fn every_flag_that_is_taken_changes_something_or_says_in_words_that_it_does_not(
 }
 
 #[test]
-fn what_is_required_is_asked_for_and_silences_the_refusal() {
+fn a_refusal_names_the_missing_flag_and_giving_that_flag_resolves_it() {
     let custom = "--dataset-name custom --dataset-path x";
     assert!(refused(custom).contains("--skip-chat-template"));
     assert_eq!(keys(&format!("{custom} --skip-chat-template"))["output_length"], 256);
@@ -312,7 +312,7 @@ fn what_is_required_is_asked_for_and_silences_the_refusal() {
 }
 
 #[test]
-fn a_refused_flag_says_why_unless_its_value_asks_for_nothing() {
+fn a_refused_flag_states_the_reason_and_its_harmless_values_are_accepted() {
     for flag in FLAGS.iter() {
         let Answer::Refused(why) = flag.answer else { continue };
         let value = match flag.values {
@@ -328,7 +328,7 @@ fn a_refused_flag_says_why_unless_its_value_asks_for_nothing() {
 }
 
 #[test]
-fn the_steady_state_needs_a_limit_in_flight_that_is_always_reached() {
+fn steady_state_flags_get_a_note_without_a_concurrency_limit_and_bad_values_are_refused() {
     for unlimited in
         ["--steady-state-threshold 0.5", "--request-rate 3 --steady-state-min-window 1"]
     {
@@ -342,7 +342,7 @@ fn the_steady_state_needs_a_limit_in_flight_that_is_always_reached() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_in_words() {
+fn each_unsupported_or_wrong_argument_is_refused_with_its_reason() {
     for (arguments, words) in [
         ("--backend openai-embeddings", "not measured"),
         ("--backend tgi", "inferometer list dialects"),
@@ -375,14 +375,14 @@ fn what_cannot_be_measured_is_refused_in_words() {
 }
 
 #[test]
-fn flags_are_read_as_argparse_reads_them() {
+fn flags_are_parsed_as_by_argparse_of_python() {
     assert_eq!(keys("--num_prompts 5")["requests"], 5);
     assert_eq!(keys("--num-prompts 5 --num-prompts=6")["requests"], 6);
     assert_eq!(keys("--request-rate inf")["rate"], json!(["inf"]));
 }
 
 #[test]
-fn the_server_of_the_settings_is_measured_only_where_no_flag_names_one() {
+fn the_target_of_the_settings_is_used_only_if_no_flag_names_a_server() {
     let target = |arguments: &str| {
         let translated = translate(&given(arguments), Some("http://set:1")).expect("it is right");
         translated.keys["target"].as_str().map(str::to_owned).expect("a text")

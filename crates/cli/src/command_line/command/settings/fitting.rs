@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_fits_a_run_that_has_a_use_for_it_and_does_not_contradict_it() {
+    fn a_setting_applies_only_to_a_run_that_can_use_it_and_does_not_contradict_it() {
         let (plain, secure) = (json!("http://h:1"), json!("https://h:1"));
         let (several, server) = (json!([{"url": "http://h:1"}]), json!({"preset": "vllm"}));
         let both = json!([{"url": "https://h:1"}, {"url": "https://h:2"}]);

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tilde_is_the_users_folder_at_the_beginning_of_a_path() {
+    fn a_tilde_at_the_beginning_of_a_path_is_expanded_to_the_home_folder() {
         for (given, expected) in [
             ("~/runs.db", Ok("/home/u/runs.db")),
             ("~", Ok("/home/u")),

@@ -9,7 +9,7 @@ fn read(header: &str, row: &str) -> Result<Vec<MeasuredRun>, EngineError> {
 }
 
 #[test]
-fn a_row_that_would_be_taken_for_another_is_refused_with_the_column_and_what_it_may_be() {
+fn a_row_with_a_wrong_column_or_value_is_refused_with_what_is_allowed() {
     for (header, row, why) in [
         ("max_inflight", "8,100,20,9,4", "`max_inflight` (did you mean `max_in_flight`?)"),
         ("spread", "8,100,20,9,uniform", "must be exact or exponential"),
@@ -24,7 +24,7 @@ fn a_row_that_would_be_taken_for_another_is_refused_with_the_column_and_what_it_
 }
 
 #[test]
-fn a_row_covers_as_many_sequences_as_were_in_flight() {
+fn a_row_covers_sequences_up_to_the_number_that_ran_at_once() {
     for (header, row, sequences) in [
         ("max_in_flight", "32,100,20,9,8", 8),
         ("arrival", "32,100,20,9,at_once", 32),
@@ -38,7 +38,7 @@ fn a_row_covers_as_many_sequences_as_were_in_flight() {
 }
 
 #[test]
-fn rows_on_other_numbers_of_cards_are_stated_apart() {
+fn rows_with_different_numbers_of_cards_have_separate_provenances() {
     let rows = "8,100,20,9,1\n8,100,20,5,2";
     let runs = read("tensor_parallel_size", rows).expect("rows");
     let found = super::super::run_provenances(&runs, [&[], &[], &[]]);
