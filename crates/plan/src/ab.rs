@@ -1,5 +1,5 @@
-//! The resolved options of a comparison of two servers in alternating blocks. They do not contain the
-//! load of a block: this load is the only pass of the plan.
+//! The resolved options of a comparison of two servers in alternating blocks. The load of a block is not one of the
+//! options: it is stored as the only pass of the plan.
 
 use std::time::Duration;
 

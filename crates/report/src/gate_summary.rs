@@ -56,7 +56,11 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     let parts = [
         ("worse", count(|it| it == RowVerdict::Worse)),
         ("better", count(|it| it == RowVerdict::Better)),
-        ("differ: a change or a drift", count(|it| it == RowVerdict::Differs)),
+        (
+            "different (from a change of the server or a drift of the \
+            machine)",
+            count(|it| it == RowVerdict::Differs),
+        ),
         ("no difference", count(|it| it == RowVerdict::NoDifference)),
         ("without an interval", count(|it| it == RowVerdict::NoInterval)),
         ("not enough data", count(|it| matches!(it, RowVerdict::NotEnoughData { .. }))),

@@ -50,7 +50,7 @@ impl Buckets {
     /// # Panics
     /// If the bounds differ.
     pub fn add_all(&mut self, other: &Self) {
-        assert_eq!(self.bounds_s, other.bounds_s, "counts between other bounds");
+        assert_eq!(self.bounds_s, other.bounds_s, "the two sets of buckets have different bounds");
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
         self.sum_s += other.sum_s;
     }

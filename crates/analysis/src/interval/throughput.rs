@@ -1,4 +1,5 @@
-//! Computes the confidence interval of a rate over a whole pass, for a load that keeps a number in flight.
+//! Computes the confidence interval of a rate over a whole pass, for a load with a constant number of requests in
+//! flight.
 
 use inferometer_load::KeptConstant;
 use inferometer_stats::{serial, student_975};
@@ -7,12 +8,13 @@ use super::course::Layout;
 use super::series::cosines;
 
 /// The 95 % interval of `total / duration_s`. `of` gets the tokens of a completed request, and returns the contribution
-/// of this request to the total. `None` in an open loop, where the arrivals determine the rate. There, only the end of
-/// the last answers varies, and one pass shows nothing about this variation.
+/// of this request to the total. `None` in an open loop, where the arrivals determine the rate. In an open loop, the
+/// duration varies only because the last answers end earlier or later, and a single pass does not show this variation.
 ///
 /// With c requests in flight, the durations of all requests add up to c times the duration of the pass, except for the
-/// idle time at the end. So the error of the total is the error of the sum of `of - rate x stay / c`, plus the error of
-/// the last ends.
+/// idle time at the end. So the error of the total has two parts. One is the error of the sum, over all requests, of
+/// `of(tokens) - rate x stay / c`, where `stay` is the duration of the request. The other is the error of the time at
+/// which the last requests end.
 pub(crate) fn throughput(
     layout: &Layout,
     holds: &KeptConstant,

@@ -1,4 +1,4 @@
-//! `compare` and its gate: exit codes, and messages about runs with different work.
+//! `compare` and its gate: exit codes, and warnings about runs with different workloads.
 
 use crate::support::inferometer;
 use serde_json::Value;

@@ -10,7 +10,7 @@ fn with_asynchronous_scheduling_a_request_that_arrives_during_a_step_waits_one_m
     let waits = |ahead: bool| {
         let mut config = EngineConfig::of_model("qwen3-14b").expect("a known model");
         config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
-        let steps = config.profile.steps.as_mut().expect("a profile of today");
+        let steps = config.profile.steps.as_mut().expect("a profile with costs of steps");
         steps.asynchronous = Some(ahead);
         let front_ns = (steps.front_us * 1e3) as u64;
         let mut engine = Engine::new(config).expect("an engine");
@@ -33,7 +33,7 @@ fn with_asynchronous_scheduling_a_request_that_arrives_during_a_step_waits_one_m
 fn a_front_end_processes_requests_one_after_the_other() {
     let mut config = EngineConfig::of_model("qwen3-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
-    let steps = config.profile.steps.as_mut().expect("a profile of today");
+    let steps = config.profile.steps.as_mut().expect("a profile with costs of steps");
     (steps.front_us, steps.front_service_us) = (10_000.0, 200_000.0);
     let mut engine = Engine::new(config).expect("an engine");
     let mut lengths = std::iter::repeat((100, 2));

@@ -171,7 +171,8 @@ pub fn url(text: &str) -> Result<Url, String> {
         None => Err("has a query; give the address of the server only".to_owned()),
         Some((_, dialect)) if is_query => Err(format!(
             "is the path of requests, not the address of the server; give --target {} --dialect \
-                {dialect} --endpoint '{path}?...' with its query, and --model",
+                {dialect} --model MODEL --endpoint '{path}?...', with your query in place of the \
+                dots",
             Url { prefix: String::new(), ..url }
         )),
         Some((_, dialect)) => Err(format!(
@@ -182,8 +183,9 @@ pub fn url(text: &str) -> Result<Url, String> {
 }
 
 /// Splits the path of a request: returns the part before the path of a dialect, and the options that select
-/// this dialect. A dialect's path that does not begin with `/v1` may also belong to the prefix of a
-/// gateway. It is therefore only accepted if nothing precedes it, or if the address has a query.
+/// this dialect. A path such as `/generate` may also be a part of a gateway's prefix. So, unless it begins
+/// with `/v1`, it counts as the path of a dialect only if it is the whole path, or if the address has a
+/// query.
 fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     if let Some((before, rest)) = path.split_once("/v2/models/")
         && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')
@@ -260,8 +262,8 @@ pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
 /// The message about a parameter or field whose name suggests a secret.
 pub(crate) fn secret_told(name: &str) -> String {
     format!(
-        "`{name}` looks like a secret, which would be stored in results; send it as a header, with \
-            header or api_key_env"
+        "`{name}` looks like a secret, and would be stored in results; send it as a header \
+            instead: use the key `header` or `api_key_env`"
     )
 }
 

@@ -21,7 +21,13 @@ fn main() {
     let usual = "output_tokens_per_s";
     // A block takes about 1 s. With a drift time of 10 s, the correlation between successive blocks is about 0.9.
     for (what, noise, figure, of_block) in [
-        ("drift of 5 %, 0.9 from block to block", "drift=0.05:10s,step=0.02", usual, OF_BLOCK),
+        (
+            "drift of 5 %, correlation 0.9 from block to \
+            block",
+            "drift=0.05:10s,step=0.02",
+            usual,
+            OF_BLOCK,
+        ),
         (
             "drift of 5 %, 0.9 from whole run to whole run",
             "drift=0.05:130s,step=0.02",
@@ -31,7 +37,7 @@ fn main() {
         ("drift of 3 %, 0.9 from block to block, bursts", bursts, usual, OF_BLOCK),
         ("the same in longer blocks", bursts, usual, 64),
         ("the same in still longer blocks", bursts, usual, 128),
-        ("the same by itl_p50, which bursts do not move", bursts, "itl_p50", OF_BLOCK),
+        ("the same, compared by itl_p50, which bursts do not change", bursts, "itl_p50", OF_BLOCK),
     ] {
         if !what.contains(&only) {
             continue;
@@ -47,7 +53,8 @@ fn main() {
         if let (Some(blocks), Some(rounds)) = (enough, rounds) {
             let runs = 2 * rounds as u64 * u64::from(OF_RUN);
             println!(
-                "  requests for 80 %: {blocks} in blocks, {runs} in whole runs: {:.1} %",
+                "  requests until 80 % of trials find the difference: {blocks} in blocks, {runs} \
+                    in whole runs (blocks need {:.1} % of these)",
                 100.0 * blocks as f64 / runs as f64
             );
         }
@@ -70,8 +77,8 @@ fn in_alternating_blocks(what: &str, world: World<'_>, trials: u64) -> Option<u6
     };
     let held = 100.0 * answers.iter().filter(inside).count() as f64 / trials as f64;
     println!(
-        "  blocks, {what}: differs {:.1} %, no difference {:.1} %, undecided {:.1} %; interval holds \
-         {held:.1} %; {mean} requests in the mean",
+        "  blocks, {what}: differs {:.1} %, no difference {:.1} %, undecided {:.1} %; {held:.1} % \
+            of intervals contain the true ratio; mean number of requests: {mean}",
         share(&[AbDecision::AFaster, AbDecision::BFaster]),
         share(&[AbDecision::NoDifference]),
         share(&[AbDecision::Undecided])
@@ -94,6 +101,10 @@ fn alternated_runs(world: World<'_>, trials: u64) -> Option<usize> {
         |at: usize| 100.0 * found.iter().filter(|one| one[at]).count() as f64 / trials as f64;
     let shown: Vec<String> =
         (0..found[0].len()).map(|at| format!("{}: {:.0}", at + 4, power(at))).collect();
-    println!("  whole runs of {OF_RUN}, found by rounds (%): {}", shown.join(", "));
+    println!(
+        "  whole runs of {OF_RUN} requests: share of trials in % that found the difference \
+        after N rounds: {}",
+        shown.join(", ")
+    );
     (0..found[0].len()).find(|&at| power(at) >= 80.0).map(|at| at + 4)
 }

@@ -272,17 +272,17 @@ fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
         ..WorkloadKeys::default()
     };
     let asked = Spec { workload, replay_speed: Some(Value::Number(2.0)), ..Spec::default() };
-    let mut plan = asked.resolve(&known).expect("rows with instants");
+    let mut plan = asked.resolve(&known).expect("rows with timestamps");
     assert_eq!(plan.workload, WorkloadPlan::Rows(rows.clone()));
-    prepare(&mut plan).expect("rows with instants");
+    prepare(&mut plan).expect("rows with timestamps");
     let [pass @ PassPlan::Replay(_)] = &plan.passes[..] else { panic!("{:?}", plan.passes) };
     let (mut load, mut due) = (pass.load().start(1), Vec::new());
     while let Due::At(at) = load.next_due() {
         due.push(at.0 / 1_000_000);
         load.take();
     }
-    let spec = open(rows).expect("rows with instants");
-    let built = spec.requests(CellPlan::OWN, &place(), 3).expect("rows with instants");
+    let spec = open(rows).expect("rows with timestamps");
+    let built = spec.requests(CellPlan::OWN, &place(), 3).expect("rows with timestamps");
     let told = spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
     (due, built.requests.iter().map(|request| request.output_tokens).collect(), told)
 }

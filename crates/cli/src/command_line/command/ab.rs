@@ -42,8 +42,9 @@ pub struct AbArgs {
     /// code 3 if one is missed, and with --strict also if one is undecided
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
-    /// Write the answer and the tables to this file as Markdown. An existing file is replaced; only
-    /// to the file in the environment variable GITHUB_STEP_SUMMARY, the text is appended
+    /// Write the answer and the tables to this file as Markdown. An existing file is replaced.
+    /// Exception: if it is the file that the environment variable GITHUB_STEP_SUMMARY names, the
+    /// text is appended
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     markdown: Option<PathBuf>,
     /// Compare settings of the embedded engine in virtual time, which takes seconds and contacts no

@@ -53,8 +53,8 @@ pub struct CompareArgs {
     #[arg(long)]
     json: bool,
     /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead. An
-    /// existing file is replaced; only to the file in the environment variable GITHUB_STEP_SUMMARY,
-    /// the text is appended
+    /// existing file is replaced. Exception: if it is the file that the environment variable
+    /// GITHUB_STEP_SUMMARY names, the text is appended
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,

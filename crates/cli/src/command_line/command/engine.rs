@@ -29,12 +29,12 @@ pub struct EngineArgs {
     /// Speed relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
-    /// Random variation of step times, any of: step=SD (each step independently; SD of the
-    /// logarithm of its time), drift=SD:TIME (slow, common to all steps; TIME: its correlation
-    /// time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as long; this decreases to 1
-    /// over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes FACTOR times as long),
-    /// pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N sets the seed [default:
-    /// none; a new seed at each start, which is printed]
+    /// Random variation of step times, any of: step=SD (each step independently; SD: standard
+    /// deviation of the logarithm of the factor), drift=SD:TIME (slow, the same for all steps;
+    /// TIME: its correlation time), warmup=SHARE:TIME (steps are longer by SHARE at first,
+    /// decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability, a step takes
+    /// FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per EVERY on
+    /// average). seed=N sets the seed [default: none; a new seed at each start, which is printed]
     #[arg(long, value_name = "PART,...")]
     noise: Option<String>,
     /// Model name that requests must contain [default: the name of the model]

@@ -41,8 +41,9 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
-    /// Do not scale the random gaps between arrivals. By default they are scaled, so that N
-    /// requests at the rate R take exactly N / R seconds (in stages: for each stage)
+    /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N
+    /// arrivals at the rate R span exactly N / R seconds (with --stages, each stage is scaled
+    /// separately)
     #[arg(long = "no-scale", num_args = 0, default_missing_value = "false", help_heading = "Load")]
     scale: Option<bool>,
     /// Maximum requests in flight in an open loop [default: no limit]

@@ -44,7 +44,7 @@ pub struct PredictArgs {
     /// Print only errors on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// Predict whole answers instead of streams
+    /// Predict results for requests without streaming
     #[arg(long)]
     no_stream: bool,
 }
@@ -59,12 +59,12 @@ struct SpecArgs {
     /// the model]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
-    /// Random variation of step times, any of: step=SD (each step independently; SD of the
-    /// logarithm of its time), drift=SD:TIME (slow, common to all steps; TIME: its correlation
-    /// time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as long; this decreases to 1
-    /// over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes FACTOR times as long),
-    /// pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N sets the seed [default:
-    /// none; the seed follows from --seed and --salt]
+    /// Random variation of step times, any of: step=SD (each step independently; SD: standard
+    /// deviation of the logarithm of the factor), drift=SD:TIME (slow, the same for all steps;
+    /// TIME: its correlation time), warmup=SHARE:TIME (steps are longer by SHARE at first,
+    /// decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability, a step takes
+    /// FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per EVERY on
+    /// average). seed=N sets the seed [default: none; the seed follows from --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
@@ -91,12 +91,12 @@ struct SpecArgs {
     #[serde(flatten)]
     load: LoadFlags,
     /// Number of warm-up requests that `run` would send before each cell. They are not simulated.
-    /// The rows of a data set that `run` would use for them are skipped, so that both use the same
-    /// rows afterwards [default: 1]
+    /// With a data set, the rows for the warm-up are skipped, so that `predict` and `run` measure
+    /// the same rows [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
-    /// End a pass with an arrival rate once it is certain that requests arrive faster than the
-    /// server completes them; the exit code is 3
+    /// In an open loop, end the pass once it is certain that requests arrive faster than the server
+    /// completes them; the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,

@@ -46,8 +46,8 @@ pub struct RunArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Write as JUnit XML whether each objective is met: one test case for each pass and objective
-    /// of --slo, and one for each answer of a search
+    /// Write a JUnit XML file with one test case for each pass and objective (--slo), and one for
+    /// each answer of a search; a test case passes if the objective is met
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
     /// Print less on stderr: only errors, the verdict on objectives (such as PASS), the port of
@@ -105,18 +105,19 @@ struct SpecArgs {
     /// Name of the model on the server, or model of the embedded engine
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     model: Option<String>,
-    /// Profile of the embedded engine: a name or a file
+    /// Profile (fitted constants) of the embedded engine, by name or file
     #[arg(long, value_name = "NAME|FILE", help_heading = "Target")]
     profile: Option<String>,
     /// Speed of the embedded engine relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
     /// Random variation of the embedded engine's step times, any of: step=SD (each step
-    /// independently; SD of the logarithm of its time), drift=SD:TIME (slow, common to all steps;
-    /// TIME: its correlation time), warmup=SHARE:TIME (the first step takes 1 + SHARE times as
-    /// long; this decreases to 1 over TIME), burst=PROBABILITY:FACTOR (in bursts, a step takes
-    /// FACTOR times as long), pause=TIME:EVERY (pauses of TIME, EVERY apart on average). seed=N
-    /// sets the seed [default: none; the seed follows from --seed and --salt]
+    /// independently; SD: standard deviation of the logarithm of the factor), drift=SD:TIME (slow,
+    /// the same for all steps; TIME: its correlation time), warmup=SHARE:TIME (steps are longer by
+    /// SHARE at first, decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability,
+    /// a step takes FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per
+    /// EVERY on average). seed=N sets the seed [default: none; the seed follows from --seed and
+    /// --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
     /// Additional header of each request; may be given several times
@@ -126,7 +127,7 @@ struct SpecArgs {
     /// and decode, give the flag once for each pool [default: /metrics, if the server has it]
     #[arg(long, value_name = "URL|PATH", help_heading = "Target")]
     metrics_url: Option<Vec<String>>,
-    /// Interval at which metrics of the server and its cards are read [default: 1s]
+    /// Interval at which the metrics of the server and its cards (GPUs) are read [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     metrics_period: Option<String>,
     /// DCGM exporter on the server's machine, such as http://HOST:9400, for clocks, power and

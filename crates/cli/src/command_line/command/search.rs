@@ -74,8 +74,8 @@ struct SearchFlags {
     /// Load of the first trial [default: --from, else 16 requests/s or 8 in flight]
     #[arg(long, value_name = "LOAD")]
     start: Option<String>,
-    /// Factor between the first loads, until one load meets the objectives and one misses them
-    /// [default: 2]
+    /// Factor by which the first trials raise or lower the load, until one load meets the
+    /// objectives and another misses them [default: 2]
     #[arg(long, value_name = "FACTOR")]
     stride: Option<String>,
     /// Maximum number of requests of a cell, over all trials (measurements at one load); a search

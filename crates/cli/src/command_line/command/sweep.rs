@@ -32,8 +32,8 @@ pub struct SweepArgs {
 #[derive(Args, Serialize)]
 #[command(next_help_heading = "Sweep")]
 struct SweepFlags {
-    /// Load that the sweep raises: concurrency (a closed loop) or rate (Poisson arrivals, after one
-    /// closed loop with 1 request) [default: concurrency]
+    /// Load that the sweep raises: concurrency (a closed loop) or rate (Poisson arrivals; the first
+    /// trial is a closed loop with 1 request in flight) [default: concurrency]
     #[arg(long, value_name = "concurrency|rate")]
     by: Option<String>,
     /// Share of the saturated throughput that defines the knee [default: 95%]
