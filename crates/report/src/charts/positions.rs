@@ -130,9 +130,11 @@ fn series(line: FigureLine, style_index: usize, tint: Tint, labelled: bool) -> S
     for point in line.points {
         series.push(point.x, point.y.filter(|y| y.is_finite()), point.interval);
         series.failed.push(point.is_partial);
-        series.texts.push(match point.is_partial {
-            false => String::new(),
-            true => "some requests failed".to_owned(),
+        series.texts.push(match (point.is_partial, point.y) {
+            (false, _) => String::new(),
+            // A labelled point has its text as its label.
+            (true, Some(y)) if labelled => format!("{}, some requests failed", significant(y)),
+            (true, _) => "some requests failed".to_owned(),
         });
     }
     series

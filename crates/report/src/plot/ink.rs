@@ -168,8 +168,8 @@ impl Pen<'_> {
             let Some((x, y)) = place.filter(|_| of.labelled) else { continue };
             let high = of.high.get(point).map_or(y, |high| self.at_y(*high));
             let top = if high.is_finite() { high.min(y) } else { y };
-            let own = of.texts.get(point).cloned();
-            let text = own.unwrap_or_else(|| significant(of.y[point]));
+            let own = of.texts.get(point).filter(|text| !text.is_empty());
+            let text = own.cloned().unwrap_or_else(|| significant(of.y[point]));
             let half = 0.5 * VALUE.width(&text);
             let is_upon = |other: &[f64; 3]| {
                 (other[0] - x).abs() < other[2] + half + 2.0

@@ -157,6 +157,18 @@ fn text_is_escaped_and_every_plot_of_a_simulation_is_labelled() {
 }
 
 #[test]
+fn the_points_of_a_single_line_are_labelled_with_their_values() {
+    let mut summary = empty("m", "c", "e", "1");
+    for (output, value) in [(32, 1.23), (64, 2.47), (128, 3.71)] {
+        summary.cells.push(cell(128, output, [Some(value), Some(2.0), Some(3.0), Some(10.0)]));
+    }
+    let texts = texts(&figures(&[summary])[0].1);
+    for value in ["1.23", "2.47", "3.71"] {
+        assert!(texts.iter().any(|text| text == value), "{value}: {texts:?}");
+    }
+}
+
+#[test]
 fn intervals_and_failures_are_drawn_and_explained() {
     let mut summary = empty("m", "c", "e", "1");
     for (index, output) in [32, 64, 128].into_iter().enumerate() {
