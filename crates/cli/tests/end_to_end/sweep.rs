@@ -108,7 +108,8 @@ fn a_sweep_of_two_servers_draws_both_in_one_chart() {
     let picture = std::fs::read_to_string(picture).expect("a picture");
     assert!(picture.contains("one") && picture.contains("two"));
     let page = std::fs::read_to_string(folder.path().join("both/comparison.html")).expect("a page");
-    assert!(page.contains("sweep-front"));
+    // The front needs the times between tokens, which are unknown if a busy client reads several tokens at once.
+    assert!(page.contains("sweep-throughput"));
 }
 
 #[test]
