@@ -239,7 +239,8 @@ impl Inspector {
                 )
             } else if self.without_any_count > 0 {
                 format!(
-                    "for {} of them events were counted, which need not be tokens",
+                    "for {} of them, stream events were counted instead; an event can have more \
+                        or less than one token",
                     self.without_any_count
                 )
             } else {

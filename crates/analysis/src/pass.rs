@@ -77,8 +77,8 @@ pub struct PassSummary {
     pub peak_concurrency: Option<u64>,
     /// The mean number of requests in flight over `duration_s`.
     pub mean_concurrency: Option<f64>,
-    /// Figures of the time in which the load kept its number of requests in flight (the plateau). Absent if there was
-    /// none, and for loads without a plateau.
+    /// Figures of the steady state: the time in which the number of requests in flight stays at the value of the load
+    /// (the plateau). Absent if the pass did not reach its plateau, and for kinds of load that have none.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
     /// The requests that met every objective on requests; absent if the plan has none.
@@ -99,7 +99,8 @@ pub struct PassSummary {
     /// Figures by server, if the load goes to several servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFigures>,
-    /// Figures of the ranks that differ from the whole by more than chance; only with several processes.
+    /// The figures of each rank whose mean TTFT, TPOT or E2E differs from that of the whole pass by more than chance.
+    /// Empty if one process measured the pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFigures>,
     /// The figures of a workload of text blocks, as in published logs; absent for other workloads.

@@ -26,7 +26,8 @@ pub struct RankSummary {
 pub struct RankClock {
     /// By how much the clock of rank 0 was ahead at the end of the last pass, in milliseconds.
     pub offset_ms: f64,
-    /// The largest error, over all passes, of a time of this rank on the clock of rank 0, in milliseconds.
+    /// The largest error, in any pass, that a time of this rank can have after conversion to the clock of rank 0, in
+    /// milliseconds.
     pub bound_ms: f64,
     /// By how much the clock of this rank is slower, in parts per million. Absent if the run was too short for an
     /// estimate.

@@ -1,4 +1,4 @@
-//! Runs each fuzz target on its stored inputs, which are small. The functions are those that the fuzzer calls. So every
+//! Runs each fuzz target on its stored inputs, which are small. It calls the same functions as the fuzzer. So every
 //! problem that the fuzzer has found is tested in every run of the tests.
 
 use std::collections::BTreeSet;

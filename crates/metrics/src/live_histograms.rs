@@ -1,5 +1,5 @@
-//! Histograms with fixed bounds of the latencies of ended requests, which a scraper reads during a run. Figures of
-//! reports do not come from these histograms: the crate `analysis` computes exact figures.
+//! Histograms of the latencies of ended requests, with fixed buckets. A Prometheus scraper reads them during a run.
+//! Figures of reports do not come from these histograms: the crate `analysis` computes exact figures.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};

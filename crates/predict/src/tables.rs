@@ -61,7 +61,7 @@ fn sections(
     title: impl Fn(&str) -> String,
     text: impl Fn(&Grid) -> String,
 ) -> String {
-    let mut out = title("90 % of measurements are expected within");
+    let mut out = title("Ranges that are expected to contain 90 % of measurements");
     out += &text(&intervals(summary));
     let of = by_reason(summary, |cell| cell.prediction.interval_of.as_ref());
     for (words, cells) in &of {

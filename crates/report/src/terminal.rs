@@ -97,7 +97,15 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     }
     if !answers::has_answers(summary) && (passes.is_empty() || table::is_published_form(summary)) {
         if !passes.is_empty() {
-            let _ = writeln!(out, "\n{}", paint(Paint::Bold, "In the form of published tables"));
+            let _ = writeln!(
+                out,
+                "\n{}",
+                paint(
+                    Paint::Bold,
+                    "Summary: one row for each pair of \
+                lengths"
+                )
+            );
         }
         write_table(out, &table::records(summary), RECORD_HEADING, 2, screen);
         if let Some(sentence) = table::which_pass(summary) {

@@ -150,8 +150,9 @@ pub enum StoreError {
     },
     /// There is no run of the requested kind.
     #[error(
-        "{} has no {kind} run: `inferometer runs` lists all runs; `latest` means the latest \
-            measured one, `latest-predicted` and `latest-imported` the others",
+        "{} has no {kind} run: `inferometer runs` lists all runs; `latest` is the latest measured \
+            run, `latest-predicted` the latest predicted one, and `latest-imported` the latest \
+            imported one",
         path.display()
     )]
     NoneOfItsKind {
@@ -161,7 +162,9 @@ pub enum StoreError {
         kind: &'static str,
     },
     /// A process writes the run.
-    #[error("run {run} is being written: end the process that measures, then remove it")]
+    #[error(
+        "run {run} is still being written: end the process that writes it, then remove the run"
+    )]
     BeingWritten {
         /// The run.
         run: String,
@@ -192,7 +195,7 @@ pub enum StoreError {
         candidates: Vec<String>,
     },
     /// Another run already has the id.
-    #[error("run {id} exists already in {}: start it with another suffix", path.display())]
+    #[error("run {id} exists already in {}", path.display())]
     RunExists {
         /// The file.
         path: PathBuf,

@@ -7,8 +7,8 @@ use super::server::Level;
 use inferometer_model::sample::{CardSample, Observed, Sample};
 use inferometer_model::time::Nanos;
 
-/// The fewest readings of a card by an exporter within a pass. With fewer, energy is not reported. The values at both
-/// ends may be one reading old, which is at most a tenth of the pass.
+/// The minimum number of readings within a pass for which energy is reported, if an exporter reads the card. The values
+/// used for the start and the end of the pass may be old by one interval between readings: at most a tenth of the pass.
 pub const FRESH_READINGS: u64 = 10;
 
 /// The use of all observed cards during a pass.

@@ -228,7 +228,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
     let objectives = texts.join(" and ");
     let load = |load: f64| format!("{} {unit}", load_text(load));
-    let sure = format!("{} %", trimmed(answer.confidence * 100.0));
+    let sure = format!("{} % interval", trimmed(answer.confidence * 100.0));
     let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!("{tier}: "));
     let so_far = if answer.outcome == SearchEnding::Unfinished { "so far, " } else { "" };
     let ends = match (answer.low, answer.high) {
@@ -276,12 +276,9 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     };
     let open = match answer.best() {
         Some(_) => why_open(answer),
-        None => too_little(answer),
+        None => too_little(answer).map(|why| format!("undecided, because {why}")),
     };
-    let open = match open {
-        Some(why) => format!("; undecided, because {why}"),
-        None => String::new(),
-    };
+    let open = open.map_or_else(String::new, |open| format!("; {open}"));
     let text = format!("{so_far}{text}{open}.");
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -292,17 +289,19 @@ pub fn sentence(answer: &SearchAnswer) -> String {
 /// the search is not finished.
 fn why_open(answer: &SearchAnswer) -> Option<String> {
     let spent = match answer.outcome {
-        SearchEnding::RequestsSpent => format!("{} requests", answer.requests),
-        SearchEnding::TrialsSpent => format!("{} trials", answer.trials),
-        SearchEnding::TimeSpent => "the time of --max-time".to_owned(),
-        SearchEnding::NotMeasurable => return Some("tokens arrived in bundles".to_owned()),
+        SearchEnding::RequestsSpent => format!("{} requests were", answer.requests),
+        SearchEnding::TrialsSpent => format!("{} trials were", answer.trials),
+        SearchEnding::TimeSpent => "the time of --max-time was".to_owned(),
+        SearchEnding::NotMeasurable => {
+            return Some("undecided, because tokens arrived in bundles".to_owned());
+        }
         SearchEnding::Unfinished
         | SearchEnding::Found
         | SearchEnding::NotMetAtLowest
         | SearchEnding::MetAtHighest => return None,
     };
     let precision = trimmed(answer.precision * 100.0);
-    Some(format!("{spent} did not narrow the interval to {precision} %"))
+    Some(format!("the interval is wider than {precision} % (--precision): {spent} not enough"))
 }
 
 /// Why no load is shown to meet the objectives, and what to do, as a part of a sentence. `None` if the objectives are

@@ -32,7 +32,7 @@ fn ends(ends: &FigureInterval) -> String {
 }
 
 fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
-    let sure = percent(answer.confidence);
+    let sure = format!("{} interval", percent(answer.confidence));
     let most = &saturation.requests_per_s;
     let tokens = saturation
         .output_tokens_per_s
@@ -98,7 +98,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         SweepEnding::NothingCompleted => ", where no further request completed",
         SweepEnding::Unfinished | SweepEnding::Found => "",
     };
-    let sure = percent(answer.confidence);
+    let sure = format!("{} interval", percent(answer.confidence));
     let failed = failed(answer);
     format!(
         "No saturation up to {}{why}: throughput is {} requests/s ({sure}: {}) at this load{failed}.",

@@ -78,7 +78,10 @@ fn a_sweep_doubles_the_load_and_then_refines_around_the_knee() {
     assert!(knee.low.is_some_and(|low| low <= 19.0) && knee.high >= 19.0, "{knee:?}");
     let found = answer(&sweep);
     let told = sentence(&found);
-    assert!(told.starts_with("The server saturates at 20 requests/s (95 %: 19."), "{told}");
+    assert!(
+        told.starts_with("The server saturates at 20 requests/s (95 % interval: 19."),
+        "{told}"
+    );
     assert!(
         told.contains("the knee is at 19 in flight (") || told.contains("the knee is at 20"),
         "{told}"

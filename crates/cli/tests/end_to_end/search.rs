@@ -56,7 +56,7 @@ fn a_search_in_virtual_time_finds_an_interval_and_the_report_reproduces_it() {
     assert_eq!(again["findings"], summary["findings"]);
     let page = folder.path().join("again");
     let report = std::fs::read_to_string(page.join("report.md")).expect("a report");
-    assert!(report.contains(" requests/s with tpot_p95\\<25ms (95 %: 1"), "{report}");
+    assert!(report.contains(" requests/s with tpot_p95\\<25ms (95 % interval: 1"), "{report}");
     assert!(page.join("search.svg").exists());
 
     let shown = inferometer(folder.path(), &["show", run]);
@@ -155,7 +155,8 @@ fn a_search_prints_its_answer_as_the_last_line() {
     let output = inferometer(folder.path(), &[&asked, &["4"][..], &CELL].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = text.lines().last().unwrap_or_default();
-    let words = "answer: 64 x 16: The server sustains 4 requests/s with ttft_p90<9s (95 %: 4";
+    let words =
+        "answer: 64 x 16: The server sustains 4 requests/s with ttft_p90<9s (95 % interval: 4";
     assert!(last.starts_with(words), "{text}");
     assert!(told(&output).contains("PASS"), "{}", told(&output));
 }

@@ -27,8 +27,8 @@ static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Inter Token Latency, --per-chunk-usage",
         unit: "ms",
-        formula: "Inter Token Latency with that flag, if the server states token counts per \
-            chunk: the divisor is output tokens - tokens of the first response",
+        formula: "(Request Latency - TTFT) / (output tokens - tokens of the first response); only \
+            if the server states token counts per chunk",
     },
     Definition {
         name: "Inter Chunk Latency",
@@ -48,7 +48,7 @@ static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Benchmark Duration",
         unit: "s",
-        formula: "last response with content - first pick, both of completed requests alone",
+        formula: "last response with content - first pick; only completed requests are considered",
     },
 ];
 

@@ -30,8 +30,8 @@ impl Stream {
                 Some(proxy) => ClientError::Proxy {
                     url,
                     what: format!(
-                        "cannot connect to the proxy {proxy} ({}): {source}; NO_PROXY or --proxy \
-                         none reaches the server without it",
+                        "cannot connect to the proxy {proxy} ({}): {source}; to connect without a \
+                            proxy, add the server to NO_PROXY or give --proxy none",
                         proxy.named_by
                     ),
                 },

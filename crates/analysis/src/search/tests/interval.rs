@@ -149,27 +149,27 @@ fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_searc
     };
     let all = settings("ttft_p95<1s");
     let found = sentence(all.clone(), 13.7, "The server sustains 13.");
-    assert!(found.contains(" requests/s with ttft_p95<1s (95 %: 13."), "{found}");
-    assert!(!found.contains("undecided"), "{found}");
+    assert!(found.contains(" requests/s with ttft_p95<1s (95 % interval: 13."), "{found}");
+    assert!(!found.contains("wider"), "{found}");
     // The sentence states which limit ended the search before its interval was narrow enough.
     let trials = Settings { max_trials: 8, precision: 0.001, ..all.clone() };
     let time = Settings { max_time_s: Some(60.0), precision: 0.001, ..all.clone() };
-    for (settings, limit) in [(trials, "8 trials"), (time, "the time of --max-time")] {
+    for (settings, limit) in [(trials, "8 trials were"), (time, "the time of --max-time was")] {
         let open = sentence(settings, 13.7, "The server sustains 1");
-        let why = format!("; undecided, because {limit}");
-        assert!(open.contains(&why) && open.ends_with("the interval to 0.1 %."), "{open}");
+        let why = format!("; the interval is wider than 0.1 % (--precision): {limit} not enough.");
+        assert!(open.ends_with(&why), "{open}");
     }
     let few = Settings { max_requests: 400, ..all.clone() };
     let least = sentence(few, 1e6, "The server sustains at least ");
     assert!(least.contains(" or more): no tried load missed them"), "{least}");
-    assert!(least.contains(" requests did not narrow the interval"), "{least}");
+    assert!(least.contains(" requests were not enough"), "{least}");
     let bounded = Settings { lowest: 4.0, start: 4.0, highest: Some(8.0), ..all };
     sentence(
         bounded.clone(),
         1.0,
         "The server does not sustain even 4 requests/s with ttft_p95<1s.",
     );
-    sentence(bounded, 90.0, "The server sustains 8 requests/s with ttft_p95<1s (95 %: 8");
+    sentence(bounded, 90.0, "The server sustains 8 requests/s with ttft_p95<1s (95 % interval: 8");
 }
 
 #[test]

@@ -113,7 +113,8 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let queued = document.list("queue_times").unwrap_or(&[]);
     let count = |value: &Value| value.as_u64().and_then(|count| u32::try_from(count).ok());
     let requests = ttfts.iter().enumerate().map(|(at, ttft)| {
-        let wrong = |name: &str| document.malformed(format!("`{name}` {at} is no number"));
+        let wrong =
+            |name: &str| document.malformed(format!("value {at} of `{name}` is not a number"));
         let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
         let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
@@ -165,15 +166,17 @@ fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> 
 
 fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> Vec<Finding> {
     let mut findings = vec![definitions(
-        "TTFT and E2E start at the pick, before connecting, not at the send; the file's ITL is the \
-            gap between chunks (our ICL) and is stored under the tool's names; with \
-            --request-rate, requests may have waited for --max-concurrency before the pick",
+        "TTFT and E2E of the file start when the client takes up a request, before it connects; \
+            ours start at the send. With --request-rate, a request may have waited for \
+            --max-concurrency before that, and this wait is not included. The file's ITL is the \
+            gap between chunks (our ICL), and is stored under the tool's name",
     )];
     if !has_requests {
         findings.push(Finding::of(
             code::IMPORTED_NO_REQUESTS,
-            "the file has no requests (--save-detailed saves them): figures are those that it \
-                states, and lengths are totals / completed requests if that is a whole number",
+            "the file has no single requests (--save-detailed saves them): figures are taken from \
+                the file as stated. Input and output length are the means per completed request, \
+                or 0 if a mean is not a whole number",
         ));
     } else if !has_instants {
         findings.push(Finding::of(

@@ -15,7 +15,8 @@ pub fn dialects(names: &[String]) -> Result<String, Failure> {
         let eos = if dialect.honours_ignore_eos { "yes" } else { "no" };
         let _ = writeln!(
             text,
-            "{}\n    {}\n    POST {} (stream), {} (whole)\n    prompts: {ids}; ignore_eos: {eos}\n    \
+            "{}\n    {}\n    POST {} (streaming), {} (not streaming)\n    prompts: {ids}; \
+                ignore_eos: {eos}\n    \
              source: {}\n",
             dialect.name,
             dialect.description,
