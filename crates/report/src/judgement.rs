@@ -161,7 +161,7 @@ mod tests {
         let beyond = ("d<1ms", false, Some("there are too few values"));
         for (results, line) in [
             (vec![met], "PASS: met: a<1ms (128 x 32, saturated)"),
-            (vec![met, met], "PASS: met: a<1ms (2 of 2 judged)"),
+            (vec![met, met], "PASS: met: a<1ms (2 of 2 results)"),
             (vec![met, missed, open], "FAIL: not met: b<1ms (128 x 32, saturated)"),
             (
                 vec![met, open],

@@ -223,8 +223,8 @@ mod tests {
         assert_eq!(
             sentence(&same, &[]),
             "same within 3 %: requests_per_s -0.40 % (95 % interval -2.31 to +1.50 %; all cells, \
-             saturated: 34.71 -> 30.05), and no mean or median of other metrics differs by more; \
-             no known fact differs"
+             saturated: 34.71 -> 30.05); the means and medians of the other metrics \
+             also differ by at most that; no known fact differs"
         );
         assert!(
             of(ReproductionResult::Mixed, decided())

@@ -186,7 +186,7 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
         (&["--concurrency", "32", "--requests", "32"], "are too few for 32 in flight"),
         (&["--uncounted", "17"], "give at least 33"),
         (&["--stop-when-saturated"], "a block that ends early cannot be compared"),
-        (&["--uncounted", "32"], "32 of the 32 requests of a block are not counted"),
+        (&["--uncounted", "32"], "a block has only 32 requests"),
         (&["--max-requests", "60"], "60 is less than 8 pairs of blocks of 32 requests"),
         (&["--minimal-effect", "0%"], "is not a share between 0% and 100%"),
         (&["--gate", "ttft_p99<5%"], "ttft_p99 is not compared here"),

@@ -161,7 +161,7 @@ fn simulated_and_imported_runs_are_marked_as_such_in_every_output() {
     );
     stdout(at, &["report", back, "--out", "made"]);
     let report = fs::read_to_string(at.join("made/report.md")).expect("a report");
-    for told in ["IMPORTED from summary.json", "SIMULATED: ", "verdict is of that time"] {
+    for told in ["IMPORTED from summary.json", "SIMULATED: ", "the verdict was made there"] {
         assert!(report.contains(told), "{told}");
     }
     let compared = stdout(at, &["compare", &id, back, "--margin", "7%"]);

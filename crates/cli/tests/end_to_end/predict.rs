@@ -251,7 +251,7 @@ fn prompts_above_the_model_limit_are_a_finding_and_a_pass_without_output_fails()
     let found = findings.iter().find(|finding| finding["code"] == "prompts_ignored");
     let found = found.expect("what was ignored");
     assert_eq!(found["place"], "4096 x 16");
-    assert!(found["message"].as_str().expect("text").contains("2048 tokens at most"), "{found}");
+    assert!(found["message"].as_str().expect("text").contains("at most 2048 tokens"), "{found}");
     assert!(found["message"].as_str().expect("text").starts_with("nothing can be served: all 4 "));
     let [served, other] = [0, 1].map(|at| summary["cells"][at].clone());
     assert!(served["requests_per_s"].as_f64() > Some(0.0));

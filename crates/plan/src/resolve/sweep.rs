@@ -169,7 +169,7 @@ mod tests {
             (r#"{"sweep": {"knee": "20%"}}"#, "knee (--knee): is below 50%"),
             (r#"{"sweep": {"gpus": 0}}"#, "gpus (--gpus): is not a number of cards"),
             (r#"{"sweep": {"max_trials": 0}}"#, "max_trials (--max-trials): is 0"),
-            (r#"{"sweep": {}, "search": {}, "slo": "ttft_p99<1s"}"#, "each choose the loads"),
+            (r#"{"sweep": {}, "search": {}, "slo": "ttft_p99<1s"}"#, "both choose the loads"),
         ] {
             let found = resolved(keys).expect_err("it is refused");
             assert!(found.contains(told), "{keys}: {found}");

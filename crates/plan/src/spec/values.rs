@@ -337,7 +337,7 @@ mod tests {
             ("http://a:1/api/generate", "give --target http://a:1 --dialect openai-chat"),
             (
                 "https://a/openai/deployments/d/chat/completions?api-version=secret",
-                "give --target https://a:443 --dialect openai-chat --endpoint \
+                "give --target https://a:443 --dialect openai-chat --model MODEL --endpoint \
                  '/openai/deployments/d/chat/completions?...'",
             ),
             ("http://a/v1?key=secret", "has a query"),

@@ -63,8 +63,8 @@ fn a_missing_duplicated_or_misplaced_frame_is_reported_as_corruption() {
         ("records of another pass", vec![0, 1, 7], "a record of pass 1 in pass 0"),
         ("records of no pass", vec![0, 2], "belong to no pass"),
         ("a pass in a pass", vec![0, 1, 6], "before pass 0 ended"),
-        ("a run that ends in a pass", vec![0, 1, 9], "before pass 0 did"),
-        ("frames after the end", vec![0, 9, 9], "follows the end"),
+        ("a run that ends in a pass", vec![0, 1, 9], "before the end of pass 0"),
+        ("frames after the end", vec![0, 9, 9], "data after the end"),
     ];
     for (what, order, complaint) in cases {
         let mut changed = bytes[..MAGIC_BYTES as usize].to_vec();

@@ -130,7 +130,7 @@ impl Progress {
         let seconds = TIMEOUT.as_secs();
         (came < SLOWEST).then(|| {
             format!(
-                "is too slow: {came} bytes arrived in {seconds} s, but the minimum is {SLOWEST}"
+                "is too slow: {came} bytes arrived in {seconds} s; the minimum is {SLOWEST} bytes"
             )
         })
     }
@@ -189,6 +189,6 @@ mod tests {
         assert_eq!(progress.too_slow(SLOWEST, at(60)), None);
         assert_eq!(progress.too_slow(SLOWEST + 10, at(119)), None);
         let told = progress.too_slow(SLOWEST + 20, at(120)).unwrap();
-        assert!(told.contains("20 bytes came in 60 s"), "{told}");
+        assert!(told.contains("20 bytes arrived in 60 s"), "{told}");
     }
 }

@@ -74,7 +74,9 @@ fn fewer_events_than_requested_tokens_are_not_reported_as_a_short_output() {
         only(&inspect(&[bundled])),
         (
             "usage_missing",
-            "The server sent no count of output tokens for 1 of 1 completed requests; for 1 of them events were counted, which need not be tokens."
+            "The server sent no count of output tokens for 1 of 1 completed requests; for 1 \
+             of them, stream events were counted instead; an event can have more or less than one \
+             token."
         )
     );
 }
