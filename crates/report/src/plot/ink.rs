@@ -34,6 +34,9 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, p
     }
 }
 
+/// The distance between a point, or the end of its whisker, and its label, in pixels.
+const LABEL_GAP: f64 = 9.0;
+
 /// Draws one series in its panel.
 pub(super) struct Pen<'a> {
     pub layout: &'a Layout,
@@ -159,28 +162,34 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws the labels of points above the points and their whiskers. A label is the point's own text,
+    /// Draws the labels of points above the points and their whiskers, or below at the top of a panel. A label is the point's own text,
     /// or its value if it has no text. A label that would overlap another label is left out.
     fn draw_values(&self, svg: &mut Svg) {
         let of = self.series;
         let mut drawn: Vec<[f64; 3]> = Vec::new();
         for (point, place) in self.places().into_iter().enumerate() {
             let Some((x, y)) = place.filter(|_| of.labelled) else { continue };
-            let high = of.high.get(point).map_or(y, |high| self.at_y(*high));
-            let top = if high.is_finite() { high.min(y) } else { y };
+            let end = |ends: &[f64]| ends.get(point).map(|end| self.at_y(*end));
+            let [high, low] = [&of.high, &of.low].map(|ends| end(ends).filter(|at| at.is_finite()));
+            let top = high.map_or(y, |high| high.min(y));
+            // Above a point at the top of the panel, a label would cover the name of the axis.
+            let (at, offset) = match top - LABEL_GAP - VALUE.size >= self.placed.top {
+                true => (top, -LABEL_GAP),
+                false => (low.map_or(y, |low| low.max(y)), LABEL_GAP + VALUE.size),
+            };
             let own = of.texts.get(point).filter(|text| !text.is_empty());
             let text = own.cloned().unwrap_or_else(|| significant(of.y[point]));
             let half = 0.5 * VALUE.width(&text);
             let is_upon = |other: &[f64; 3]| {
                 (other[0] - x).abs() < other[2] + half + 2.0
-                    && (other[1] - top).abs() < VALUE.size + 2.0
+                    && (other[1] - (at + offset)).abs() < VALUE.size + 2.0
             };
             if drawn.iter().any(is_upon) {
                 continue;
             }
-            drawn.push([x, top, half]);
-            svg.anchored((x, top), |svg| {
-                svg.text_on_lines((0.0, -9.0), Anchor::Middle, VALUE, &text);
+            drawn.push([x, at + offset, half]);
+            svg.anchored((x, at), |svg| {
+                svg.text_on_lines((0.0, offset), Anchor::Middle, VALUE, &text);
             });
         }
     }

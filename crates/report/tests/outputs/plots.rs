@@ -162,10 +162,17 @@ fn the_points_of_a_single_line_are_labelled_with_their_values() {
     for (output, value) in [(32, 1.23), (64, 2.47), (128, 3.71)] {
         summary.cells.push(cell(128, output, [Some(value), Some(2.0), Some(3.0), Some(10.0)]));
     }
-    let texts = texts(&figures(&[summary])[0].1);
-    for value in ["1.23", "2.47", "3.71"] {
-        assert!(texts.iter().any(|text| text == value), "{value}: {texts:?}");
-    }
+    let svg = &figures(&[summary])[0].1;
+    let document = Document::parse(svg).unwrap();
+    let height = |wanted: &str| {
+        let mut nodes = document.descendants().filter(|node| node.has_tag_name("text"));
+        let label = nodes.find(|node| node.text() == Some(wanted));
+        let label = label.unwrap_or_else(|| panic!("{wanted}: {:?}", texts(svg)));
+        origin(&label)[1] + label.attribute("y").map_or(0.0, |y| y.parse::<f64>().unwrap())
+    };
+    assert!(height("1.23") > height("2.47"));
+    // The highest point is at the top of the panel: its label does not cover the name of the axis.
+    assert!(height("3.71") > height("Throughput (requests/s)") + 12.0);
 }
 
 #[test]
