@@ -33,7 +33,7 @@ def test_the_default_run_works_in_an_empty_folder(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments, code",
-    [(["run", "--rate", "-1"], 2), (["runs"], 2), (["run", *SMALL, "--slo", "e2e_p50<1us"], 3)],
+    [(["run", "--rate", "-1"], 2), (["runs"], 2), (["run", *SMALL, "--slo", "failures<0%"], 3)],
 )
 def test_exit_codes_are_those_of_the_command(tmp_path, arguments, code):
     ended = called(*arguments, cwd=tmp_path)
