@@ -188,13 +188,15 @@ impl RankStates {
         }
     }
 
-    /// Returns a sink that was taken for this order. The sink is dropped if there is a new order meanwhile, or if the
-    /// rank was lost.
-    pub fn bring_back(&mut self, number: u32, order: u64, sink: Sink) {
+    /// Stores a sink again that was taken for this order. Returns the sink if there is a new order meanwhile, or if the
+    /// rank was lost. The caller must drop it without a lock on the state, because dropping may wait for other threads.
+    #[must_use]
+    pub fn bring_back(&mut self, number: u32, order: u64, sink: Sink) -> Option<Sink> {
         let is_current = order == self.order();
         let rank = self.rank(number);
-        if is_current && rank.lost.is_none() {
-            rank.sink = Some(sink);
+        match is_current && rank.lost.is_none() {
+            true => rank.sink.replace(sink),
+            false => Some(sink),
         }
     }
 
@@ -274,13 +276,13 @@ mod tests {
     fn a_sink_is_not_returned_after_a_new_order_or_to_a_lost_rank() {
         let mut states = with_first_order();
         let taken = states.take_sink(1, 1).expect("the sink of the first order");
-        states.bring_back(1, 1, taken);
-        let taken = states.take_sink(1, 1).expect("it was returned");
+        assert!(states.bring_back(1, 1, taken).is_none());
+        let taken = states.take_sink(1, 1).expect("it was stored again");
         states.give(Order::End { failed: None }, Vec::new());
-        states.bring_back(1, 1, taken);
+        assert!(states.bring_back(1, 1, taken).is_some());
         assert!(states.take_sink(1, 2).is_none());
         states.lose(1, "is gone".to_owned());
-        states.bring_back(1, 2, sink());
+        assert!(states.bring_back(1, 2, sink()).is_some());
         assert!(states.take_sink(1, 2).is_none());
     }
 }

@@ -63,7 +63,8 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
         let sink = shared.lock().take_sink(number, has);
         if let Some(mut sink) = sink {
             sink(records);
-            shared.lock().bring_back(number, has, sink);
+            let unused = shared.lock().bring_back(number, has, sink);
+            drop(unused);
         }
     }
     shared.changed();
