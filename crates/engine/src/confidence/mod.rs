@@ -265,7 +265,7 @@ fn not_covered(
     // of several cards support it.
     let is_part_of_seen = cards == 1 && config.profile.steps.is_some();
     if !is_part_of_seen && !tables.iter().any(|table| table.seen.cards == cards) {
-        return Some(format!("no row on {cards} cards was fitted"));
+        return Some(format!("the profile was not fitted to any row on {cards} cards"));
     }
     let factors = if config.profile.steps.is_some() { BEYOND } else { [1; 3] };
     measures(tables, cell, sequences).into_iter().zip(factors).find_map(|(measure, factor)| {

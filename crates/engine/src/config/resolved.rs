@@ -74,12 +74,12 @@ impl ResolvedConfig {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
             return Some(format!(
-                "no row of {stages} pipeline stages was fitted; a step passes through all stages in sequence"
+                "no fitted row has {stages} pipeline stages; a step is assumed to pass through all stages in sequence"
             ));
         }
         self.model.experts.map(|experts| {
             let Experts { count, per_token, .. } = experts;
-            format!("no row of a mixture of experts ({per_token} of {count}) was fitted")
+            format!("no fitted row is of a mixture of experts with {per_token} of {count} experts per token")
         })
     }
 
@@ -104,7 +104,8 @@ impl ResolvedConfig {
         let cards = self.tensor_parallel_size;
         if cards > 1 && !self.profile.provenance.iter().any(|p| p.seen.cards == cards) {
             caveats.push(format!(
-                "tensor parallelism over {} cards is estimated from their link and uncalibrated",
+                "the cost of tensor parallelism over {} cards is estimated from the speed of their link: \
+                    uncalibrated",
                 self.tensor_parallel_size
             ));
         }
@@ -115,7 +116,7 @@ impl ResolvedConfig {
                 Weights::SqueezeLlm => "; their cost is assumed to be that of gptq",
                 _ => "",
             };
-            caveats.push(format!("no row of {weights} weights was fitted{analogy}: uncalibrated"));
+            caveats.push(format!("no fitted row has {weights} weights{analogy}: uncalibrated"));
         }
         caveats.extend(self.uncalibrated_form().map(|form| format!("{form}: uncalibrated")));
         caveats.extend(self.uncalibrated_profile().map(|why| format!("{why}: uncalibrated")));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::work::DecodeLoad;
 use super::{Engine, Planned};
-use crate::request::RequestId;
+use crate::request::{Finish, RequestId};
 use crate::step::{SteadySteps, Step, StepKind};
 
 impl Engine {
@@ -34,10 +34,13 @@ impl Engine {
     /// Removes a request from the scheduled step.
     pub(super) fn abort_scheduled(&mut self, id: RequestId) {
         let Some(Planned { step, ended }) = &mut self.scheduled else { return };
-        // The scheduled step does not generate a token for this request.
-        let before = step.outputs.len();
-        step.outputs.retain(|output| output.id != id);
-        self.generation_tokens -= (before - step.outputs.len()) as u64;
+        step.outputs.retain(|output| {
+            let is_kept = output.id != id;
+            // The step no longer generates a token for this request. An ignored prompt never had one.
+            let loses_token = !is_kept && output.finished != Some(Finish::Ignored);
+            self.generation_tokens -= u64::from(loses_token);
+            is_kept
+        });
         if let Some(at) = ended.iter().position(|sequence| sequence.id == id) {
             let sequence = ended.remove(at);
             self.queues.release(sequence);
