@@ -80,7 +80,7 @@ pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
     let found = results.filter(|result| result.met == met);
     let words = |result: &GateResult| {
         let doubt = match met == Met::No && !result.measured_in_turn {
-            true => "; not measured in turn: a change or a drift",
+            true => "; not measured in turn: the server changed, or the machine drifted",
             false => "",
         };
         format!("{} ({}{doubt})", result.condition, result.place)

@@ -5,7 +5,8 @@ use inferometer_model::outcome::{Outcome, Phase};
 
 /// Returns the text of a failure: the outcome as JSON, then the detail, if any, from the next line.
 pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
-    let outcome = serde_json::to_string(&outcome).expect("invariant: outcomes are plain data");
+    let outcome = serde_json::to_string(&outcome)
+        .expect("invariant: an outcome can always be written as JSON");
     detail.map_or(outcome.clone(), |detail| format!("{outcome}\n{detail}"))
 }
 

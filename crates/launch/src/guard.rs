@@ -360,7 +360,8 @@ fn end_at_once() {
 /// here is ignored.
 fn send(event: &Event) {
     let mut out = io::stdout().lock();
-    let line = serde_json::to_string(event).expect("invariant: an event is plain data");
+    let line =
+        serde_json::to_string(event).expect("invariant: an event can always be written as JSON");
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

@@ -105,7 +105,8 @@ impl LaunchedServer {
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {
             // If the guard has already ended, the end of its output shows this, so an error here is ignored.
-            let line = serde_json::to_string(&config).expect("invariant: an order is plain data");
+            let line = serde_json::to_string(&config)
+                .expect("invariant: the configuration can always be written as JSON");
             let _ = writeln!(input, "{line}");
             input
         });

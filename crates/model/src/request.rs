@@ -161,7 +161,8 @@ impl WorkloadHasher {
     }
 
     fn json(&mut self, tag: u8, value: &impl Serialize) {
-        let text = serde_json::to_vec(value).expect("invariant: it is plain data");
+        let text = serde_json::to_vec(value)
+            .expect("invariant: parts of a request can always be written as JSON");
         self.field(tag, &text);
     }
 

@@ -67,7 +67,7 @@ impl Secrets {
             // Several spellings of a secret may begin in the same way, so the longest match is replaced.
             let same = |secret: &Secret| secret.length_at_start_of(&text[at..]);
             let length = self.0.iter().filter_map(same).max();
-            let length = length.expect("invariant: one of them begins here");
+            let length = length.expect("invariant: a secret begins at this position");
             out += &text[from..at];
             out += REDACTED;
             from = at + length;

@@ -130,6 +130,9 @@ impl Plan {
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
         let measured = Self { spec: Box::default(), ..self.clone() };
-        sha256_hex(&serde_json::to_vec(&measured).expect("invariant: a plan is plain data"))
+        sha256_hex(
+            &serde_json::to_vec(&measured)
+                .expect("invariant: a plan can always be written as JSON"),
+        )
     }
 }

@@ -72,7 +72,7 @@ fn sections(
     for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
         let _ = writeln!(
             out,
-            "\nuncalibrated, up to a factor of two in either direction: {why} ({cells})"
+            "\nuncalibrated: the true value may be half or twice the prediction, because {why} ({cells})"
         );
     }
     let passes = passes(summary);

@@ -46,7 +46,7 @@ pub fn cells(summary: &Summary) -> String {
         writer.write_record(values).expect(written);
     }
     let bytes = writer.into_inner().expect(written);
-    String::from_utf8(bytes).expect("invariant: it is made of texts")
+    String::from_utf8(bytes).expect("invariant: every field is UTF-8 text")
 }
 
 /// The rows of `cells.csv` with typed values, one per pass. All rows have the same fields.

@@ -156,9 +156,9 @@ fn advice(comparison: &Comparison) -> Option<String> {
         ),
     };
     Some(format!(
-        "To separate a change from a drift, measure both in turn: a plan with two [[target]]s and \
-         `rounds = {rounds}`, then `inferometer compare GROUP/ONE GROUP/OTHER`; or run one, the \
-         other, and so on, then `inferometer compare A1,A2,A3,... B1,B2,B3,...`.{bound}"
+        "To separate a change from a drift, measure both in turn: run a plan with two [[target]]s \
+         and `rounds = {rounds}`, then `inferometer compare GROUP/ONE GROUP/OTHER`. Or run A and B \
+         alternately, then `inferometer compare A1,A2,A3,... B1,B2,B3,...`.{bound}"
     ))
 }
 
@@ -345,7 +345,7 @@ mod tests {
                 "measured: one after the other: a drift over time looks like a change",
                 "requests_per_s of the baseline changes by +0.50 % from repeat to repeat",
                 "no sign that consecutive repeats are similar",
-                "measure both in turn: a plan with two [[target]]s",
+                "measure both in turn: run a plan with two [[target]]s",
             ] {
                 assert!(text.contains(words), "{words}: {text}");
             }

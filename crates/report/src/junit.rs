@@ -228,7 +228,7 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
     let with = |met: Met| -> Vec<String> {
         let found = results.iter().filter(|result| result.met == met);
         let doubt = |result: &GateResult| match met == Met::No && !result.measured_in_turn {
-            true => "; not measured in turn: a change or a drift",
+            true => "; not measured in turn: the server changed, or the machine drifted",
             false => "",
         };
         found

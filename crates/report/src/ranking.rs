@@ -47,7 +47,7 @@ fn answer(rankings: &[&Ranking]) -> String {
         .map(|(best, leads)| format!("{best} is best by {}", leads.join(", ")))
         .collect();
     if !open.is_empty() {
-        parts.push(format!("the best cannot be distinguished by {}", open.join(", ")));
+        parts.push(format!("no server is clearly the best by {}", open.join(", ")));
     }
     parts.join("; ")
 }
@@ -75,7 +75,10 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
         ("Figure", Align::Left),
         ("Best", Align::Left),
         ("Mean", Align::Right),
-        ("The others, in order: mean, and the ratio of the best to it", Align::Left),
+        (
+            "The other servers in order, each with its mean and the ratio of the best server to it",
+            Align::Left,
+        ),
     ]);
     for ranking in rankings {
         let other = |other: &RankedServer| {
@@ -149,7 +152,7 @@ mod tests {
             answers(&rankings),
             ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
               TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
-              28.0 %); the best cannot be distinguished by E2E p99"]
+              28.0 %); no server is clearly the best by E2E p99"]
         );
         assert_eq!(table(&rankings).rows().len(), 4);
         assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not distinguishable)"));

@@ -79,7 +79,7 @@ pub fn remarks(answer: &Reproduction) -> Vec<String> {
 fn among(row: &Row, found: &Among) -> String {
     let range = format!("{} to {}", significant(found.smallest), significant(found.largest));
     let others = format!("the {} values of the other ({range})", found.others);
-    let one = format!("{}: the one value, {},", row.figure, significant(found.value));
+    let one = format!("{}: the single value, {},", row.figure, significant(found.value));
     match found.is_inside() {
         true => format!("{one} is within {others}."),
         false => format!(

@@ -118,7 +118,7 @@ impl Table {
         let of_keys: usize = widths.iter().take(keys).map(|width| width + 2).sum();
         let (mut parts, mut used) = (vec![Vec::new()], of_keys);
         for (column, width) in widths.iter().enumerate().skip(keys) {
-            let part = parts.last_mut().expect("invariant: there is one");
+            let part = parts.last_mut().expect("invariant: the list of parts is never empty");
             if used + width > most && !part.is_empty() {
                 parts.push(vec![column]);
                 used = of_keys + width + 2;

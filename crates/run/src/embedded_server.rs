@@ -158,7 +158,8 @@ impl EngineThread {
             }
         })
         .map_err(RunError::Thread)?;
-        let listening = listens.recv().expect("invariant: it listens or says why not");
+        let listening =
+            listens.recv().expect("invariant: the thread always sends its address or an error");
         let (address, waker) =
             listening.map_err(|why| RunError::target(format!("embedded engine: {why}")))?;
         Ok(Self { address, stop, waker, thread: Some(thread) })

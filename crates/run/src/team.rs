@@ -95,8 +95,8 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
             && bound.requests.is_some()
         {
             mistakes.push(
-                "requests (--requests): with stages of requests in flight, several ranks would send \
-                    other shares than one process: let the stages' durations end the pass"
+                "requests (--requests): with stages of requests in flight, several ranks would not \
+                    send the requests of one process; leave out --requests, so that the stages end the pass"
                     .to_owned(),
             );
             break;

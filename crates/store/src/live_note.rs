@@ -38,7 +38,8 @@ impl LiveNote {
     /// [`StoreError::Io`].
     pub fn write(&self, path: &Path) -> Result<(), StoreError> {
         let fresh = path.with_extension("live.new");
-        let text = serde_json::to_vec(self).expect("invariant: a note is plain data");
+        let text =
+            serde_json::to_vec(self).expect("invariant: a note can always be written as JSON");
         fs::write(&fresh, text).map_err(StoreError::io("write", &fresh))?;
         fs::rename(&fresh, path).map_err(StoreError::io("write", path))
     }

@@ -136,7 +136,7 @@ fn reach(rounds: usize, in_turn: bool) -> Reach {
     let known = KNOWN[usize::from(in_turn)].get_or_init(|| {
         let made = (FEWEST_REPEATS..=MADE).map(|rounds| {
             let model = Model::in_turn(&Order::of_rounds(rounds, in_turn));
-            let model = model.expect("invariant: as many rounds have a model");
+            let model = model.expect("invariant: FEWEST_REPEATS rounds or more have a model");
             let freedom = model.freedom() as f64;
             Reach { scale: model.scale, widening: model.widening, freedom }
         });

@@ -243,7 +243,9 @@ fn secret_error(name: &str) -> BundleRunError {
 }
 
 fn pretty(document: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(document).expect("invariant: documents are plain data") + "\n"
+    serde_json::to_string_pretty(document)
+        .expect("invariant: a document can always be written as JSON")
+        + "\n"
 }
 
 /// Writes the bundle to a temporary file in the same folder and then renames it, so that `out` is never an incomplete

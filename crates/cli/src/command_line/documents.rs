@@ -49,7 +49,7 @@ fn command_lines(text: &str) -> Vec<String> {
         }
         let part = line.trim_end_matches('\\');
         if goes_on {
-            let last = found.last_mut().expect("invariant: what goes on has begun");
+            let last = found.last_mut().expect("invariant: a continued line has a first part");
             *last = format!("{last} {part}");
         } else if line.starts_with("inferometer ") {
             found.push(part.to_owned());

@@ -13,9 +13,11 @@ use super::command;
 
 const MADE: &str = "This page is generated from the program's own tables.\n";
 
-/// Converts a text for a cell of a Markdown table: on one line, and with special characters escaped.
+/// Converts a text for a cell of a Markdown table: special characters are escaped, and `<br>` separates lines.
 fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
+    let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let escaped = |text: String| text.replace('|', "\\|").replace('<', "&lt;");
+    text.lines().map(|text| escaped(line(text))).collect::<Vec<_>>().join("<br>")
 }
 
 fn commands() -> String {

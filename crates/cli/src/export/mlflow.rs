@@ -178,7 +178,7 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
                 std::iter::once(load.clone()).chain((2..).map(|number| format!("{load}_{number}")));
             let name = names
                 .find(|name| taken.insert((name.clone(), pass.repeat)))
-                .expect("invariant: endless names");
+                .expect("invariant: the iterator of names has no end");
             metrics.extend(row.iter().filter_map(|(figure, value)| {
                 let key = format!("{place}/{name}/{figure}");
                 Some(Metric { key, value: shown(figure, value)?, step: pass.repeat })

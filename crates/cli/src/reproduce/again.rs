@@ -55,7 +55,7 @@ pub fn again(
     let spec = with_keys(&spec, here)?;
     let mut all = variants(&spec, &[])?;
     let only = all.pop().filter(|_| all.is_empty());
-    let only = only.ok_or_else(|| ReproduceError::refused("its plan is of several servers"))?;
+    let only = only.ok_or_else(|| ReproduceError::refused("its plan measures several servers"))?;
     let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
     let learned = PlanInputs { engine_flags, cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;

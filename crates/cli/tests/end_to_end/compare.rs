@@ -103,7 +103,10 @@ fn runs_not_measured_in_turn_differ_and_the_gate_warns_of_a_possible_drift() {
     assert!(!text.contains("WORSE (") && text.contains("measure both in turn"), "{text}");
     let (code, _, told) = compare(&[&a, &b, "--gate", "ttft_p50<+10%"]);
     assert_eq!(code, Some(3));
-    assert!(told.contains("not measured in turn: a change or a drift"), "{told}");
+    assert!(
+        told.contains("not measured in turn: the server changed, or the machine drifted"),
+        "{told}"
+    );
     // Several files are treated as one subject, in order of time.
     let (second, third) = (
         summary(&folder, &of, "c.json", (1.0, 200), "one"),

@@ -107,7 +107,7 @@ fn one_repeat_per_side_is_undecided_and_more_repeats_or_other_prompts_are_the_sa
     // Additional repeats have additional requests, but this does not count as different work.
     let often = reproduce(&["--repeat", "3"]);
     assert!(
-        often.contains("the one value, ") && often.contains("3 values of the other"),
+        often.contains("the single value, ") && often.contains("3 values of the other"),
         "{often}"
     );
     assert!(!often.contains("workload differs"), "{often}");

@@ -62,7 +62,7 @@ pub fn scaled(
         let gaps = part.count + u64::from(part.ends_by_time);
         let sum = match usize::try_from(gaps).unwrap_or(usize::MAX).checked_sub(1) {
             None => before,
-            Some(last) => sums.nth(last).expect("invariant: a process does not end"),
+            Some(last) => sums.nth(last).expect("invariant: an arrival process has no end"),
         };
         stretched.push_back((part, before, sum));
         before = sum;

@@ -99,9 +99,9 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
         ),
         fact(
             "Intervals",
-            "95 %. For one pass: for passes like it, estimated from the slow fluctuations of its \
-                requests in send order (spectral density at zero by cosines, Student's t). Over \
-                repeats: Student's t.",
+            "95 % confidence intervals. From one pass: valid for passes like it, estimated from the \
+                correlation between its requests in send order (spectral density at frequency \
+                zero, Student's t). From repeats: Student's t over the repeats.",
         ),
     ]));
     out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));

@@ -189,7 +189,10 @@ fn a_gate_decides_its_figures_and_undecided_figures_fail_only_if_strict() {
         let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
         assert_eq!(became, ["failed", open, "passed", "skipped"], "{text}");
         assert!(text.contains("value=\"FAIL: not met: x\""), "{text}");
-        assert!(text.contains("not measured in turn: a change or a drift"), "{text}");
+        assert!(
+            text.contains("not measured in turn: the server changed, or the machine drifted"),
+            "{text}"
+        );
         assert!(
             text.contains("<skipped message=\"the gate has no condition on this metric\"/>"),
             "{text}"

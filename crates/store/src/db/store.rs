@@ -123,7 +123,7 @@ pub(super) fn log_file(run: &RunId) -> String {
 
 /// The JSON text of a document.
 pub(super) fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("invariant: documents are plain data")
+    serde_json::to_string(value).expect("invariant: a document can always be written as JSON")
 }
 
 /// Parses a document of a run; NULL in the database is the JSON `null`.

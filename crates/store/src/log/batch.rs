@@ -84,7 +84,7 @@ impl Batch {
             let kind = EventKind::ALL.iter().position(|&kind| kind == event.kind);
             self.events.push([
                 difference(event.read, read_before),
-                kind.expect("invariant: ALL has all kinds") as u64,
+                kind.expect("invariant: ALL contains every kind") as u64,
                 u64::from(event.chars),
                 some(event.tokens),
             ]);

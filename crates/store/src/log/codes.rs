@@ -104,7 +104,10 @@ pub(super) fn undo_some<T: TryFrom<u64>>(code: u64) -> Result<Option<T>, Malform
 /// the bits above are its status or phase.
 pub(super) fn outcome_code(outcome: Outcome) -> u64 {
     let phase_code = |phase| {
-        PHASES.iter().position(|&other| other == phase).expect("invariant: PHASES has all") as u64
+        PHASES
+            .iter()
+            .position(|&other| other == phase)
+            .expect("invariant: PHASES contains every phase") as u64
     };
     match outcome {
         Outcome::Complete => 0,

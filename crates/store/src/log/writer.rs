@@ -274,5 +274,5 @@ pub fn is_being_written(path: &Path) -> Option<bool> {
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("invariant: log entries other than records are plain data")
+    serde_json::to_vec(value).expect("invariant: this entry can always be written as JSON")
 }

@@ -13,7 +13,7 @@ use super::HfTokenizer;
 static EMBEDDED: LazyLock<Arc<HfTokenizer>> = LazyLock::new(|| {
     let bytes = include_bytes!("../../assets/tokenizer.json");
     let tokenizer = HfTokenizer::from_bytes("embedded", bytes);
-    Arc::new(tokenizer.expect("invariant: the embedded tokenizer is one"))
+    Arc::new(tokenizer.expect("invariant: the embedded file is a valid tokenizer"))
 });
 
 /// The tokenizer inside the binary, named `embedded`.

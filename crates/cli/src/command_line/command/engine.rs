@@ -29,13 +29,14 @@ pub struct EngineArgs {
     /// Speed relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
-    /// Random variation of step times, any of: step=SD (each step independently; SD: standard
-    /// deviation of the logarithm of the factor), drift=SD:TIME (slow, the same for all steps;
-    /// TIME: its correlation time), warmup=SHARE:TIME (steps are longer by SHARE at first,
-    /// decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability, a step takes
-    /// FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per EVERY on
-    /// average). seed=N sets the seed [default: none; a new seed at each start, which is printed]
-    #[arg(long, value_name = "PART,...")]
+    /// Random variation of step times [default: none]; one or more parts, separated by commas:
+    ///   step=SD: each step varies separately; SD: standard deviation of the logarithm of the factor
+    ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
+    ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
+    ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
+    ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
+    ///   seed=N: the seed [default: a new one at each start, which is printed]
+    #[arg(long, verbatim_doc_comment, value_name = "PART,...")]
     noise: Option<String>,
     /// Model name that requests must contain [default: the name of the model]
     #[arg(long, value_name = "NAME")]

@@ -49,10 +49,10 @@ pub struct LoadFlags {
     /// Maximum requests in flight in an open loop [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,
-    /// What to do with a request that is due while --max-in-flight is reached: queue (send it
-    /// later; latencies from the due time include the wait) or drop (do not send it) [default:
-    /// queue]
-    #[arg(long, value_name = "queue|drop", help_heading = "Load")]
+    /// What to do with a request that is due while --max-in-flight is reached [default: queue]:
+    ///   queue: send it later; latencies from the due time include the wait
+    ///   drop: do not send it
+    #[arg(long, verbatim_doc_comment, value_name = "queue|drop", help_heading = "Load")]
     over_limit: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests
     #[arg(long, value_name = "TIME", help_heading = "Load")]

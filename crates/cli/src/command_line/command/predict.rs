@@ -59,13 +59,14 @@ struct SpecArgs {
     /// the model]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
-    /// Random variation of step times, any of: step=SD (each step independently; SD: standard
-    /// deviation of the logarithm of the factor), drift=SD:TIME (slow, the same for all steps;
-    /// TIME: its correlation time), warmup=SHARE:TIME (steps are longer by SHARE at first,
-    /// decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability, a step takes
-    /// FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per EVERY on
-    /// average). seed=N sets the seed [default: none; the seed follows from --seed and --salt]
-    #[arg(long, value_name = "PART,...", help_heading = "Engine")]
+    /// Random variation of step times [default: none]; one or more parts, separated by commas:
+    ///   step=SD: each step varies separately; SD: standard deviation of the logarithm of the factor
+    ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
+    ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
+    ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
+    ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
+    ///   seed=N: the seed [default: it follows from --seed and --salt]
+    #[arg(long, verbatim_doc_comment, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]

@@ -111,14 +111,14 @@ struct SpecArgs {
     /// Speed of the embedded engine relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
-    /// Random variation of the embedded engine's step times, any of: step=SD (each step
-    /// independently; SD: standard deviation of the logarithm of the factor), drift=SD:TIME (slow,
-    /// the same for all steps; TIME: its correlation time), warmup=SHARE:TIME (steps are longer by
-    /// SHARE at first, decreasing to 0 over TIME), burst=PROBABILITY:FACTOR (with this probability,
-    /// a step takes FACTOR times as long), pause=TIME:EVERY (the engine stops for TIME, once per
-    /// EVERY on average). seed=N sets the seed [default: none; the seed follows from --seed and
-    /// --salt]
-    #[arg(long, value_name = "PART,...", help_heading = "Target")]
+    /// Random variation of the embedded engine's step times [default: none]; comma-separated parts:
+    ///   step=SD: each step varies separately; SD: standard deviation of the logarithm of the factor
+    ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
+    ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
+    ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
+    ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
+    ///   seed=N: the seed [default: it follows from --seed and --salt]
+    #[arg(long, verbatim_doc_comment, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
     /// Additional header of each request; may be given several times
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]

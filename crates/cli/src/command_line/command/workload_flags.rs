@@ -6,12 +6,17 @@ use serde::Serialize;
 /// Each flag sets the plan key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random (random words), prefix (groups with a shared prefix),
-    /// sharegpt, jsonl, csv, parquet (rows of a file), replay (requests written by
-    /// --dump-workload), trace (recorded arrivals and lengths), conversation (several turns) or
-    /// blocks (pieces of a text). If a flag applies only to some workloads, its help ends with
-    /// their names in parentheses [default: random]
-    #[arg(long, value_name = "NAME", help_heading = "Workload")]
+    /// Where prompts come from [default: random]:
+    ///   random: random words
+    ///   prefix: random words, in groups with a shared prefix
+    ///   sharegpt: conversations of a ShareGPT file
+    ///   jsonl, csv, parquet: rows of a file
+    ///   replay: requests that --dump-workload wrote
+    ///   trace: recorded arrivals and lengths
+    ///   conversation: several turns
+    ///   blocks: pieces of a text
+    /// If a flag applies only to some workloads, its help ends with their names in parentheses
+    #[arg(long, verbatim_doc_comment, value_name = "NAME", help_heading = "Workload")]
     workload: Option<String>,
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, chat,
     /// summarising, code-completion, agent (`inferometer list scenarios` lists them)

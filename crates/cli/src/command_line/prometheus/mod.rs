@@ -58,7 +58,7 @@ impl Exposed {
             }
         })
         .map_err(Failure::run_failed)?;
-        match listens.recv().expect("invariant: it listens or says why not") {
+        match listens.recv().expect("invariant: the thread always sends its address or an error") {
             Ok((at, stop, waker)) => Ok(Self { asked, at, stop, waker, thread: Some(thread) }),
             Err(error) => Err(Failure::usage(format!("--metrics-listen {error}"))),
         }

@@ -49,7 +49,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
                 .map(|name| PREFIX.to_owned() + &name)
                 .collect();
             settings.warnings.push(format!(
-                "warning: the variable {} is not a setting{}; it is left out",
+                "warning: the variable {} is not a setting{}; it is ignored",
                 visible::name(name),
                 did_you_mean(name, names.iter().map(String::as_str))
             ));
