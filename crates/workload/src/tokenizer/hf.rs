@@ -58,6 +58,14 @@ impl HfTokenizer {
         Ok(Self { name: name.to_owned(), sha256: None, inner, known, plain, words })
     }
 
+    /// The same tokenizer with its plain ids, which must be words that it keeps apart. They are then not selected and
+    /// tested when they are needed.
+    #[must_use]
+    pub(super) fn with_plain_words(self, plain: Vec<u32>) -> Self {
+        let texts = self.with_behaviour(|tokenizer| word_texts::texts(&plain, tokenizer));
+        Self { plain: plain.into(), words: texts.into(), ..self }
+    }
+
     /// The same tokenizer under another name.
     #[must_use]
     pub(super) fn named(mut self, name: &str) -> Self {

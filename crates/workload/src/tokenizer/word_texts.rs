@@ -26,16 +26,11 @@ pub fn plain_words(
     if vocabulary.any(may_join) {
         return None;
     }
-    let mut words = PlainWords { encodes_exactly: true, ..PlainWords::default() };
-    for id in plain {
-        // Chinese characters have no spaces between them, so the tokenizer may join them.
-        if !tokenizer.is_word(*id) {
-            return None;
-        }
-        let alone = (tokenizer.decode)(&[*id])?;
-        words.behind.push(format!(" {}", alone.strip_prefix(' ').unwrap_or(&alone)).into());
-        words.first.push(alone.into());
+    // Chinese characters have no spaces between them, so the tokenizer may join them.
+    if !plain.iter().all(|id| tokenizer.is_word(*id)) {
+        return None;
     }
+    let words = texts(plain, tokenizer)?;
     let holds = |step: usize| {
         let positions: Vec<usize> = (0..plain.len()).map(|at| at * step % plain.len()).collect();
         let ids: Vec<u32> = positions.iter().map(|at| plain[*at]).collect();
@@ -44,6 +39,17 @@ pub fn plain_words(
             && (tokenizer.encode)(&text).is_some_and(|encoded| encoded == ids)
     };
     steps(plain.len()).all(holds).then_some(words)
+}
+
+/// The texts of plain ids that are words, of a tokenizer that is known to keep words apart. Tests nothing.
+pub fn texts(plain: &[u32], tokenizer: &Behaviour<'_>) -> Option<PlainWords> {
+    let mut words = PlainWords { encodes_exactly: true, ..PlainWords::default() };
+    for id in plain {
+        let alone = (tokenizer.decode)(&[*id])?;
+        words.behind.push(format!(" {}", alone.strip_prefix(' ').unwrap_or(&alone)).into());
+        words.first.push(alone.into());
+    }
+    Some(words)
 }
 
 /// The step sizes for a list of `count` words.
