@@ -272,7 +272,8 @@ fn check_place(
         }
         Ok(Welcome::Itself) => Ok(()),
         Ok(Welcome::Joined { .. }) => Err(JoinError::Mistake(format!(
-            "another rank 0 listens at {at}, but this process is rank 0 too"
+            "another rank 0 listens at {at}, but this process is rank 0 too; each \
+                process needs a different rank"
         ))),
         // Some networks do not allow a machine to connect to itself at its outside address, so this is only a warning.
         Err(why) => {

@@ -43,8 +43,8 @@ impl Link {
         let mut frame = vec![0; 4];
         serde_json::to_writer(&mut frame, message)?;
         let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= RANKS_BYTES);
-        let length =
-            length.ok_or_else(|| invalid(format!("a message of {} bytes", frame.len())))?;
+        let length = length
+            .ok_or_else(|| invalid(format!("cannot receive a message of {} bytes", frame.len())))?;
         frame[..4].copy_from_slice(&length.to_be_bytes());
         let until = monotonic_now() + within;
         let mut left = frame.as_slice();
@@ -68,7 +68,7 @@ impl Link {
         let length = u32::from_be_bytes(length);
         if length > self.most {
             return Err(invalid(format!(
-                "a message of {length} bytes; the limit is {} \
+                "sent a message of {length} bytes; the limit is {} \
                 bytes",
                 self.most
             )));
@@ -80,7 +80,8 @@ impl Link {
             text.resize((begin + (1 << 20)).min(length as usize), 0);
             self.fill(&mut text[begin..], until)?;
         }
-        serde_json::from_slice(&text).map_err(|error| invalid(format!("no message: {error}")))
+        serde_json::from_slice(&text)
+            .map_err(|error| invalid(format!("sent an invalid message: {error}")))
     }
 
     fn fill(&mut self, mut room: &mut [u8], until: Nanos) -> io::Result<()> {

@@ -109,7 +109,7 @@ impl Meeting {
         let given = rendezvous.map(|given| given.host.clone());
         let host = given.or_else(|| place.host.clone()).ok_or_else(|| {
             format!(
-                "{} does not give the address of rank 0: give --rendezvous HOST:PORT or set \
+                "the address of rank 0 is not known from {}: give --rendezvous HOST:PORT or set \
                     MASTER_ADDR{}",
                 place.launcher.name(),
                 match place.launcher {

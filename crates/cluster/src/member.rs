@@ -141,7 +141,7 @@ fn try_to_join(
     let at = meeting.place();
     if challenge.protocol != PROTOCOL {
         return Err(never(format!(
-            "{}: rank 0 at {at} is another version of inferometer: all ranks need the same version",
+            "{}: rank 0 at {at} has another version of inferometer: all ranks need the same version",
             me.name()
         )));
     }

@@ -17,7 +17,9 @@ pub struct Token(hmac::Key);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The token is too short to be secret.
-    #[error("it has fewer than {LEAST_BYTES} bytes; `openssl rand -hex 32` makes a good one")]
+    #[error(
+        "it has fewer than {LEAST_BYTES} bytes; `openssl rand -hex 32` prints a suitable token"
+    )]
     Short,
     /// The operating system provides no random numbers.
     #[error("the system provides no random numbers")]

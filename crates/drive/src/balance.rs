@@ -28,7 +28,7 @@ impl Servers {
     /// # Panics
     /// If `all` is empty.
     pub fn new(all: Vec<Address>, balance: Balance, first: u32) -> Self {
-        assert!(!all.is_empty(), "invariant: there is a server");
+        assert!(!all.is_empty(), "invariant: the list has at least one server");
         let first = first as usize % all.len();
         Self { in_flight: vec![0; all.len()], all, balance, next: first, next_ahead: first }
     }

@@ -101,7 +101,7 @@ impl Tokenizer for ServerTokenizer {
         let response = self.post(self.api.paths().0, &body)?;
         let ids = response["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
         let ids: Option<Vec<u32>> = ids.flatten();
-        let mut ids = ids.ok_or_else(|| self.failed("the answer holds no list of token ids"))?;
+        let mut ids = ids.ok_or_else(|| self.failed("the answer contains no list of token ids"))?;
         if ids.starts_with(&self.lead) {
             ids.drain(..self.lead.len());
         }

@@ -142,9 +142,9 @@ fn a_connection_through_a_proxy_that_opens_no_tunnel_fails_with_the_reason() {
     for (server, parts, why) in [
         (SERVER, &[&b"HTTP/1.1 403 No\r\n\r\n"[..]][..], "answered 403 to CONNECT server.test:443"),
         (SERVER, &[b"HTTP/1.1 407 Who?\r\n\r\n"], "it requires a user name and a password"),
-        (SERVER, &[b"SSH-2.0-x\r\n\r\n"], "did not answer CONNECT in HTTP"),
+        (SERVER, &[b"SSH-2.0-x\r\n\r\n"], "to CONNECT is not HTTP"),
         (SERVER, &[b"HTTP/1.1 200 OK\r\n\r\nsurprise"], "sent data before the tunnel was used"),
-        (SERVER, &[&[b'x'; 16 << 10]], "did not answer CONNECT in HTTP"),
+        (SERVER, &[&[b'x'; 16 << 10]], "to CONNECT is not HTTP"),
         ("closed.test:1", &[b"HTTP/1.1 200"], "closed the connection"),
     ] {
         let (client, _) = through("proxy.test:3128", server, parts);

@@ -40,7 +40,7 @@ fn call_within<T: Send + 'static>(
     thread::spawn(move || drop(sender.send(call())))?;
     receiver.recv_timeout(within).unwrap_or_else(|error| match error {
         RecvTimeoutError::Timeout => Err(io::Error::new(ErrorKind::TimedOut, what)),
-        RecvTimeoutError::Disconnected => Err(io::Error::other("its thread has panicked")),
+        RecvTimeoutError::Disconnected => Err(io::Error::other("the call's thread has panicked")),
     })
 }
 
@@ -58,7 +58,7 @@ pub fn connect_unix(path: &Path, within: Duration) -> io::Result<UnixStream> {
             Ok(()) => return Ok(stream),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                let what = "the server does not accept the connection";
+                let what = "the server did not accept the connection within the time limit";
                 return Err(io::Error::new(ErrorKind::TimedOut, what));
             }
             Err(error) => return Err(error),

@@ -100,7 +100,7 @@ pub fn run_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadin
         if !somebody_acted {
             let next =
                 actors.iter().zip(&wakes).filter_map(|((_, net), wake)| net.next_turn(*wake));
-            let next = next.min().expect("an actor that has something left to do");
+            let next = next.min().expect("an actor must have something left to do");
             actors[0].1.world.borrow_mut().now = next;
         }
     }
@@ -114,7 +114,7 @@ impl VirtualNet {
     /// If the period is zero.
     pub fn act_every(&mut self, period: Duration) {
         let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-        assert!(period_ns > 0, "a period has a length");
+        assert!(period_ns > 0, "the period must not be zero");
         self.world.borrow_mut().turn_every_ns[self.host] = period_ns;
     }
 

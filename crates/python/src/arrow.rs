@@ -45,7 +45,8 @@ impl Rows {
             "events" => ExportedRows::Events,
             "cells" => ExportedRows::Cells,
             other => {
-                let why = format!("`{other}`: unknown rows; use `requests`, `events` or `cells`");
+                let why =
+                    format!("`{other}`: unknown kind of rows; use `requests`, `events` or `cells`");
                 return Err(Error::store(why).into());
             }
         };

@@ -79,7 +79,7 @@ fn named<T: Copy, const N: usize>(
     let found = all.into_iter().find(|one| name(*one) == given);
     if found.is_none() {
         let known = all.map(name).join(", ");
-        mistakes.push(format!("{key}: `{given}` is unknown; there are {known}"));
+        mistakes.push(format!("{key}: `{given}` is unknown; known are {known}"));
     }
     found
 }
@@ -117,7 +117,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
                 let most = plan["max_failures"].as_f64();
                 // Imported results have no limit of failures.
                 let most = most.or_else(|| run.row.imported_from.is_some().then_some(1.0));
-                let unknown = || json!({ "kind": "failed", "message": "its plan cannot be read" });
+                let unknown = || json!({ "kind": "failed", "message": "the plan cannot be read" });
                 most.map_or_else(unknown, |most| shortfall_of(&summary, most, Strictness::Lenient))
             }
         };

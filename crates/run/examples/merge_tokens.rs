@@ -186,9 +186,9 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     match error {
         Some(why) => Err(why.into()),
         None if summary.outcomes.complete != records => {
-            Err(format!("{records} records were sent").into())
+            Err(format!("{records} records were sent, but not all of them are complete").into())
         }
-        None if first > 0 && peak > first + MOST_MORE => Err("memory was not bounded".into()),
+        None if first > 0 && peak > first + MOST_MORE => Err("memory grew too much".into()),
         None => Ok(()),
     }
 }

@@ -160,8 +160,8 @@ impl AbRun {
         match self.gate.iter().find(|condition| !names.contains(&condition.figure)) {
             None => Ok(()),
             Some(Condition { text, figure, .. }) => Err(PlanError::new(format!(
-                "--gate: `{text}`: {figure} is not compared here; compared are {}; choose others \
-                    with --metric",
+                "--gate: `{text}`: this comparison does not include {figure}; it \
+                    includes {}; choose others with --metric",
                 names.join(", ")
             ))),
         }
@@ -170,7 +170,7 @@ impl AbRun {
     /// The document of a comparison. The times in the blocks of both sides must have the same origin.
     pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
         let plan = &self.sides[0].plan;
-        let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has one");
+        let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has the part `ab`");
         let (cell, pass) = self.place();
         let sides = [0, 1].map(|at| AbSide {
             name: self.sides[at].variant.name.clone(),
@@ -330,8 +330,8 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
 fn check_prompts(plan: &Plan, different_prompts: bool) -> Result<(), RunError> {
     if different_prompts && plan.workload.dataset().is_some() {
         return Err(RunError::plan(format!(
-            "workload (--workload): a server is compared with itself by different prompts of the \
-                same lengths, but {} has the same rows for both sides; use --workload random",
+            "workload (--workload): to compare a server with itself, each side needs different \
+                prompts of the same lengths, but {} has the same rows for both sides; use --workload random",
             plan.workload.name()
         )));
     }
@@ -344,7 +344,7 @@ fn check_launched(sides: &[Member; 2], one_server: bool) -> Result<(), RunError>
     if one_server && launched[0].is_some() {
         return Err(RunError::plan(
             "server: to compare one server with itself, start it yourself and give its address \
-                (--target); a plan would start it twice",
+                (--target); with [server], it would be started twice",
         ));
     }
     match launched.map(|launch| launch.and_then(|it| it.port)) {
@@ -364,7 +364,7 @@ pub(crate) fn place_of(plan: &Plan) -> (CellPlan, PassPlan) {
 
 fn first(failures: Vec<(String, RunError)>) -> RunError {
     let first = failures.into_iter().next();
-    let (name, error) = first.expect("invariant: a run that has no results failed");
+    let (name, error) = first.expect("invariant: each run without results has an error");
     error.of(&name)
 }
 

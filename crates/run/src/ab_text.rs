@@ -20,7 +20,7 @@ pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
             || "no interval yet".to_owned(),
             |[low, high]| format!("{low:+.1} % to {high:+.1} %"),
         );
-        format!("; so far B {:+.1} % ({ends})", percent(known.mean))
+        format!("; so far, B differs from A by {:+.1} % ({ends})", percent(known.mean))
     });
     format!("    pair {}: {name} {of_pair}{known}", comparison.pairs())
 }

@@ -37,7 +37,7 @@ pub(crate) fn access(
         proxies.for_url(url).map_err(|why| PlanError::new(format!("target (--target): {why}")))?;
         if spec.proxy.as_deref().is_some_and(|proxy| proxy != NO_PROXY) && url.unix.is_some() {
             return Err(PlanError::new(
-                "proxy (--proxy): a proxy cannot reach a Unix socket; leave it out",
+                "proxy (--proxy): a proxy cannot reach a Unix socket; leave out --proxy",
             ));
         }
     }
@@ -50,8 +50,8 @@ fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
         return Err(wrong(
-            "contains a user name or a password, which other users can see there; set HTTP_PROXY \
-                or HTTPS_PROXY instead",
+            "contains a user name or a password, but other users can see flags, and plans are \
+                stored; set HTTP_PROXY or HTTPS_PROXY instead",
         ));
     }
     Proxy::parse(text, "--proxy").map_err(|why| wrong(&format!("{why}, or `none`")))

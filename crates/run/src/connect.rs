@@ -85,7 +85,7 @@ pub(crate) fn wait_for(
         let waited = now.since(began);
         if waited >= wait {
             return Err(RunError::target(format!(
-                "not ready after {:.0} s (--wait): {why}",
+                "the server was not ready after {:.0} s (--wait): {why}",
                 waited.as_secs_f64()
             )));
         }
@@ -118,9 +118,9 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
     if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
         let advice = match (waits, is_launched) {
             (true, _) => String::new(),
-            (false, false) => "; --wait 120s waits until it is".to_owned(),
+            (false, false) => "; --wait 120s waits until it is ready".to_owned(),
             (false, true) => {
-                format!("; ready_url = \"{}\" in [server] waits until it is", loading.path)
+                format!("; ready_url = \"{}\" in [server] waits until it is ready", loading.path)
             }
         };
         return Attempt::NotYet(format!("{url}: {}{advice}", loading.in_words()));

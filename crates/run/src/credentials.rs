@@ -53,7 +53,11 @@ pub fn authorization(
             "api_key_env (--api-key-env): {} is not set; give the name of the variable that \
                 contains the API key",
             // If the user gave the key itself instead of a name, the message does not repeat it.
-            if is_usual_name(name) { format!("the variable {name}") } else { "it".to_owned() }
+            if is_usual_name(name) {
+                format!("the variable {name}")
+            } else {
+                "the variable".to_owned()
+            }
         ))),
     }
 }

@@ -25,8 +25,8 @@ pub fn findings(
     });
     let again = trace_length.filter(|trace_length| requests > *trace_length).map(|trace_length| {
         let told = format!(
-            "the trace has {trace_length} requests and the pass had {requests}: after its last request it \
-                started again, with the same lengths and new words"
+            "the trace has {trace_length} requests and the pass had {requests}: the trace was \
+                repeated from its first request, with the same lengths and new words"
         );
         Finding::of(code::TRACE_BEGAN_AGAIN, told)
     });

@@ -47,7 +47,8 @@ fn of_plan(plan: &Plan, cores: u32) -> EventLoopCount {
     );
     let why = match needed > most {
         true => format!(
-            "{rule} would be {needed}, and {cores} cores have room for {most}: {CORES_OF_LOOP} cores for each"
+            "{rule} would be {needed}, but {cores} cores have room for {most}: \
+                each loop needs {CORES_OF_LOOP}"
         ),
         false => rule,
     };
@@ -189,7 +190,7 @@ mod tests {
         for (load, cores, count, says) in [
             (json!({"concurrency": [64]}), 64, 1, "one for each 1024 requests in flight"),
             (json!({"concurrency": [4096], "requests": 9000}), 64, 4, "one for each"),
-            (json!({"concurrency": [4096], "requests": 9000}), 8, 2, "would be 4, and 8 cores"),
+            (json!({"concurrency": [4096], "requests": 9000}), 8, 2, "would be 4, but 8 cores"),
             (json!({"concurrency": [4096], "requests": 9000}), 2, 1, "2 cores have room for 1"),
             (json!({"rate": ["10"], "requests": 5000}), 64, 1, "one for each"),
             (json!({"rate": ["2500"], "requests": 5000}), 64, 3, "one for each"),

@@ -28,7 +28,7 @@ impl IgnoreEos {
         match engine {
             _ if !dialect.honours_ignore_eos => Self::NoField,
             Some(engine) if REFUSE_IT.contains(&engine) => {
-                Self::Refused(format!("{engine} is known to"))
+                Self::Refused(format!("{engine} is known to reject it"))
             }
             Some(engine) if IGNORE_IT.contains(&engine) => Self::Ignored,
             _ => Self::Honoured,
@@ -74,7 +74,10 @@ mod tests {
                 "openai-completions",
                 Some("transformers"),
                 false,
-                Some("the server rejects `ignore_eos` (transformers is known to), so requests are"),
+                Some(
+                    "the server rejects `ignore_eos` (transformers is known to reject it), so \
+                     requests are",
+                ),
             ),
         ] {
             let dialect = dialect(name).expect("a dialect");

@@ -21,7 +21,7 @@ pub(crate) fn title(target: &Target) -> String {
 
 /// Announces the server.
 pub(crate) fn server(events: &Events, target: &Target) {
-    let engine = target.engine.as_deref().unwrap_or("unknown server");
+    let engine = target.engine.as_deref().unwrap_or("an unknown server");
     let version = target.engine_version.as_deref().unwrap_or("of unknown version");
     if target.simulated {
         let profile = target.profile.as_deref().unwrap_or("unknown");

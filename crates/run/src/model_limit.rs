@@ -48,8 +48,8 @@ pub(crate) fn check(
     };
     let long = lengths(plan, long);
     let message = format!(
-        "The server accepts at most {limit} tokens, prompt plus output; {} needs more: the server \
-            will reject these requests or shorten their outputs",
+        "The server accepts at most {limit} tokens, prompt plus output. This is too few for {}: the \
+            server will reject these requests or shorten their outputs",
         long.join(", ")
     );
     let finding = Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message);
@@ -98,7 +98,10 @@ mod tests {
         assert!(told(&[2048], &[1], Some("2048")).is_err());
         let found = told(&[1024, 128], &[1024, 1025], Some("2048")).expect("can be measured");
         let message = found.expect("a finding").message;
-        assert!(message.contains("1024 x 1025 needs") && !message.contains("128 x"), "{message}");
+        assert!(
+            message.contains("too few for 1024 x 1025:") && !message.contains("128 x"),
+            "{message}"
+        );
         assert!(told(&[128], &[128], Some("2048")).expect("fits").is_none());
         assert!(told(&[100_000], &[1], None).expect("nothing is known").is_none());
         // TGI states one limit for the prompt and one for prompt plus output.
@@ -110,7 +113,10 @@ mod tests {
         );
         let found = told_by(&[1023, 512], &[1026], &tgi).expect("can be measured");
         let message = found.expect("a finding").message;
-        assert!(message.contains("1023 x 1026 needs") && !message.contains("512 x"), "{message}");
+        assert!(
+            message.contains("too few for 1023 x 1026:") && !message.contains("512 x"),
+            "{message}"
+        );
         assert!(told_by(&[4096], &[1], &[("n_ctx_slot", "4096")]).is_err());
     }
 }

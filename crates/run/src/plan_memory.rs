@@ -63,7 +63,7 @@ impl PlanMemory {
     pub fn words(&self) -> String {
         let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
         let own = |bytes: Option<u64>| {
-            bytes.map_or_else(|| "with lengths of the data set".to_owned(), mib)
+            bytes.map_or_else(|| "unknown (the data set sets the lengths)".to_owned(), mib)
         };
         format!(
             "memory: at most {}; for this plan: prompts {}, answers in flight {}, data set {} \

@@ -40,8 +40,8 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     if let Some(fewest) = at_once.map(|pass| pass.planned).min() {
         let message = format!(
             "Throughput was measured with only {fewest} requests sent at once. Start-up and drain \
-                are a large part of such a pass: a saturated server may reach more, and published \
-                tables of 399 requests are not comparable."
+                are a large part of such a pass: a saturated server may reach more. Do not \
+                compare the result with published tables of 399 requests."
         );
         findings.push(Finding::of(code::FEW_AT_ONCE, message));
     }
@@ -50,8 +50,8 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
         let Some([low, high]) = values.mean_ci else { continue };
         if (high - low) / 2.0 > WIDE * values.mean {
             let message = format!(
-                "The latency per output token of {:.2} ms has a 95 % interval of {low:.2} to \
-                 {high:.2} ms ({} requests).",
+                "The latency per output token of {:.2} ms has a 95 % confidence interval of {low:.2} \
+                 to {high:.2} ms ({} requests).",
                 values.mean, values.n
             );
             let place = cell.plan().to_string();

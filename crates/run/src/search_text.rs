@@ -21,7 +21,7 @@ pub fn trial(plan: &SearchPlan, search: &Search) -> String {
     let shown = match overwhelmed {
         Some(by) => far_beyond(plan, by),
         None if trial.counted() == 0 => format!(
-            "none of its {} requests is \
+            "none of the {} requests is \
             counted",
             trial.requests
         ),
@@ -121,7 +121,7 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
             (SearchEnding::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
             // For example after a trial whose records are incomplete.
             (SearchEnding::Unfinished, _) => {
-                return Err(Shortfall::Failed(format!("the search was interrupted: {}", why())));
+                return Err(Shortfall::Failed(format!("the search ended early: {}", why())));
             }
             (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),
             _ if answer.is_missed() => return Err(Shortfall::Objective(why())),

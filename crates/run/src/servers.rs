@@ -108,7 +108,7 @@ impl Servers {
             usage: folder.join(format!("{name}-usage.csv")),
         };
         let program = program.ok_or_else(|| {
-            RunError::target("server: Host::program is missing, the program that guards it")
+            RunError::target("server: Host::program is missing; this program guards the server")
         })?;
         let failed = |error| match error {
             LaunchError::Interrupted => RunError::Interrupted("the server was ready"),

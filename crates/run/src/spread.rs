@@ -203,7 +203,8 @@ fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
         });
         if let Some((other, _)) = same {
             return Err(RunError::target(format!(
-                "target (--target): {other} and {name} lead to one address, {}; each server needs a different address",
+                "target (--target): {other} and {name} lead to the same address, {}; each server \
+                    needs a different address",
                 place.address
             )));
         }

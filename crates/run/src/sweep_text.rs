@@ -27,7 +27,7 @@ fn shown(trial: &LevelTrial) -> String {
             completes them"
         ),
         (_, _, false) => format!("{throughput}; too short for a verdict on this load"),
-        (Some(latency), ..) => format!("{throughput}, {} ms each", load_text(latency.value)),
+        (Some(latency), ..) => format!("{throughput}, {} ms per request", load_text(latency.value)),
         (None, ..) => throughput,
     }
 }

@@ -103,7 +103,7 @@ fn named(
     url: &Url,
 ) -> Result<ReadyTarget, RunError> {
     let TargetPlan::Server { insecure, model, .. } = &plan.target else {
-        return Err(RunError::target(format!("{url}: the plan does not name it")));
+        return Err(RunError::target(format!("{url}: the plan does not name this server")));
     };
     let wanted = wanted(url, &context.headers, &context.access);
     let wanted =

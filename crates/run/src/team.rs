@@ -74,7 +74,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
         "server: several ranks need the address of a common server: each would start its own; \
             start the server first, and give --target",
     );
-    refuse(plan.ab.is_some(), "ab: a comparison needs a single process; start one");
+    refuse(plan.ab.is_some(), "ab: a comparison needs a single process; start only one");
     refuse(
         plan.stop != inferometer_plan::stop::StopPlan::default(),
         "stop_when_saturated, stop_at_error_rate: each rank would judge its own share of the requests; leave \
@@ -85,7 +85,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
         if let Some(most) = most.filter(|most| *most < ranks) {
             mistakes.push(format!(
                 "max_in_flight (--max-in-flight): {most} is less than the number of ranks \
-                    ({ranks}), so a rank would have none"
+                    ({ranks}), so at least one rank could send no requests"
             ));
             break;
         }
@@ -96,7 +96,8 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
         {
             mistakes.push(
                 "requests (--requests): with stages of requests in flight, several ranks would not \
-                    send the requests of one process; leave out --requests, so that the stages end the pass"
+                    send the same requests as one process; leave out --requests, so that the \
+                    stages end the pass"
                     .to_owned(),
             );
             break;

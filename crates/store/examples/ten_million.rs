@@ -37,7 +37,7 @@ const PASSES: u32 = 4;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("name the folder to write to")?;
+    let folder = arguments.next().ok_or("give the folder to write to as the argument")?;
     let requests: u32 = arguments.next().map_or(Ok(10_000_000), |text| text.parse())?;
     std::fs::create_dir_all(&folder)?;
     let mut store = Store::open(Path::new(&folder).join("inferometer.db"))?;

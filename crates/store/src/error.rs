@@ -22,15 +22,18 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file does not begin like a run log.
-    #[error("{} is not a run log: it does not begin with the signature of one", path.display())]
+    #[error(
+        "{} is not a run log: it does not begin with the signature of a run log",
+        path.display()
+    )]
     NotALog {
         /// The file.
         path: PathBuf,
     },
     /// The version of the log is unknown to this program.
     #[error(
-        "{}: {what} is version {found}, this program reads version {known}: use the program that \
-         wrote it, or a newer one",
+        "{}: {what} has version {found}, but this program reads version {known}: use the program \
+         that wrote the log, or a newer one",
         path.display()
     )]
     LogVersion {
@@ -203,7 +206,7 @@ pub enum StoreError {
         id: String,
     },
     /// A log belongs to another run than expected.
-    #[error("{}: it is the log of run {of}, not of {run}", log.display())]
+    #[error("{} is the log of run {of}, not of run {run}", log.display())]
     OtherRun {
         /// The file.
         log: PathBuf,
@@ -263,7 +266,8 @@ impl StoreError {
 fn advice(source: &rusqlite::Error) -> &'static str {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::SystemIoFailure) => {
-            " (a full disk, a limit on the size of files such as `ulimit -f`, or a failing device)"
+            " (possible causes: a full disk, a limit on the size of files such as `ulimit -f`, or \
+                a failing device)"
         }
         _ => "",
     }

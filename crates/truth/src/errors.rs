@@ -27,7 +27,7 @@ pub enum Mismatch {
         index: u32,
     },
     /// The record has more or fewer token events than the server sent tokens.
-    #[error("request {index} has {events} token events, the server sent {sent}")]
+    #[error("request {index} has {events} token events, but the server sent {sent}")]
     Count {
         /// The index of the request in its pass.
         index: u32,

@@ -29,7 +29,7 @@ impl Frame {
         let mut bytes = Vec::new();
         write_chunk(&mut bytes, event.as_bytes());
         let digits_at = memchr::memmem::find(&bytes, zeros.as_bytes());
-        Self { digits_at: digits_at.expect("invariant: the digits were put there"), bytes }
+        Self { digits_at: digits_at.expect("invariant: the chunk contains the zeros"), bytes }
     }
 
     /// Writes a send time into the chunk and returns the bytes of the chunk.

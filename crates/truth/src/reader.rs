@@ -103,7 +103,7 @@ impl BareReader {
         let (count, user) = match net.read(conn, &mut self.buffer) {
             ReadResult::Data(arrived) => (arrived.bytes, arrived.user),
             ReadResult::Empty => return,
-            ReadResult::Closed => return self.failed = Some("the server hung up".to_owned()),
+            ReadResult::Closed => return self.failed = Some("the server disconnected".to_owned()),
             ReadResult::Failed(error) => return self.failed = Some(format!("reading: {error}")),
         };
         if self.tails.len() <= conn.slot() {

@@ -135,7 +135,7 @@ fn a_record_that_lacks_a_token_is_an_error() {
     let (mut record, text) = records.remove(0);
     record.events.remove(3);
     let error = Errors::default().add(&record, &text).unwrap_err().to_string();
-    assert_eq!(error, "request 0 has 19 token events, the server sent 20");
+    assert_eq!(error, "request 0 has 19 token events, but the server sent 20");
     record.events.clear();
     let error = Errors::default().add(&record, "hello").unwrap_err().to_string();
     assert_eq!(error, "the text of request 0 is not what the server sent");

@@ -51,5 +51,5 @@ pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
             ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
         }
     };
-    (!fits).then(|| format!("requested {requested}, but the server answered with {media_type}"))
+    (!fits).then(|| format!("{requested} was requested, but the server answered with {media_type}"))
 }

@@ -22,8 +22,8 @@ pub enum WireError {
     },
     /// The dialect does not accept chat messages as a prompt.
     #[error(
-        "dialect {dialect} does not accept chat messages: send text, or use one that does, such as \
-            openai-chat"
+        "dialect {dialect} does not accept chat messages: send text, or use a dialect that accepts \
+            them, such as openai-chat"
     )]
     Messages {
         /// The name of the dialect.

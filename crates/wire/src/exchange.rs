@@ -184,7 +184,7 @@ impl ResponseReader {
         } else if self.body.cut_message {
             format!("the body ended inside message {}", messages + 1)
         } else {
-            format!("the stream ended without its proper end, after {messages} messages")
+            format!("the stream ended without finish reason or end mark, after {messages} messages")
         }
     }
 
@@ -199,7 +199,7 @@ impl ResponseReader {
 fn no_output(parsed: &ParsedResponse) -> String {
     match parsed.usage.completion {
         Some(count) => format!("there is no output, although the usage counts {count} tokens"),
-        None => "there is neither output nor a usage that reports 0 tokens".to_owned(),
+        None => "there is no output, and no usage that reports 0 output tokens".to_owned(),
     }
 }
 
@@ -378,5 +378,5 @@ fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
 fn too_large_decoded(json: &[u8]) -> Option<String> {
     let most = MAX_DECODED_BYTES;
     (parsed_bytes(json) > most)
-        .then(|| format!("JSON that takes more than {} MiB of memory once decoded", most >> 20))
+        .then(|| format!("JSON that needs more than {} MiB of memory when decoded", most >> 20))
 }

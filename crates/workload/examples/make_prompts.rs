@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let loading = Instant::now();
     println!("{}: {} plain ids", tokenizer.name(), tokenizer.plain_ids().len());
     let counter = tokenizer.clone();
-    println!("words are known to stand apart: {}", counter.plain_words().is_some());
+    println!("the tokenizer is known to keep words apart: {}", counter.plain_words().is_some());
     let mut spec = OpenWorkload::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
     if given.next().as_deref() == Some("ids") {
         spec.context.form = PromptForm::TokenIds;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 wrong += usize::from(counter.count(text)? != input_length);
             }
         }
-        println!("counted again, of another length: {wrong}");
+        println!("prompts whose second count differs from the requested length: {wrong}");
     }
     Ok(())
 }

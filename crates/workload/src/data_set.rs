@@ -109,7 +109,7 @@ impl RowMeter {
         let (read, parsed) = self.0.get();
         let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
         if read > MAX_ROW_BYTES {
-            Some(format!("a row of more than {most_read} MiB, the limit"))
+            Some(format!("a row of more than {most_read} MiB, which is the limit"))
         } else if parsed > MAX_PARSED_BYTES {
             Some(format!("a row that needs more than {most_parsed} MiB of memory after parsing"))
         } else {

@@ -253,8 +253,8 @@ pub enum WorkloadError {
     /// A file of a data set whose checksum is not the expected one.
     #[error(
         "data set {name}: {} has the checksum {found} instead of {expected}: it is another \
-            version, or damaged; remove it to download it again, or give the file itself with \
-            --dataset",
+            version, or damaged; remove it to download it again, or give its path with --dataset \
+            to use it without this check",
         path.display()
     )]
     Checksum {

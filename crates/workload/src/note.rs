@@ -89,8 +89,8 @@ impl fmt::Display for Note {
         match self {
             Self::Inexact { prompts, asked, farthest } => write!(
                 f,
-                "{} not have exactly the requested tokens (the largest difference: {farthest} \
-                    instead of {asked})",
+                "{} not have exactly the requested number of tokens (the largest difference: \
+                    {farthest} instead of {asked})",
                 many(*prompts, "prompt does", "prompts do")
             ),
             Self::ShortTag { tokens, full } => write!(

@@ -202,7 +202,7 @@ fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
         let (number, line) = line?;
         if line.load == RECORDED && *first_pass.get_or_insert(line.pass) == line.pass {
             let due = line.due_ns.map(Nanos);
-            let reason = || "due_ns is missing, although its arrivals were recorded".to_owned();
+            let reason = || "due_ns is missing: a replay needs the recorded times".to_owned();
             instants.push(due.ok_or_else(|| malformed(path, number, reason()))?);
         }
     }

@@ -201,10 +201,10 @@ fn a_damaged_bundle_is_refused_and_nothing_of_it_is_stored() {
     let mut altered = whole.clone();
     altered[whole.len() / 2] ^= 1;
     for (bytes, words) in [
-        (half, "was cut"),
-        (&behind, "there are bytes after its end"),
+        (half, "is incomplete"),
+        (&behind, "there are bytes after the archive"),
         (&altered, "is damaged"),
-        (&whole[..2], "was cut"),
+        (&whole[..2], "is incomplete"),
     ] {
         fs::write(at.path().join("bad.tar.gz"), bytes).expect("written");
         for arguments in

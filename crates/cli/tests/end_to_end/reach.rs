@@ -212,7 +212,7 @@ fn a_server_that_requires_a_client_certificate_gets_it() {
     let (output, _) = measure(&url, &trusts);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        told(&output).contains("requires a client certificate; give it with --client-cert"),
+        told(&output).contains("a client certificate; give a certificate with --client-cert"),
         "{}",
         told(&output)
     );

@@ -176,7 +176,7 @@ fn unreachable_unequal_or_duplicate_servers_are_refused_before_anything_is_measu
         (&[&a.url, &twice], &[], 2, "is given twice"),
         (&[&a.url, &nobody.url], &[], 1, &nobody.url),
         (&[&a.url, &other.url], &[], 1, "has the model chatglm3-6b"),
-        (&[&a.url, &by_name], &[], 1, "lead to one address"),
+        (&[&a.url, &by_name], &[], 1, "lead to the same address"),
         (&[&a.url], &["--balance", "round-robin"], 2, "only one is given"),
         (&[&a.url, &other.url], &["--balance", "session"], 2, "has no sessions"),
         (&[&a.url, &other.url], &["--balance", "at-random"], 2, "is not a balancing method"),

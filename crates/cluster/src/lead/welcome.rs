@@ -109,7 +109,9 @@ fn welcome(
         return Ok(None);
     }
     let Ok(other) = serde_json::from_str::<Introduction>(&hello.introduction) else {
-        let why = "it uses a protocol that this version does not know".to_owned();
+        let why = "this process uses a protocol that rank 0 does not know: all ranks need the \
+            same version"
+            .to_owned();
         link.send(&Welcome::Refused { why, mistake: true }, INTRODUCTION)?;
         return Ok(None);
     };
@@ -149,7 +151,7 @@ fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), 
     if rank.joined {
         let first = rank.host.clone();
         let why = format!(
-            "there are two of rank {}: one on {first}, another on {}; each process needs a different rank",
+            "there are two processes of rank {}: on {first} and on {}; each process needs a different rank",
             other.rank, other.host
         );
         return Err((why, !has_begun));
@@ -166,7 +168,7 @@ fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
     let name = other.name();
     if other.rank == 0 {
         return Err(format!(
-            "there are two of rank 0: one on {}, another on {}; each process needs a different rank",
+            "there are two processes of rank 0: on {} and on {}; each process needs a different rank",
             me.host, other.host
         ));
     }
@@ -178,7 +180,7 @@ fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
     }
     if other.ranks != me.ranks || other.rank >= me.ranks {
         return Err(format!(
-            "{name} belongs to {} ranks, but rank 0 to {}: all ranks need the same number",
+            "{name} was started for {} ranks, but rank 0 for {}: all need the same number of ranks",
             other.ranks, me.ranks
         ));
     }

@@ -237,7 +237,8 @@ impl<R: Recorder> Driver<R> {
     /// # Panics
     /// If the driver of another event loop of the pass still exists.
     pub fn into_parts(self) -> (String, R) {
-        let common = Arc::into_inner(self.common).expect("the last event loop of its pass");
+        let common =
+            Arc::into_inner(self.common).expect("this must be the last event loop of its pass");
         let State { mut encoder, recorder, .. } = common.into_state();
         encoder.hash_the_others();
         (encoder.body_hash(), recorder)

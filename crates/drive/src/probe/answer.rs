@@ -55,8 +55,8 @@ impl UnexpectedAnswer {
         let said = if *is_page { " with a web page".to_owned() } else { format!(" ({message})") };
         match (status, location) {
             (401, _) => format!(
-                "{came}{said}: it needs a valid API key; put it into the environment variable \
-                    OPENAI_API_KEY, or into the one that --api-key-env names"
+                "{came}{said}: the server needs a valid API key; put the key into the environment \
+                    variable OPENAI_API_KEY, or into the variable that --api-key-env names"
             ),
             (403, _) => format!(
                 "{came}{said}: access is denied with this API key (or without a key); see \
@@ -84,7 +84,7 @@ impl UnexpectedAnswer {
                 "{came}{said}: a gateway answered, but no server is behind \
                 it"
             ),
-            (503, _) => format!("{came}{said}: it is not ready to serve"),
+            (503, _) => format!("{came}{said}: the server is not ready"),
             (_, _) if *is_page => {
                 format!("{came}{said}: this is not the address of the server's API")
             }

@@ -192,7 +192,7 @@ fn an_unexpected_response_to_the_model_list_request_is_explained() {
     for (said, words) in [
         (
             "401 Unauthorized\r\n\r\n{\"error\":\"no key\"}",
-            "answers 401 at /v1/models (no key): it needs a valid API key",
+            "answers 401 at /v1/models (no key): the server needs a valid API key",
         ),
         ("403 Forbidden\r\n\r\n{}", "access is denied"),
         (
@@ -212,7 +212,7 @@ fn an_unexpected_response_to_the_model_list_request_is_explained() {
         ("200 OK\r\ncontent-type: text/html\r\n\r\n<!DOCTYPE html><p>hello", "with a web page"),
         (
             "503 Service Unavailable\r\n\r\n{\"error\":{\"message\":\"Loading model\"}}",
-            "(Loading model): it is not ready",
+            "(Loading model): the server is not ready",
         ),
         ("500 Oh\r\n\r\n{\"error\":\"broken\"}", "answers 500 at /v1/models (broken)"),
     ] {

@@ -14,7 +14,7 @@ pub enum BundleError {
     )]
     Version(String),
     /// The bundle is incomplete: it ends too early, or a part is missing.
-    #[error("was cut: {0}; copy it again")]
+    #[error("is incomplete: {0}; copy it again")]
     Cut(String),
     /// The bytes differ from those that were written: a checksum or the compressed stream is wrong.
     #[error("is damaged: {0}; copy it again")]

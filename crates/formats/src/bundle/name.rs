@@ -14,7 +14,7 @@ pub fn problem(name: &str) -> Option<&'static str> {
     if name.starts_with('/') || name.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Some("its name leads out of the bundle");
     }
-    (!name.chars().all(is_plain)).then_some("its name has characters that no name in a bundle has")
+    (!name.chars().all(is_plain)).then_some("its name has a character that is not allowed")
 }
 
 /// Returns the name of a data file in a bundle: its number, then the end of its own file name. Characters

@@ -84,7 +84,7 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
             if name.ends_with(".json") {
                 left = left.checked_sub(size).ok_or_else(|| {
                     let most = limits.documents >> 20;
-                    BundleError::TooLarge(format!("its documents have more than {most} MiB"))
+                    BundleError::TooLarge(format!("its JSON documents exceed {most} MiB in total"))
                 })?;
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
@@ -154,7 +154,7 @@ fn check_version(manifest: &[u8]) -> Result<(), BundleError> {
     match value["schema"].as_str() {
         Some(SCHEMA) => Ok(()),
         Some(other) => Err(BundleError::Version(other.chars().take(60).collect())),
-        None => Err(BundleError::NoBundle(format!("{MANIFEST} does not state its format"))),
+        None => Err(BundleError::NoBundle(format!("{MANIFEST} does not state its bundle format"))),
     }
 }
 
@@ -187,14 +187,16 @@ fn each_part(
         let mut entry = entry.map_err(|error| match (&sums, error.kind()) {
             // The library reports data that is not an archive with this kind of error.
             (None, ErrorKind::Other) => {
-                BundleError::NoBundle(format!("it holds no archive: {error}"))
+                BundleError::NoBundle(format!("it does not contain a tar archive: {error}"))
             }
             _ => unreadable(&error),
         })?;
         let name = part_name(&entry.path_bytes())?;
         if entry.header().entry_type() != EntryType::Regular {
             let what = kind(entry.header().entry_type());
-            return Err(BundleError::Foreign(format!("{name} is {what}; a bundle has files only")));
+            return Err(BundleError::Foreign(format!(
+                "{name} is {what}, but a bundle contains only files"
+            )));
         }
         let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
         unpacked = unpacked.saturating_add(size);
@@ -246,7 +248,7 @@ fn at_its_end(mut unzipped: GzDecoder<impl BufRead>) -> Result<(), BundleError> 
     let mut bundle = unzipped.into_inner();
     let behind = bundle.fill_buf().map_err(|error| unreadable(&error))?;
     match rest.len() as u64 > most || rest.iter().any(|byte| *byte != 0) || !behind.is_empty() {
-        true => Err(BundleError::Foreign("there are bytes after its end".to_owned())),
+        true => Err(BundleError::Foreign("there are bytes after the archive".to_owned())),
         false => Ok(()),
     }
 }
@@ -279,7 +281,7 @@ fn read_sums(from: &mut impl Read, size: u64) -> Result<BTreeMap<String, String>
     let wrong = |what: &str| BundleError::Content(format!("{SUMS}: {what}"));
     let mut text = String::new();
     from.take(MOST_SUMS_BYTES).read_to_string(&mut text).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => wrong("is no text"),
+        ErrorKind::InvalidData => wrong("is not UTF-8 text"),
         _ => unreadable(&error),
     })?;
     if (text.len() as u64) < size {
@@ -287,11 +289,12 @@ fn read_sums(from: &mut impl Read, size: u64) -> Result<BTreeMap<String, String>
     }
     let mut sums = BTreeMap::new();
     for line in text.lines() {
-        let (sha256, name) =
-            line.split_once("  ").ok_or_else(|| wrong("has a line that is not a checksum"))?;
+        let (sha256, name) = line
+            .split_once("  ")
+            .ok_or_else(|| wrong("has a line that is not a checksum with a valid name"))?;
         let is_sum = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_sum || name::problem(name).is_some() || name == SUMS {
-            return Err(wrong("has a line that is not a checksum"));
+            return Err(wrong("has a line that is not a checksum with a valid name"));
         }
         if sums.insert(name.to_owned(), sha256.to_lowercase()).is_some() {
             return Err(wrong("names a part twice"));
@@ -304,7 +307,7 @@ fn read_sums(from: &mut impl Read, size: u64) -> Result<BTreeMap<String, String>
 }
 
 fn missing(name: &str) -> BundleError {
-    BundleError::Cut(format!("{name} is not in it"))
+    BundleError::Cut(format!("{name} is missing"))
 }
 
 /// Converts an error of the reader into the error of a bundle.

@@ -17,12 +17,12 @@ static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Time to Second Token",
         unit: "ms",
-        formula: "second response with content - the first one",
+        formula: "second response with content - first response with content",
     },
     Definition {
         name: "Inter Token Latency",
         unit: "ms",
-        formula: "(Request Latency - TTFT) / (output tokens - 1): what others call TPOT",
+        formula: "(Request Latency - TTFT) / (output tokens - 1); other tools call this TPOT",
     },
     Definition {
         name: "Inter Token Latency, --per-chunk-usage",
@@ -33,7 +33,8 @@ static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Inter Chunk Latency",
         unit: "ms",
-        formula: "every gap between responses with content, pooled: what others call ITL",
+        formula: "every gap between responses with content, pooled over all requests; other tools \
+            call this ITL",
     },
     Definition {
         name: "Request Latency",

@@ -17,21 +17,22 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "Time per Output Token",
         unit: "ms",
-        formula: "(last such chunk - pick) / output tokens, which includes the wait for the first token; \
-                  one value per request, weighted by its output tokens",
+        formula: "(last chunk with content, reasoning or tool call - pick) / output tokens; this \
+                  includes the wait for the first token; one value per request, weighted by its \
+                  output tokens",
     },
     Definition {
         name: "Inter-Token Latency",
         unit: "ms",
-        formula: "(last such chunk - first such chunk) / (output tokens - 1), one value per request, \
-                  weighted by output tokens - 1",
+        formula: "(last chunk - first chunk with content, reasoning or tool call) / (output tokens \
+                  - 1); one value per request, weighted by its output tokens - 1",
     },
     Definition { name: "Request Latency", unit: "s", formula: "end of the request - pick" },
     Definition {
         name: "median, percentiles",
         unit: "-",
-        formula: "nearest rank: the smallest value that at least this percentage of the requests, or \
-                  of the weight, does not exceed",
+        formula: "nearest rank: the smallest value v for which at least this percentage of the \
+                  requests, or of the weight, has values of at most v",
     },
 ];
 
@@ -103,7 +104,9 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
         number("Output Tokens / Sec", "output_tokens_per_second", output.sum() / duration),
         number("Total Tokens / Sec", "tokens_per_second", (input.sum() + output.sum()) / duration),
     ];
-    let left_out = vec!["distributions of the rates over time: GuideLLM smooths them itself"];
+    let left_out = vec![
+        "distributions of the rates over time: GuideLLM applies its own smoothing to the rates",
+    ];
     ToolTable { title: "GuideLLM".to_owned(), lines, left_out }
 }
 

@@ -12,12 +12,12 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "time_to_first_token",
         unit: "s",
-        formula: "first chunk with content - pick; of requests with more than one token",
+        formula: "first chunk with content - pick; only requests with more than one output token",
     },
     Definition {
         name: "time_per_output_token",
         unit: "s",
-        formula: "(last chunk with content - first one) / (output tokens - 1)",
+        formula: "(last chunk with content - first chunk with content) / (output tokens - 1)",
     },
     Definition {
         name: "inter_token_latency",

@@ -13,19 +13,20 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "TPOT",
         unit: "ms",
-        formula: "(E2E latency - TTFT) / (output tokens - 1); requests of one output token are \
+        formula: "(E2E latency - TTFT) / (output tokens - 1); requests with one output token are \
                   left out",
     },
     Definition {
         name: "ITL",
         unit: "ms",
-        formula: "gaps between chunks whose text is not empty, pooled; on the native /generate each \
-                  spread over the tokens of the later chunk",
+        formula: "every gap between chunks whose text is not empty, pooled over all requests; with \
+                  the native /generate, each gap is divided evenly among the tokens of the later \
+                  chunk",
     },
     Definition {
         name: "E2E Latency",
         unit: "ms",
-        formula: "last line of the stream, usage and [DONE] included - pick",
+        formula: "last line of the stream (including usage and [DONE]) - pick",
     },
     Definition {
         name: "Concurrency",

@@ -7,8 +7,8 @@ use super::layout::ToolTable;
 use super::stream::Stream;
 
 /// [`Tool::origin`] of tools that measure latencies from the pick of a request.
-pub(super) const FROM_PICK: &str = "measured from the pick of the request: after its wait in the \
-    client, before the client connects";
+pub(super) const FROM_PICK: &str = "measured from the pick of the request: the instant after its \
+    wait in the client and before the client connects";
 
 /// A benchmark of another project.
 #[derive(Clone, Copy, Debug)]

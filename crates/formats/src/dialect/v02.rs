@@ -7,8 +7,12 @@ use inferometer_metrics::Timeline;
 use super::layout::{TableLine, ToolTable, Value};
 use super::tool::{Definition, Pass, Tool};
 
-pub(super) const TOOL: Tool =
-    Tool { name: "v0.2", origin: "counted from the send", definitions: &DEFINITIONS, printed };
+pub(super) const TOOL: Tool = Tool {
+    name: "v0.2",
+    origin: "measured from the start of sending the request",
+    definitions: &DEFINITIONS,
+    printed,
+};
 
 static DEFINITIONS: [Definition; 6] = [
     Definition { name: "Total time", unit: "s", formula: "last end - first send" },
@@ -21,17 +25,17 @@ static DEFINITIONS: [Definition; 6] = [
     Definition {
         name: "Average latency per token",
         unit: "s",
-        formula: "mean of E2E / (prompt tokens + output tokens), both as asked for",
+        formula: "mean of (E2E / (requested prompt tokens + requested output tokens))",
     },
     Definition {
         name: "Average latency per output token",
         unit: "s",
-        formula: "mean of E2E / output tokens as asked for",
+        formula: "mean of (E2E / requested output tokens)",
     },
     Definition {
         name: "Completion tokens per second",
         unit: "tokens/s",
-        formula: "output tokens as asked for / total time",
+        formula: "requested output tokens of the completed requests / total time",
     },
 ];
 

@@ -28,9 +28,13 @@ static DEFINITIONS: [Definition; 6] = [
     Definition {
         name: "TPOT",
         unit: "ms",
-        formula: "(E2EL - TTFT) / (output tokens - 1); requests of one output token are left out",
+        formula: "(E2EL - TTFT) / (output tokens - 1); requests with one output token are left out",
     },
-    Definition { name: "ITL", unit: "ms", formula: "every gap between chunks, pooled over all" },
+    Definition {
+        name: "ITL",
+        unit: "ms",
+        formula: "every gap between chunks, pooled over all requests",
+    },
     Definition { name: "E2EL", unit: "ms", formula: "last chunk with a token - pick" },
     Definition {
         name: "Peak output token throughput",

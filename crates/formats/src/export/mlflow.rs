@@ -111,7 +111,7 @@ impl Run {
             }
         }
         let digits = &sha256_hex(self.experiment.as_bytes())[..14];
-        let id = u64::from_str_radix(digits, 16).expect("invariant: hexadecimal digits");
+        let id = u64::from_str_radix(digits, 16).expect("invariant: a hash has hexadecimal digits");
         let id = format!("{id:018}");
         let folder = store.join(&id);
         fs::create_dir_all(&folder)?;

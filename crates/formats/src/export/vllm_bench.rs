@@ -27,16 +27,16 @@ pub fn vllm_bench(
 ) -> Result<Value, ExportError> {
     let missing = |what: String| ExportError::Missing(what);
     let mut passes = summary.cells.iter().flat_map(|cell| &cell.passes);
-    let of_pass = passes
-        .nth(pass)
-        .ok_or_else(|| missing(format!("the run has no pass {pass}; they count from 0")))?;
+    let of_pass = passes.nth(pass).ok_or_else(|| {
+        missing(format!("the run has no pass {pass}; passes are numbered from 0"))
+    })?;
     let begun = vllm::since_begin_s(records, selection);
     let sent = of_pass.duration_s.filter(|seconds| *seconds > 0.0);
     let duration = begun.or(sent).ok_or_else(|| {
         missing(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))
     })?;
     if records.is_empty() {
-        return Err(missing(format!("pass {pass} has no records to make the file of")));
+        return Err(missing(format!("pass {pass} has no records, so the file cannot be written")));
     }
     let mut file = head(summary, of_pass, burstiness);
     file.extend(figures(summary, pass, (of_pass, duration), records, selection));

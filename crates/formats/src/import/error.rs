@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The format of the file is not recognised.
-    #[error("{file}: {what}; known are {known}")]
+    #[error("{file}: {what}; known formats: {known}")]
     Unknown {
         /// The file's name without its folder.
         file: String,
@@ -14,7 +14,7 @@ pub enum ImportError {
         known: String,
     },
     /// The format is recognised, but a part of the file does not conform to it.
-    #[error("{file}: as {format}: {what}")]
+    #[error("{file}: cannot be imported as {format}: {what}")]
     Malformed {
         /// The file's name without its folder.
         file: String,

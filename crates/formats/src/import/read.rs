@@ -49,7 +49,7 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     if text.trim_start().starts_with(['{', '[']) {
         let documents = documents(text).map_err(|what| unknown(&what))?;
         return tool::runs(&source, &documents)
-            .unwrap_or_else(|| Err(unknown("its JSON has no field of a known format")));
+            .unwrap_or_else(|| Err(unknown("is JSON, but not of a known format")));
     }
     if tool::is_llama_bench_table(text) {
         return tool::llama_bench_table(&source, text);
@@ -58,8 +58,8 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     match runs.is_empty() {
         false => Ok(runs),
         true => Err(unknown(
-            "has no table with the known columns (an output length, and requests/s, output \
-             tokens/s, latency per token or per output token), and no log of text blocks",
+            "has no log of text blocks, and no table with the known columns (an output length, and \
+             requests/s, output tokens/s, latency per token or latency per output token)",
         )),
     }
 }

@@ -117,7 +117,8 @@ pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
         None => {
             let what = match source.kind() {
                 io::ErrorKind::UnexpectedEof => {
-                    "the server ended the connection in the handshake; does it use TLS at this address?"
+                    "the server closed the connection during the TLS handshake; check whether it \
+                        uses TLS at this address"
                         .to_owned()
                 }
                 _ => reason(&source),

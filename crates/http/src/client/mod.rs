@@ -281,7 +281,7 @@ impl Client {
             };
             if count == Some(0) {
                 if parser.finish() == MessageEnd::Truncated {
-                    return Err(self.garbled(path, "the answer was cut short"));
+                    return Err(self.garbled(path, "the answer ended early"));
                 }
                 break;
             }
@@ -298,7 +298,7 @@ impl Client {
                 .map_err(|error| self.not_http(path, &error.redacted(&self.secrets())))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
-                let trickles = "it arrives too slowly to complete within the time limit";
+                let trickles = "it was not complete within the time limit";
                 return Err(self.broken(path, io::Error::new(io::ErrorKind::TimedOut, trickles)));
             }
             if response.body.len() > MAX_BODY_BYTES {

@@ -72,7 +72,9 @@ impl Proxy {
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
             return Err(
-                "has a user or a password with / ? or #; write them as %2F %3F %23".to_owned()
+                "has a user name or a password with /, ? or #; write these characters as %2F, \
+                    %3F and %23"
+                    .to_owned(),
             );
         }
         let place = place.split(['/', '?', '#']).next().unwrap_or_default();
@@ -81,8 +83,10 @@ impl Proxy {
             "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
         })?;
         let user = user.map(|user| {
-            percent_decoded(user)
-                .ok_or("has a user or a password with a % without two hexadecimal digits after it")
+            percent_decoded(user).ok_or(
+                "has a user name or a password with a % that is not followed by two hexadecimal \
+                    digits",
+            )
         });
         let user = user.transpose()?;
         // A user without a password gets an empty password (RFC 7617). Such a user may be a token.
@@ -171,7 +175,10 @@ impl Proxies {
                     ));
                 }
                 named.as_ref().map(Some).map_err(|why| {
-                    format!("{why}, or name {} in NO_PROXY, or give --proxy none", url.host)
+                    format!(
+                        "{why}; to use no proxy, add {} to NO_PROXY or give --proxy none",
+                        url.host
+                    )
                 })
             }
             _ => Ok(None),

@@ -27,7 +27,7 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
         return match answer.len() < MAX_ANSWER {
             true => Ok(false),
-            false => refused(&format!("the proxy {proxy} did not answer CONNECT in HTTP")),
+            false => refused(&format!("the answer of the proxy {proxy} to CONNECT is not HTTP")),
         };
     };
     let line = answer.get(..12).filter(|line| line.starts_with(b"HTTP/1."));
@@ -41,7 +41,7 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
             "the proxy {proxy} answered {status} to CONNECT {authority}{}",
             advice(status, proxy)
         )),
-        None => refused(&format!("the proxy {proxy} did not answer CONNECT in HTTP")),
+        None => refused(&format!("the answer of the proxy {proxy} to CONNECT is not HTTP")),
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
         (407, true) => {
             format!("; it rejects the user name and password in {}", proxy.named_by)
         }
-        _ => "; NO_PROXY or --proxy none reaches the server without it".to_owned(),
+        _ => "; to use no proxy, add the server to NO_PROXY or give --proxy none".to_owned(),
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn tunnel_through(
     let (mut answer, mut buffer) = (Vec::new(), [0; MAX_ANSWER]);
     while !is_granted(&answer, proxy, authority)? {
         if monotonic_now() > until {
-            let what = format!("the proxy {proxy} did not answer CONNECT in time");
+            let what = format!("the proxy {proxy} did not answer CONNECT within the time limit");
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         match socket.read(&mut buffer) {

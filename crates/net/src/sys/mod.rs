@@ -1,7 +1,7 @@
 //! System calls that the standard library does not offer: epoll, receives with the kernel's time stamps,
 //! resource limits, process control. The only unsafe code of the workspace that is written by hand is in this
 //! module and its files. Every function here is safe to call.
-#![expect(unsafe_code, reason = "the kernel's receive stamps and epoll have no safe interface")]
+#![expect(unsafe_code, reason = "std has neither epoll nor the kernel's receive time stamps")]
 
 mod epoll;
 mod process;

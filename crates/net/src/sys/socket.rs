@@ -55,7 +55,7 @@ pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
     let bytes = path.as_os_str().as_bytes();
     // The last byte stays 0, because it terminates the path.
     if bytes.len() >= address.sun_path.len() || bytes.is_empty() || bytes.contains(&0) {
-        let what = "the path of a Unix socket has 1 to 107 bytes";
+        let what = "the path of a Unix socket must have 1 to 107 bytes";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     for (place, &byte) in address.sun_path.iter_mut().zip(bytes) {

@@ -88,10 +88,10 @@ impl TlsFailure {
                 format!("its certificate is for other names: {}", names.join(", "))
             }
             Self::Expired => "its certificate has expired".to_owned(),
-            Self::NotYetValid => "its certificate is not valid yet; compare the clocks".to_owned(),
+            Self::NotYetValid => "its certificate is not valid yet; check both clocks".to_owned(),
             Self::Other(why) => why.clone(),
-            Self::NotTls => "it does not speak TLS".to_owned(),
-            Self::NoHttp1 => "it does not speak HTTP/1.1 over TLS".to_owned(),
+            Self::NotTls => "it does not use TLS".to_owned(),
+            Self::NoHttp1 => "it does not offer HTTP/1.1 over TLS".to_owned(),
             Self::WantsCertificate => "the server requires a client certificate".to_owned(),
             Self::RefusesCertificate(why) => {
                 format!("it rejects the client certificate ({why})")
@@ -103,8 +103,8 @@ impl TlsFailure {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::UnknownAuthority => {
-                "give its certificate authority, or its own certificate, with --ca-cert, or \
-                    disable verification with --insecure"
+                "give the certificate of this authority, or the server's own certificate, with \
+                    --ca-cert, or disable verification with --insecure"
             }
             Self::SelfSigned => {
                 "give this certificate with --ca-cert, or disable verification with --insecure"
@@ -113,12 +113,12 @@ impl TlsFailure {
                 "use one of these names as the target's host, or disable verification with \
                     --insecure"
             }
-            Self::NotTls => "give its address with http://",
-            Self::NoHttp1 => "let it offer HTTP/1.1",
-            Self::WantsCertificate => "give it with --client-cert and --client-key",
+            Self::NotTls => "give the address with http://",
+            Self::NoHttp1 => "let the server offer HTTP/1.1",
+            Self::WantsCertificate => "give a certificate with --client-cert and --client-key",
             Self::RefusesCertificate(_) => {
-                "give one that is signed by an authority of the server, with --client-cert and \
-                    --client-key"
+                "give a certificate from an authority that the server trusts, with --client-cert \
+                    and --client-key"
             }
             _ => "--insecure disables verification",
         }

@@ -39,8 +39,8 @@ impl Identity {
             let text = String::from_utf8_lossy(key);
             let what = match error {
                 _ if text.contains("ENCRYPTED") => {
-                    "contains a key with a passphrase, which is not supported; remove it with \
-                        `openssl pkey -in FILE -out NEW`"
+                    "contains a key with a passphrase, which is not supported; remove the \
+                        passphrase with `openssl pkey -in FILE -out NEW`"
                         .to_owned()
                 }
                 PemError::NoItemsFound => "contains no private key in PEM form".to_owned(),

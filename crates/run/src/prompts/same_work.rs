@@ -90,10 +90,10 @@ fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     let same_file = files[0].is_some() && files[0] == files[1];
     let mut reasons = Vec::new();
     if there.as_ref() != Some(&here) && !same_file {
-        let there = there.unwrap_or_else(|| "one that is not known".to_owned());
+        let there = there.unwrap_or_else(|| "not known".to_owned());
         reasons.push(format!(
-            "prompts here are made with the tokenizer {here}, those of the run \
-            with {there}"
+            "the tokenizer of the requests here is {here}, and that of the run \
+            is {there}"
         ));
     }
     if let [Some(here), Some(there)] = &files
@@ -107,14 +107,14 @@ fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     }
     if earlier.tool_version != env!("CARGO_PKG_VERSION") {
         reasons.push(format!(
-            "they were made by inferometer {}, and this is {}",
+            "the requests of the run were made by inferometer {}, and this is version {}",
             earlier.tool_version,
             env!("CARGO_PKG_VERSION")
         ));
     }
     if reasons.is_empty() {
-        return "this server counts tokens differently from that one: it has another tokenizer, or \
-            adds other tokens to a prompt"
+        return "this server counts tokens differently from the server of the run: it has another \
+            tokenizer, or adds other tokens to a prompt"
             .to_owned();
     }
     reasons.join("; ")

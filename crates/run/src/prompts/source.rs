@@ -95,7 +95,7 @@ impl Source for ThreadedSource {
                 Err(TryRecvError::Empty) => return Supply::Wait,
                 Err(TryRecvError::Disconnected) => {
                     // If the thread has stated a reason, that reason stays.
-                    let why = "the thread that makes prompts ended early".to_owned();
+                    let why = "the thread for prompts ended early, without an error".to_owned();
                     let _ = self.error.set(why);
                     self.is_over = true;
                 }

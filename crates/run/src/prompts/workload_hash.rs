@@ -74,7 +74,7 @@ impl WorkloadHash {
         if self.dump.is_some() {
             return Err(RunError::plan(
                 "dump_workload (--dump-workload): conversations cannot be written, because their \
-                    requests depend on the server's answers; --seed and --salt repeat them",
+                    requests depend on the server's answers; repeat them with the same --seed and --salt",
             ));
         }
         self.hasher.pass(&plan.sampling);

@@ -99,7 +99,7 @@ pub fn carry_out_over<N: Network>(
 ) -> Result<Finished, RunError> {
     if request.plan.ab.is_some() {
         return Err(RunError::plan(
-            "ab: only `inferometer ab` can measure this plan, as two runs in turn; leave out [ab]",
+            "ab: only `inferometer ab` can measure this plan; use this command, or leave out [ab]",
         ));
     }
     let session = prepare::prepare(net, request, servers, connect);
@@ -215,7 +215,7 @@ impl<N: Network> Session<'_, N> {
         }
         for precision in not_reached {
             let message = format!(
-                "after {at_most} repeats, {} is not reached for every \
+                "after {at_most} repeats, {} is not reached for at least one \
                     load",
                 precision.text
             );

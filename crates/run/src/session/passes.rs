@@ -134,7 +134,7 @@ impl<N: Network> Session<'_, N> {
             && pass.requests().is_some_and(|planned| u64::from(planned) != records)
         {
             self.broken.get_or_insert(format!(
-                "{label}: {records} records, but {pass} has a different number of requests"
+                "{label}: there are {records} records, but {pass} has a different number of requests"
             ));
         }
         self.completed += usize::from(!self.is_stopped());

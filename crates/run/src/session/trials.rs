@@ -102,9 +102,9 @@ impl<N: Network> Session<'_, N> {
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
         let (code, message) = if was_cut_off {
             let message = format!(
-                "trial {trial} was ended early, but its records do not confirm the result, as can \
-                    happen if outputs are counted after the pass: it is discarded, and no other \
-                    trial is ended early"
+                "trial {trial} was ended early, but its records do not confirm its result (possible \
+                    if outputs are counted after the pass): this trial is discarded, and no \
+                    later trial is ended early"
             );
             (code::SEARCH_TRIAL_LOST, message)
         } else {
@@ -143,8 +143,8 @@ impl<N: Network> Session<'_, N> {
         }
         let message = format!(
             "after trial {trial} was ended early, {MOST_PROBES} short requests were still \
-                rejected, or each was faster than the previous one: the next trial may wait in the \
-                queue of this one"
+                rejected, or each was faster than the previous one: requests of the next trial may \
+                wait until the server has finished those of this trial"
         );
         self.warn(code::SEARCH_NOT_SETTLED, cell, message);
         Ok(())

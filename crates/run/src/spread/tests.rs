@@ -77,7 +77,10 @@ fn servers_with_different_models_or_dialects_or_one_address_are_refused_by_name(
     let told = of(|target| target.dialect = "tgi".to_owned());
     assert!(told.contains("http://b:1 has tgi; give --dialect"), "{told}");
     let told = both(a(), ready(B, "127.0.0.1:1", |_| {})).map(|_| ()).unwrap_err();
-    assert!(told.contains("http://a:1 and http://b:1 lead to one address, 127.0.0.1:1"), "{told}");
+    assert!(
+        told.contains("http://a:1 and http://b:1 lead to the same address, 127.0.0.1:1"),
+        "{told}"
+    );
 }
 
 #[test]

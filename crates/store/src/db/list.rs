@@ -117,7 +117,7 @@ impl Store {
             started_at: row.get("started_at")?,
             finished_at: row.get("finished_at")?,
             state: actual_state(state, &self.sibling_path(&log)),
-            kind: kind.expect("invariant: the schema makes no other kind"),
+            kind: kind.expect("invariant: the schema computes only known kinds"),
             engine: row.get("engine")?,
             engine_version: row.get("engine_version")?,
             model: row.get("model")?,

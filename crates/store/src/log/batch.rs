@@ -176,8 +176,7 @@ pub(super) fn encode_never_begun(
 ) -> Result<std::io::Result<Vec<u8>>, String> {
     if !is_range(record, count) {
         return Err(format!(
-            "a log cannot store {count} requests that differ from it only in their \
-            index"
+            "a log cannot store it as the first of {count} requests that differ only in their index"
         ));
     }
     let mut batch = Batch::default();
@@ -209,7 +208,7 @@ fn is_range(record: &Record, count: u32) -> bool {
 fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
     let halves = usize::try_from(count).ok().and_then(|count| rows.split_at_checked(count));
     let (taken, rest) =
-        halves.ok_or_else(|| Malformed::new("a record has more rows than there are"))?;
+        halves.ok_or_else(|| Malformed::new("a record has more reads or events than the frame"))?;
     *rows = rest;
     Ok(taken)
 }
@@ -225,7 +224,7 @@ fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
     let mut all = Vec::with_capacity(count);
     for [length] in lengths {
         let halves = usize::try_from(length).ok().and_then(|at| text.split_at_checked(at));
-        let (one, rest) = halves.ok_or_else(|| Malformed::new("a string has no such length"))?;
+        let (one, rest) = halves.ok_or_else(|| Malformed::new("a string does not fit the text"))?;
         all.push(one.to_owned());
         text = rest;
     }

@@ -170,7 +170,7 @@ impl<'a> PayloadReader<'a> {
         usize::try_from(found)
             .ok()
             .filter(|&count| count <= limit)
-            .ok_or_else(|| Malformed::new(format!("{found} {what} are more than {limit}")))
+            .ok_or_else(|| Malformed::new(format!("it has {found} {what}, more than {limit}")))
     }
 
     /// Reads a table of `N` columns and `rows` rows.
@@ -182,7 +182,7 @@ impl<'a> PayloadReader<'a> {
         for column in 0..N {
             let planes = self.byte()?;
             if planes > 8 {
-                return Err(Malformed::new(format!("a column has {planes} planes")));
+                return Err(Malformed::new(format!("a column has {planes} planes, more than 8")));
             }
             for shift in (0..planes).map(|index| u32::from(index) * 8) {
                 let plane = self.plane(rows)?;
@@ -206,14 +206,14 @@ impl<'a> PayloadReader<'a> {
                 let packed_bytes = self.count("bytes of a plane", self.bytes.len())?;
                 let packed = self.take(packed_bytes)?;
                 let plane = zstd::bulk::decompress(packed, length)
-                    .map_err(|error| Malformed::new(format!("a plane does not unpack: {error}")))?;
+                    .map_err(|error| Malformed::new(format!("cannot unpack a plane: {error}")))?;
                 if plane.len() == length {
                     Ok(plane)
                 } else {
                     Err(Malformed::new(format!("a plane has {} bytes, not {length}", plane.len())))
                 }
             }
-            other => Err(Malformed::new(format!("a plane has coding {other}"))),
+            other => Err(Malformed::new(format!("a plane has the unknown coding {other}"))),
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Head {
 
 /// Encodes a frame.
 pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
-    assert!(payload.len() <= MAX_PAYLOAD_BYTES, "invariant: a batch's limits bound its payload");
+    assert!(payload.len() <= MAX_PAYLOAD_BYTES, "invariant: each batch has a limited size");
     let length = payload.len() as u32;
     let mut frame = Vec::with_capacity(HEAD_BYTES + payload.len());
     frame.extend(length.to_le_bytes());

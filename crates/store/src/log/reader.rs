@@ -77,7 +77,7 @@ impl LogReader {
         };
         reader.header = match reader.frame()? {
             Some((Kind::Header, payload)) => reader.header_of(&payload)?,
-            Some((other, _)) => return Err(reader.corrupt(format!("it begins with {other:?}"))),
+            Some((other, _)) => return Err(reader.corrupt(format!("it is {other:?}, not Header"))),
             None => return Err(reader.cut(0)),
         };
         Ok(reader)

@@ -71,7 +71,7 @@ pub fn into_stored(mut record: Record) -> Record {
     let cut = |at: Nanos| Nanos(ticks(at) * TICK_NS);
     for read in &mut record.reads {
         let start = empty_before(ticks(read.arrival()), read_width_code(read))
-            .expect("invariant: a width has a code");
+            .expect("invariant: the code of a width can be decoded");
         *read = Read {
             kernel: read.kernel.map(cut),
             user: cut(read.user),

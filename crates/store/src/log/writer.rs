@@ -120,7 +120,7 @@ impl LogWriter {
     pub fn append_never_begun(&mut self, record: &Record, count: u32) -> Result<(), StoreError> {
         self.write_batch()?;
         let Some((pass, records)) = self.pass.filter(|(pass, _)| *pass == record.pass) else {
-            let what = format!("records of pass {} come outside of it", record.pass);
+            let what = format!("records of pass {} were added outside of this pass", record.pass);
             return Err(self.order(what));
         };
         let payload = batch::encode_never_begun(record, count, &mut self.payload);
@@ -149,7 +149,7 @@ impl LogWriter {
     /// [`StoreError::LogOrder`] if no pass has begun, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn observed(&mut self, observed: &Observed) -> Result<(), StoreError> {
         if self.pass.is_none() {
-            return Err(self.order("samples come outside of a pass".to_owned()));
+            return Err(self.order("samples were added outside of a pass".to_owned()));
         }
         self.write_batch()?;
         for (samples, part) in observed.samples.chunks(SAMPLES_PER_FRAME).zip(0..) {
@@ -183,7 +183,7 @@ impl LogWriter {
         process: Option<Process>,
     ) -> Result<(), StoreError> {
         let Some((pass, records)) = self.pass else {
-            return Err(self.order("a pass ends that has not begun".to_owned()));
+            return Err(self.order("a pass was ended, but no pass has begun".to_owned()));
         };
         self.write_batch()?;
         self.frame(Kind::PassEnd, &json(&PassEnd { pass, ending, records, process }))?;

@@ -104,7 +104,7 @@ fn a_run_with_a_damaged_incomplete_or_foreign_log_is_refused_and_nothing_is_stor
     refused(&run, &altered, "is damaged");
     refused(&run, b"no log at all", "is not a run log");
     let other = RestoredRun { id: RunId::new(START_NS, 2), ..run.clone() };
-    refused(&other, &whole, "it is the log of run");
+    refused(&other, &whole, " is the log of run");
     // An existing log is never replaced, even if the store has no run for it.
     fs::write(store.log_path(&run.id), "something").unwrap();
     fs::write(&log, &whole).unwrap();

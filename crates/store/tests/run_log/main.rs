@@ -365,8 +365,8 @@ fn a_log_of_a_newer_version_is_refused_with_both_version_numbers() {
     let newer_format = LogHeader { format: 8, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 8, this program reads version 7"),
-        (newer_records, "the meaning of records is version 7, this program reads version 1"),
+        (newer_format, "the format of the log has version 8, but this program reads version 7"),
+        (newer_records, "the meaning of records has version 7, but this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {
         let path = folder.path().join(format!("{index}.log"));

@@ -13,7 +13,8 @@ use crate::ParsedResponse;
 /// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "anthropic",
-    description: "Anthropic messages: typed events, content blocks, counts at both ends",
+    description: "Anthropic messages: typed events, content blocks, token counts at the beginning \
+        and at the end",
     source: "https://docs.anthropic.com/en/api/messages-streaming",
     whole_path: "/v1/messages",
     headers: &[("anthropic-version", "2023-06-01")],

@@ -15,7 +15,8 @@ use crate::ParsedResponse;
 /// `/completion` of llama.cpp's server.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "llama-cpp",
-    description: "llama.cpp's native /completion: one message per token, its prompt cache switched off",
+    description: "llama.cpp's native /completion: one message per token, without the server's \
+        prompt cache",
     source: "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
     whole_path: "/completion",
     accepts_token_ids: true,

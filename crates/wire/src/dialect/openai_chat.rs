@@ -10,7 +10,7 @@ use super::openai::{Api, OpenAi, body};
 /// `/v1/chat/completions`.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "openai-chat",
-    description: "OpenAI chat completions: messages, inside the model's chat template",
+    description: "OpenAI chat completions: messages; the server applies the model's chat template",
     source: "https://platform.openai.com/docs/api-reference/chat",
     whole_path: "/v1/chat/completions",
     accepts_messages: true,

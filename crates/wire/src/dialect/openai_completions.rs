@@ -9,7 +9,8 @@ use super::openai::{Api, OpenAi, body, prompt};
 /// `/v1/completions`.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "openai-completions",
-    description: "OpenAI completions (vLLM, SGLang, llama.cpp, TGI, ...): a prompt continued, no template",
+    description: "OpenAI completions (vLLM, SGLang, llama.cpp, TGI, ...): the model continues a \
+        prompt, no chat template",
     source: "https://platform.openai.com/docs/api-reference/completions",
     whole_path: "/v1/completions",
     accepts_token_ids: true,

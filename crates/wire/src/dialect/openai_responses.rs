@@ -12,7 +12,7 @@ use crate::ParsedResponse;
 /// `/v1/responses`.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "openai-responses",
-    description: "OpenAI responses: typed events, inside the model's chat template",
+    description: "OpenAI responses: typed events; the server applies the model's chat template",
     source: "https://platform.openai.com/docs/api-reference/responses-streaming",
     whole_path: "/v1/responses",
     accepts_messages: true,

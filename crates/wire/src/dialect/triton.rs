@@ -14,7 +14,7 @@ use crate::ParsedResponse;
 /// `/v2/models/MODEL/generate` and `/generate_stream` of Triton.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "triton",
-    description: "Triton's generate endpoint (TensorRT-LLM): one message per step, no counts",
+    description: "Triton's generate endpoint (TensorRT-LLM): one message per step, no token counts",
     source: "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/\
          extension_generate.html",
     whole_path: "/v2/models/{model}/generate",

@@ -100,7 +100,8 @@ impl Chunked {
                 if line >= MOST_DIGITS {
                     return Err(self.error("a chunk size of more than 16 digits"));
                 }
-                let digit = (byte as char).to_digit(16).expect("invariant: a hexadecimal digit");
+                let digit =
+                    (byte as char).to_digit(16).expect("invariant: it is a hexadecimal digit");
                 State::Size { size: size << 4 | u64::from(digit), line: line + 1 }
             }
             (State::Size { line: 0, .. }, _) => {
@@ -133,7 +134,7 @@ impl Chunked {
             }
             (State::EndLf, b'\n') => State::Done,
             (State::Size { .. }, _) => {
-                return Err(self.error("a chunk size with a character that is no digit"));
+                return Err(self.error("a chunk size that is not a hexadecimal number"));
             }
             (State::DataCr, _) => return Err(self.error("chunk data longer than its size")),
             _ => return Err(self.error("a line end that is not CR LF")),

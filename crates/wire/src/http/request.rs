@@ -80,7 +80,7 @@ impl RequestParser {
         if self.open.is_none() && !self.head()? {
             return Ok(None);
         }
-        let (request, body) = self.open.as_mut().expect("invariant: a head was read");
+        let (request, body) = self.open.as_mut().expect("invariant: the head is complete here");
         let complete = match body {
             Body::Known { length } => {
                 let missing = *length - request.body.len();

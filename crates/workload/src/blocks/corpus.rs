@@ -159,7 +159,7 @@ impl Documents {
         }
         if self.text.len() as u64 > MAX_FILE_BYTES {
             let why = format!(
-                "the texts read before this file already have more than {} MiB, the limit",
+                "the texts read before this file already have more than {} MiB, which is the limit",
                 MAX_FILE_BYTES >> 20
             );
             return Err(WorkloadError::unreadable(path, why));

@@ -103,8 +103,8 @@ impl Workload for TextBlocks {
     fn findings(&self) -> Vec<Finding> {
         let left_out = self.corpus.left_out();
         let unit = "the lengths of cells are in characters: Input Length is the size of the text \
-            block, Output Length the requested length; the section Text blocks has the tokens and \
-            characters that were sent and generated";
+            block, and Output Length is the requested length of the output; the section \"Text blocks\" \
+            has the tokens and characters that were sent and generated";
         let mut findings = Vec::new();
         if left_out.total() > 0 {
             let message =

@@ -24,7 +24,7 @@ pub enum HistogramError {
     /// A line does not consist of a length (or a range of lengths) and a weight.
     #[error(
         "line {line}: `{text}` is not a length and its weight; write `512 3.5`, or `256..512 3.5` \
-         for a range, lengths from 1 to {MAX_LENGTH} and weights above 0"
+         for a range; lengths are from 1 to {MAX_LENGTH}, and weights are above 0"
     )]
     NotABin {
         /// The line, from 1.

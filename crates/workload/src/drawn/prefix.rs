@@ -50,7 +50,7 @@ impl PrefixGroups {
                         round.swap(last, below(&mut rng, last as u64 + 1) as usize);
                     }
                 }
-                round.pop().expect("invariant: there is a group")
+                round.pop().expect("invariant: there is at least one group")
             } else {
                 let share = unit(&mut stream("group", index));
                 let group = up_to.partition_point(|up_to| *up_to <= share) as u32;

@@ -104,7 +104,7 @@ pub static DATA_SETS: [DataSet; 13] = [
     ),
     trace(
         "mooncake-arxiv",
-        "Mooncake (2024): timestamps, lengths and block hashes of an hour of Kimi",
+        "Mooncake (2024): timestamps, lengths and block hashes of one hour of requests to Kimi",
         "raw.githubusercontent.com/kvcache-ai/Mooncake/\
          main/FAST25-release/arxiv-trace/mooncake_trace.jsonl",
         Some("b434f1816a707f4bac697235588184ebc374c9907cb981bb65fb0643471fe711"),
@@ -139,7 +139,7 @@ pub static DATA_SETS: [DataSet; 13] = [
     ),
     trace(
         "burstgpt-1",
-        "BurstGPT, first two months of ChatGPT and GPT-4 at a campus, failures included",
+        "BurstGPT, first two months of requests to ChatGPT and GPT-4 at a campus, with failures",
         "github.com/HPMLL/BurstGPT/releases/download/v1.1/BurstGPT_1.csv",
         None,
     ),

@@ -84,7 +84,7 @@ impl Rows {
         if loaded.rows.is_empty() {
             let rows = loaded.left_out.total();
             let why = match rows {
-                0 => "it has none".to_owned(),
+                0 => "the file has no rows".to_owned(),
                 _ => loaded.left_out.to_string(),
             };
             return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });

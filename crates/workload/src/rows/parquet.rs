@@ -71,7 +71,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
         };
         if let Some(column) = group.columns().iter().find(is_nowhere) {
             let name = column.column_path().string();
-            return Err(format!("has a negative position for the column {name}"));
+            return Err(format!("has a negative position or size for the column {name}"));
         }
         let differs = |column: &&ColumnChunkMetaData| {
             // A column of lists has one value per item, not per row.
@@ -108,7 +108,7 @@ fn columns(
     if !taken.iter().any(|column| asks.contains(&column.name())) {
         let names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
         return Err(format!(
-            "has no column {}; it has {}; assign columns with --columns",
+            "has none of the columns {}; it has {}; assign columns with --columns",
             asks.join(", "),
             names.join(", ")
         ));
@@ -124,8 +124,8 @@ fn columns(
             }
             if of_taken(name) && !is_known(compression) {
                 return Err(format!(
-                    "row group {}, column `{name}`: compressed with {compression}; Snappy, Zstandard \
-                     and no compression can be read: write it with one of them",
+                    "row group {}, column `{name}`: compressed with {compression}, which cannot be \
+                     read; write the file with Snappy, with Zstandard or without compression",
                     number + 1
                 ));
             }

@@ -112,7 +112,7 @@ pub enum RowReason {
     #[error("a timestamp that is neither seconds nor a date and a time")]
     NotAnInstant,
     /// A CSV record of more than 8 MiB.
-    #[error("more than 8 MiB")]
+    #[error("a row of more than 8 MiB")]
     TooLarge,
     /// A body that is not an object.
     #[error("a body that is not a JSON object")]

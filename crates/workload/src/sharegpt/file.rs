@@ -213,7 +213,7 @@ impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of conversations, as ShareGPT files have")
+        f.write_str("an array of conversations, as in ShareGPT files")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut rows: A) -> Result<(), A::Error> {

@@ -91,7 +91,7 @@ impl Columns {
             .map(|(known, names)| format!("{known} has {}", names.join(", ")))
             .collect();
         let expected = match expected.is_empty() {
-            true => "a Mooncake trace is lines of JSON objects".to_owned(),
+            true => "each line of a Mooncake trace is a JSON object".to_owned(),
             false => expected.join("; "),
         };
         let found: String = first.chars().take(80).collect();

@@ -48,7 +48,7 @@ impl Rows {
         }
         if rows.rows.is_empty() {
             let why = match number {
-                0 => "it has no row".to_owned(),
+                0 => "the file has no rows".to_owned(),
                 _ => rows.left_out.to_string(),
             };
             return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows: number, why });

@@ -49,8 +49,8 @@ const HASHES: &str = "hash_ids";
 impl Keys {
     /// Finds the format whose keys are in the first line. Returns an error message if there is none.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
-        let fields: Map<String, Value> =
-            serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;
+        let fields: Map<String, Value> = serde_json::from_str(first)
+            .map_err(|error| format!("its first line is not a JSON object: {error}"))?;
         let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
         for (known, names) in [(TraceFormat::Mooncake, MOONCAKE), (TraceFormat::Plain, PLAIN)] {
             if has(names) && format.is_none_or(|format| format == known) {

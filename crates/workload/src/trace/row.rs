@@ -64,7 +64,7 @@ impl fmt::Display for LeftOut {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum RowReason {
     /// A line that is not a JSON object.
-    #[error("no JSON object")]
+    #[error("not a JSON object")]
     NotAnObject,
     /// A row with a different number of fields than the first line.
     #[error("a different number of fields than the first row")]
@@ -85,7 +85,7 @@ pub enum RowReason {
     #[error("an answer without tokens")]
     NoOutput,
     /// Hashes that are not integers, or whose number does not match the blocks of the prompt.
-    #[error("`hash_ids` are not one number for each {BLOCK_TOKENS} tokens")]
+    #[error("`hash_ids` does not have one number for each {BLOCK_TOKENS} tokens")]
     Blocks,
     /// A prompt or an answer of more than [`MAX_LENGTH`] tokens, which is not plausible.
     #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]

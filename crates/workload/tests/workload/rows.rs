@@ -253,7 +253,7 @@ fn a_pass_continues_after_the_rows_of_the_previous_pass_and_repeated_rows_are_co
 #[test]
 fn a_file_without_a_usable_row_is_an_error_that_says_why() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    for (text, part) in [("", "it has none"), ("{}\n", "neither prompt")] {
+    for (text, part) in [("", "the file has no rows"), ("{}\n", "neither prompt")] {
         std::fs::write(file.path(), text).unwrap();
         let dataset = file.path().display().to_string();
         let error = open(RowsPlan { dataset, ..plan(RowsFormat::Jsonl, "") }).err().unwrap();

@@ -86,8 +86,8 @@ fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
     for (name, told) in [
         (
             "mooncake.jsonl",
-            "1 x no JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer without \
-             tokens (row 9); 1 x `hash_ids` are not one number for each 512 tokens (row 6)",
+            "1 x not a JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer without \
+             tokens (row 9); 1 x `hash_ids` does not have one number for each 512 tokens (row 6)",
         ),
         (
             "azure-2023.csv",
@@ -115,7 +115,7 @@ fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
         ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
         ("{\"prompt\": 1}\n", "its first line has the keys prompt; mooncake has timestamp"),
         ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt without tokens (row 2)"),
-        ("timestamp,input_tokens,output_tokens\n", "it has no row"),
+        ("timestamp,input_tokens,output_tokens\n", "the file has no rows"),
     ] {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");

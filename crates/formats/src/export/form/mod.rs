@@ -33,7 +33,7 @@ fn check(row: u64, fields: &[Field], values: &[Value<'_>]) -> Result<(), ExportE
         return wrong(format!("{} values for {} columns", values.len(), fields.len()));
     }
     match fields.iter().zip(values).find(|(field, value)| !value.fits(field)) {
-        Some((field, value)) => wrong(format!("{value:?} is no value of column {}", field.name)),
+        Some((field, value)) => wrong(format!("{value:?} does not fit column {}", field.name)),
         None => Ok(()),
     }
 }

@@ -161,7 +161,7 @@ fn column<T: DataType, W: Write + Send>(
     values: &mut Vec<T::T>,
     levels: Option<&[i16]>,
 ) -> Result<(), ExportError> {
-    let mut writer = group.next_column()?.expect("invariant: a buffer for each column");
+    let mut writer = group.next_column()?.expect("invariant: every buffer has a column");
     writer.typed::<T>().write_batch(values, levels, None)?;
     writer.close()?;
     values.clear();

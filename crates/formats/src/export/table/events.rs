@@ -55,13 +55,13 @@ pub static EVENTS: Table<EventRow> = Table {
 type C = Column<EventRow>;
 
 static COLUMNS: [C; 18] = [
-    C::always("run_id", Text, "The run's name in the store.", |e| {
+    C::always("run_id", Text, "The run's id in the store.", |e| {
         Value::Text(&e.request.pass.run.run_id)
     }),
-    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |e| {
+    C::always("simulated", Flag, "Whether the server was the embedded engine.", |e| {
         Value::Flag(e.request.pass.run.target.simulated)
     }),
-    C::always("predicted", Flag, "No server was measured: figures of a model.", |e| {
+    C::always("predicted", Flag, "Whether all figures are predicted, not measured.", |e| {
         Value::Flag(e.request.pass.run.predicted)
     }),
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |e| {
@@ -94,14 +94,14 @@ static COLUMNS: [C; 18] = [
     C::always(
         "origin_unix_ns",
         Integer,
-        "Unix time of the origin of the run's time axis; add an \
-        instant of the row to it.",
+        "Unix time of the origin of the run's time axis. This plus an instant of the row is the \
+        Unix time of the instant.",
         |e| Value::Integer(e.request.pass.run.origin_unix_ns),
     ),
     C::always("arrival_ns", Integer, "Arrival of the read, on the run's axis.", |e| {
         at(e.read().arrival())
     }),
-    C::always("kernel_stamped", Flag, "Whether the arrival is the kernel's stamp.", |e| {
+    C::always("kernel_stamped", Flag, "Whether arrival_ns is the kernel's time stamp.", |e| {
         Value::Flag(e.read().kernel.is_some())
     }),
     C::always("user_ns", Integer, "When the socket read returned the data.", |e| at(e.read().user)),

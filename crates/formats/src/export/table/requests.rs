@@ -88,7 +88,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 type C = Column<RequestRow>;
 
 static COLUMNS: [C; 49] = [
-    C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
+    C::always("run_id", Text, "The run's id in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
     }),
@@ -98,10 +98,10 @@ static COLUMNS: [C; 49] = [
     C::sometimes("engine_version", Text, "The version of the engine.", |r| {
         Value::text(r.pass.run.target.engine_version.as_deref())
     }),
-    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |r| {
+    C::always("simulated", Flag, "Whether the server was the embedded engine.", |r| {
         Value::Flag(r.pass.run.target.simulated)
     }),
-    C::always("predicted", Flag, "No server was measured: figures of a model.", |r| {
+    C::always("predicted", Flag, "Whether all figures are predicted, not measured.", |r| {
         Value::Flag(r.pass.run.predicted)
     }),
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |r| {
@@ -134,10 +134,10 @@ static COLUMNS: [C; 49] = [
     C::sometimes("class", Text, "Class of the request, if the pass has several.", |r| {
         Value::text(r.record.class.as_deref())
     }),
-    C::sometimes("server", Text, "The server it was for, where one load has several.", |r| {
+    C::sometimes("server", Text, "The server of the request, if a load has several.", |r| {
         Value::text(server(r))
     }),
-    C::sometimes("rank", Integer, "Which of several processes sent it, from 0.", |r| {
+    C::sometimes("rank", Integer, "Index of the client process, if there are several.", |r| {
         Value::integer(r.record.rank)
     }),
     C::always("outcome", Text, "Outcome: complete, truncated, rejected, ...", |r| {
@@ -151,7 +151,7 @@ static COLUMNS: [C; 49] = [
     C::sometimes("finish_reason", Text, "Why the model stopped, in the server's words.", |r| {
         Value::text(r.record.finish_reason.as_deref())
     }),
-    C::always("asked_input", Integer, "Requested prompt tokens; 0: none.", |r| {
+    C::always("asked_input", Integer, "Requested prompt tokens; 0: not set by the plan.", |r| {
         Value::Integer(r.record.asked_input.into())
     }),
     C::always("asked_output", Integer, "Requested output tokens.", |r| {
@@ -169,52 +169,60 @@ static COLUMNS: [C; 49] = [
         "The source of output_tokens: usage, tokenizer or events.",
         |r| Value::text(r.figures.tokens_from.map(TokensFrom::name)),
     ),
-    C::sometimes("prompt_tokens_usage", Integer, "Prompt tokens by the server's usage.", |r| {
+    C::sometimes("prompt_tokens_usage", Integer, "Prompt tokens, from the server's usage.", |r| {
         Value::integer(r.record.usage.prompt)
     }),
     C::sometimes(
         "cached_tokens_usage",
         Integer,
-        "Prompt tokens that the server read from a \
-        cache, by the server's usage.",
+        "Prompt tokens that the server read from a cache, from the server's usage.",
         |r| Value::integer(r.record.usage.cached),
     ),
-    C::sometimes("tokens_usage", Integer, "Output tokens by the server's usage.", |r| {
+    C::sometimes("tokens_usage", Integer, "Output tokens, from the server's usage.", |r| {
         Value::integer(r.record.usage.completion)
     }),
-    C::sometimes("prompt_tokens_tokenizer", Integer, "Prompt tokens by our tokenizer.", |r| {
-        Value::integer(r.record.prompt_tokens_tokenizer)
-    }),
-    C::sometimes("tokens_tokenizer", Integer, "Output tokens by the named tokenizer.", |r| {
+    C::sometimes(
+        "prompt_tokens_tokenizer",
+        Integer,
+        "Prompt tokens, by the run's tokenizer.",
+        |r| Value::integer(r.record.prompt_tokens_tokenizer),
+    ),
+    C::sometimes("tokens_tokenizer", Integer, "Output tokens, by the user's tokenizer.", |r| {
         Value::integer(r.record.tokens_tokenizer)
     }),
-    C::sometimes("server_queue_ms", Integer, "Time in the server's queue, by the server.", |r| {
+    C::sometimes("server_queue_ms", Integer, "Time in the queue, as the server states it.", |r| {
         Value::integer(r.record.server_times.queue_ms)
     }),
-    C::sometimes("server_inference_ms", Integer, "Prefill and decode, by the server.", |r| {
-        Value::integer(r.record.server_times.inference_ms)
-    }),
-    C::sometimes("server_total_ms", Integer, "Time of the whole request, by the server.", |r| {
-        Value::integer(r.record.server_times.total_ms)
-    }),
-    C::always("tokens_events", Integer, "Output tokens by counting events.", |r| {
+    C::sometimes(
+        "server_inference_ms",
+        Integer,
+        "Prefill and decode, as the server states.",
+        |r| Value::integer(r.record.server_times.inference_ms),
+    ),
+    C::sometimes(
+        "server_total_ms",
+        Integer,
+        "Time of the request, as the server states it.",
+        |r| Value::integer(r.record.server_times.total_ms),
+    ),
+    C::always("tokens_events", Integer, "Output tokens, counted from the events.", |r| {
         Value::Integer(r.record.tokens_events().into())
     }),
     C::always("output_chars", Integer, "Characters of the output's text.", |r| {
         sum(r.record.token_events().map(|event| event.chars))
     }),
-    C::always("output_events", Integer, "Events that brought output.", |r| {
+    C::always("output_events", Integer, "Events with output.", |r| {
         count(r.record.token_events().count())
     }),
-    C::always("reads", Integer, "Socket reads that brought data.", |r| count(r.record.reads.len())),
+    C::always("reads", Integer, "Socket reads with data.", |r| count(r.record.reads.len())),
     C::always("read_bytes", Integer, "Bytes of these socket reads.", |r| {
         sum(r.record.reads.iter().map(|read| read.bytes))
     }),
     C::always(
         "origin_unix_ns",
         Integer,
-        "Unix time of the origin of the run's time axis; add an \
-        instant of the row to it.",
+        "Unix time of the origin of the run's time axis. This plus an instant of the row is the \
+        Unix time of the instant.",
         |r| Value::Integer(r.pass.run.origin_unix_ns),
     ),
     C::always("due_ns", Integer, "Due time from the plan, on the run's axis.", |r| {

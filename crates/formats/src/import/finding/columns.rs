@@ -28,9 +28,9 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_OUTPUTS_SHORTER,
             format!(
-                "in {} of {rows} rows tokens/s / requests/s is less than the output length: \
-                    outputs ended early, by the model or by a limit, so these rows do not have \
-                    their stated output length ({})",
+                "in {} of {rows} rows, tokens/s divided by requests/s is less than the output \
+                    length: the model or a limit ended outputs early, so the outputs of these rows \
+                    are shorter than stated ({})",
                 shorter.len(),
                 listed(&shorter)
             ),
@@ -40,7 +40,8 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_COLUMNS_INCONSISTENT,
             format!(
-                "in {} of {rows} rows tokens/s / requests/s is more than the output length ({})",
+                "in {} of {rows} rows, tokens/s divided by requests/s is more than the output \
+                    length ({})",
                 longer.len(),
                 listed(&longer)
             ),
@@ -65,7 +66,7 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
             let implied = found * input / (1.0 - found);
             let text = match found < 1.0 {
                 true => format!(
-                    "{found:.3} instead of {expected:.3}, which corresponds to outputs of {implied:.0} tokens"
+                    "{found:.3} instead of {expected:.3}, as with outputs of {implied:.0} tokens"
                 ),
                 false => format!("{found:.3} instead of {expected:.3}"),
             };
@@ -78,9 +79,9 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
     vec![Finding::of(
         code::IMPORTED_LATENCIES_INCONSISTENT,
         format!(
-            "in {} of {} rows latency per token / latency per output token is not output / (input \
-                + output), within the stated decimals: the lengths were not those of the row, or \
-                varied ({})",
+            "in {} of {} rows, latency per token divided by latency per output token differs from \
+                output length / (input length + output length) by more than rounding allows: the \
+                real lengths differ from those of the row, or vary ({})",
             evidence.len(),
             table.rows.len(),
             listed(&evidence)

@@ -67,7 +67,10 @@ pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
         if !evidence.is_empty() {
             findings.push(Finding::of(
                 code::IMPORTED_VALUES_REPEAT,
-                format!("{name} is exactly equal in several rows ({})", listed(&evidence)),
+                format!(
+                    "{name} has exactly the same value in several rows ({})",
+                    listed(&evidence)
+                ),
             ));
         }
     }

@@ -20,9 +20,10 @@ pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
         Finding::of(
             code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
-                "the log's block sizes and generate sizes are characters: prompts of blocks of {} \
-                 were {chars:.0} characters and {tokens:.0} tokens each. Here, rows are labelled \
-                 with the mean tokens of prompt and output",
+                "the log states block sizes and generate sizes in characters, not in tokens: with \
+                 blocks of {} characters, a prompt had {chars:.0} characters and {tokens:.0} \
+                 tokens. Here, the lengths of a row are its mean numbers of prompt tokens and \
+                 output tokens",
                 block.block_characters
             ),
         )
@@ -49,9 +50,10 @@ fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
         Finding::of(
             code::IMPORTED_REQUESTS_LOST,
             format!(
-                "in {} of {} blocks fewer requests completed than planned, and the log does not \
-                    say why: the figures cover only the completed ones, which are not a fair \
-                    sample if the longest fail first (block characters x requested characters: {})",
+                "in {} of {} blocks, fewer requests completed than planned, and the log does not \
+                    state the reason. The figures cover only completed requests, which are not a \
+                    representative sample if the longest requests failed (block characters x \
+                    requested characters: {})",
                 evidence.len(),
                 blocks.len(),
                 listed(&evidence)
@@ -103,17 +105,19 @@ pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> O
         }
     }
     known.sort_by_key(|(characters, _)| *characters);
-    let lengths: Vec<String> =
-        known.iter().map(|(chars, tokens)| format!("{chars} are {tokens} tokens")).collect();
+    let lengths: Vec<String> = known
+        .iter()
+        .map(|(chars, tokens)| format!("{chars} characters are {tokens} tokens"))
+        .collect();
     let own = table.headings == block.headings;
-    let whose = if own { "the log below it" } else { "a log elsewhere on the page" };
+    let whose = if own { "the log below the table" } else { "a log elsewhere on the page" };
     Some(
         Finding::of(
             code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
-                "the input lengths are characters of a text block, not tokens: {whose} counts \
-                    both, and including the text around the block {}. Output lengths are the mean \
-                    of the generated tokens, not requested lengths",
+                "the input lengths are numbers of characters in a text block, not of tokens: \
+                    {whose} states both. With the text around the block, {}. An output length is \
+                    the mean number of generated tokens, not a requested length",
                 lengths.join(", ")
             ),
         )

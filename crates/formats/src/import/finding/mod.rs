@@ -25,8 +25,8 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
     Finding::of(
         code::IMPORTED_ENGINE_FROM_PROSE,
         format!(
-            "no heading above the figures names the engine: it was taken from line {line}, as the \
-                only engine on the page; its version is not stated"
+            "no heading above the figures names the engine: it was taken from line {line}, because \
+                the page names no other engine. The version of the engine is not stated"
         ),
     )
 }
@@ -35,9 +35,9 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
 pub(crate) fn lengths_of_the_data_set() -> Finding {
     Finding::of(
         code::IMPORTED_LENGTHS_OF_DATA_SET,
-        "the script divides by the lengths of the data set's answers, not by those of the real \
-            outputs: tokens/s and latencies per token are correct only if the server ignored \
-            end-of-text",
+        "the script computes with the lengths of the data set's answers, not of the real outputs: \
+            tokens/s and latencies per token are correct only if the server ignored the \
+            end-of-text token",
     )
 }
 

@@ -31,9 +31,9 @@ pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
-                "outputs ended where prompt plus output reached {limit} tokens, but {} rows count \
-                    the requested output length: the latency per output token falls there as this \
-                    would predict ({})",
+                "outputs ended when prompt plus output reached {limit} tokens, but {} rows count \
+                    the requested output length: their latency per output token is as low as this \
+                    predicts ({})",
                 evidence.len(),
                 listed(&evidence)
             ),
@@ -67,7 +67,8 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
             continue;
         }
         let text = format!(
-            "{seconds:.2} s for {} output tokens, {:.2} s for {} ({:.2} ms each after {:.2})",
+            "{seconds:.2} s for {} output tokens, but {:.2} s for {} ({:.2} ms and {:.2} ms per \
+                token)",
             row.cell.output_length,
             self::seconds(before).unwrap_or_default(),
             before.cell.output_length,
@@ -80,17 +81,17 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
         let finding = Finding::of(
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
-                "{} of {} rows have more output tokens than the previous row of the same input, in \
-                    about the same or less time: tokens were counted that were not generated, or \
-                    the shorter row was disturbed ({})",
+                "{} of {} rows have more output tokens than the previous row with the same input \
+                    length, but took about the same time or less: the figures count tokens that \
+                    were not generated, or something slowed down the shorter row ({})",
                 evidence.len(),
                 table.rows.len(),
                 listed(&evidence)
             ),
         );
         finding.advise(
-            "exclude those rows from comparisons: the table does not have the number of \
-                generated tokens",
+            "exclude these rows from comparisons: the table does not state the number of generated \
+                tokens",
         )
     })
 }
@@ -131,7 +132,7 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)
         }
         let tokens = row.measured.output_tokens_per_s.map_or(String::new(), |stated| {
             let real = stated * f64::from(came) / f64::from(output_length);
-            format!(", and {real:.2} of its {stated} tokens/s")
+            format!(", and to {real:.2} of the stated {stated} tokens/s")
         });
         let text = format!(
             "{} ms, compared with {} ms at {}: this corresponds to {came} generated tokens{tokens}",

@@ -157,8 +157,8 @@ fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<()
         return Ok(());
     }
     Err(format!(
-        "line {}: `{}` and `{}` correspond to {:.0} to {:.0} requests, but the command in line {command} \
-         sends {prompts}: it belongs to another run",
+        "line {}: `{}` and `{}` correspond to {:.0} to {:.0} requests, but the command in line \
+         {command} sends {prompts} requests: the command belongs to another run",
         at + 1,
         lines[at],
         lines[at + 1],
@@ -171,8 +171,7 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
     let mut stated = stated(lines, at)?;
     let command = command(&lines[..at]).ok_or_else(|| {
         format!(
-            "line {}: there is no command of {SCRIPT} above it, which would state the \
-            load",
+            "line {}: the load is unknown, because there is no command of {SCRIPT} above this line",
             at + 1
         )
     })?;

@@ -95,7 +95,9 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
             }
         }
         let request = request(&line, origin_ns).ok_or_else(|| {
-            line.malformed(format!("request {number} has no start, end or latency"))
+            line.malformed(format!(
+                "the start, the end or the latency of request {number} is missing or not valid"
+            ))
         })?;
         if request.error.is_none() {
             input += u64::from(request.input.unwrap_or(0));
@@ -136,7 +138,8 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         asked: None,
     };
     let mut findings = common();
-    let load = "the records do not state the load: it is imported as a replay of the send times";
+    let load =
+        "the records do not state the load: the pass is imported as a replay of the send times";
     findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
     findings.extend(counts(Some(output as f64), usage));
     findings.extend(failures(planned, complete, true));
@@ -201,9 +204,9 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
 
 fn common() -> Vec<Finding> {
     vec![definitions(
-        "TTFT and Request Latency start at the pick, before connecting; the tool's Inter Token \
-            Latency is our TPOT and is stored as TPOT; its Inter Chunk Latency is our ICL and is \
-            stored under its own name",
+        "TTFT and Request Latency of the file start when the client takes up a request, before it \
+            connects; ours start at the send. The tool's Inter Token Latency is our TPOT and is \
+            stored as TPOT. Its Inter Chunk Latency is our ICL and is stored under the tool's name",
     )]
 }
 
@@ -214,8 +217,8 @@ fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
         Finding::of(
             code::IMPORTED_TOKEN_COUNTS_DIFFER,
             format!(
-                "the tool's tokenizer counted {tokenizer} output tokens, the server {usage}: \
-                    tokens/s and latencies per token use the tokenizer's count"
+                "the tool's tokenizer counted {tokenizer} output tokens, but the server counted \
+                    {usage}: tokens/s and latencies per token use the tokenizer's count"
             ),
         )
     })

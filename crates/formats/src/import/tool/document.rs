@@ -42,11 +42,13 @@ impl<'a> Document<'a> {
 
     /// Returns a number, or an error if the field is missing or not a number.
     pub fn need(&self, path: &str) -> Result<f64, ImportError> {
-        self.number(path).ok_or_else(|| self.malformed(format!("`{path}` is not a number")))
+        self.number(path)
+            .ok_or_else(|| self.malformed(format!("`{path}` is missing or not a number")))
     }
 
     pub fn need_count(&self, path: &str) -> Result<u64, ImportError> {
-        self.count(path).ok_or_else(|| self.malformed(format!("`{path}` is not a count")))
+        self.count(path)
+            .ok_or_else(|| self.malformed(format!("`{path}` is missing or not a count")))
     }
 
     pub fn malformed(&self, what: String) -> ImportError {

@@ -27,14 +27,15 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut passes = Vec::new();
     let mut findings = vec![
         definitions(
-            "TTFT starts at the pick, before connecting; the file has only the times of the first \
-                and the last token of each request: TPOT counts the first chunk as one token, and \
-                our ITL is absent",
+            "TTFT of the file starts when the client takes up a request, before it connects; ours \
+                starts at the send. The file has only the times of the first and the last token of \
+                each request: TPOT counts the first chunk as one token, and ITL in our definition \
+                is absent",
         ),
         definitions(
             "the file's TPOT includes the wait for the first token, its ITL is one mean per \
-                request, and its percentiles use the nearest rank: they are stored under the \
-                tool's names",
+                request, and its percentiles use the nearest rank: these figures are stored under \
+                the tool's names",
         ),
     ];
     for benchmark in benchmarks {
@@ -47,7 +48,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
                 code::IMPORTED_REQUESTS_SAMPLED,
                 format!(
                     "the file contains {sampled} of {} completed requests: distributions cover \
-                        only those",
+                        only these requests",
                     pass.complete
                 ),
             ));

@@ -79,9 +79,9 @@ fn run(
 ) -> Import {
     let findings = vec![Finding::of(
         code::IMPORTED_NO_SERVER,
-        "llama-bench measures the engine in its own process, without server, requests or arrivals. \
-            `pp` tests process a prompt, and `tg` tests generate tokens without one, so its \
-            tokens/s are stored under the tool's names, not as ours",
+        "llama-bench measures the engine in its own process, without a server, requests or \
+            arrivals. `pp` tests process a prompt, and `tg` tests generate tokens without a \
+            prompt, so the tokens/s are stored under the tool's names, not under ours",
     )];
     let cell = |test: &Test| {
         let requests = u32::try_from(test.repetitions).unwrap_or(u32::MAX);
@@ -136,12 +136,12 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
         let fields: BTreeMap<String, String> = names.iter().cloned().zip(cells(row)).collect();
         let test = fields.get("test").map_or("", String::as_str);
         let (prompt, output) = lengths(test)
-            .ok_or_else(|| malformed(format!("line {number}: `{test}` is not a test")))?;
+            .ok_or_else(|| malformed(format!("line {number}: `{test}` is not a name of a test")))?;
         let rate = fields.get("t/s").map_or("", String::as_str);
         let (mean, deviation) = rate.split_once('±').unwrap_or((rate, "0"));
         let number_of = |text: &str| {
             let rate_of = text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-            rate_of.ok_or_else(|| malformed(format!("line {number}: `{rate}` is not a rate")))
+            rate_of.ok_or_else(|| malformed(format!("line {number}: `{rate}` is not a number")))
         };
         let numbers = BTreeMap::from([
             ("avg_ts".to_owned(), number_of(mean)?),

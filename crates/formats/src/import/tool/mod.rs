@@ -54,7 +54,7 @@ pub(crate) fn runs(
         return Some(Err(ImportError::Malformed {
             file: source.file.clone(),
             format: format.name,
-            what: format!("its result {} has a different format from the first", at + 1),
+            what: format!("result {} does not have the format of the first result", at + 1),
         }));
     }
     Some((format.runs)(source, documents))

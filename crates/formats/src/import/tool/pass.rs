@@ -214,9 +214,10 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
         let how = if has_requests {
-            "the outcome comes from the error text if this text is known, and is `malformed` otherwise"
+            "the outcome of each comes from its error text, and is `malformed` if this text is \
+                unknown"
         } else {
-            "the file does not say how, so they have no outcome"
+            "the file does not state the errors, so these requests have no outcome"
         };
         Finding::of(
             code::IMPORTED_REQUESTS_LOST,

@@ -58,9 +58,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     let mut imported = source.imported(FORMAT);
     let mut findings = vec![definitions(
-        "TTFT starts at the pick, before connecting; the tool's E2E ends at the last line of the \
-            stream, including a late usage event; its TPOT is computed from that E2E; its ITL is the \
-            gap between chunks; E2E, TPOT and ITL are stored under the tool's names",
+        "TTFT and E2E of the file start when the client takes up a request, before it connects; \
+            ours start at the send. The file's E2E ends at the last line of the stream, including \
+            a late usage event; its TPOT is computed from this E2E; its ITL is the gap between \
+            chunks. E2E, TPOT and ITL are stored under the tool's names",
     )];
     if target.model == "unknown" {
         findings
@@ -80,8 +81,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms);
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
-            "the line's lists do not state when requests were sent, so they give no records: only \
-                TTFT is imported from them",
+            "the lists of the file do not state when requests were sent, so no request records are \
+                imported: only TTFT is taken from the lists",
         ));
     }
     imported.passes = stated;

@@ -167,29 +167,30 @@ fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> 
 fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> Vec<Finding> {
     let mut findings = vec![definitions(
         "TTFT and E2E of the file start when the client takes up a request, before it connects; \
-            ours start at the send. With --request-rate, a request may have waited for \
-            --max-concurrency before that, and this wait is not included. The file's ITL is the \
-            gap between chunks (our ICL), and is stored under the tool's name",
+            ours start at the send. With --request-rate, a request may have waited before this \
+            because of --max-concurrency; its latencies do not include this wait. The file's ITL \
+            is the gap between chunks (our ICL), and is stored under the tool's name",
     )];
     if !has_requests {
         findings.push(Finding::of(
             code::IMPORTED_NO_REQUESTS,
-            "the file has no single requests (--save-detailed saves them): figures are taken from \
-                the file as stated. Input and output length are the means per completed request, \
-                or 0 if a mean is not a whole number",
+            "the file has no data of single requests (--save-detailed adds them): figures are \
+                taken from the file as stated. Input and output length are the means per completed \
+                request, or 0 if a mean is not a whole number",
         ));
     } else if !has_instants {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
             "the file has no `start_times` (vLLM writes them since 0.10): TTFT, TPOT, gaps and E2E \
-                come from its requests; concurrency, steady state and time courses need times and \
-                are absent, and there are no request records",
+                come from its requests. Concurrency, steady state and time courses need start \
+                times and are absent, and no request records are stored",
         ));
     }
     if document.words("backend").is_some_and(|backend| backend.ends_with("chat")) {
         findings.push(definitions(
-            "with chat the tool counts the first chunk as the first token, even if it has only the \
-                role and no content: its TTFT may be shorter than ours, and its TPOT longer",
+            "with a chat backend, the tool counts the first chunk as the first token, even if the \
+                chunk has only the role and no content: its TTFT may be shorter than ours, and its \
+                TPOT longer",
         ));
     }
     findings
