@@ -206,7 +206,7 @@ fn incompatible_ranks_are_refused_with_the_difference() {
             "is inferometer 2, but rank 0 is 1",
         ),
         (Introduction { plan_hash: "other".to_owned(), ..right.clone() }, "has a different plan"),
-        (introduction(1, 3), "belongs to 3 ranks, but rank 0 to 2"),
+        (introduction(1, 3), "was started for 3 ranks, but rank 0 for 2"),
         (introduction(0, 2), "there are two processes of rank 0: on n0 and on n0"),
     ];
     for (other, why) in cases {

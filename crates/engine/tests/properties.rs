@@ -235,25 +235,6 @@ fn memory_pressure_preempts_sequences_and_an_abort_frees_their_blocks() {
 }
 
 #[test]
-fn an_abort_of_a_prompt_that_the_scheduled_step_ignores_takes_away_no_generated_token() {
-    let mut engine = small_engine_ahead(4, 288);
-    let (short, too_long) = (RequestId(0), RequestId(1));
-    engine.add(short, (20, 50));
-    engine.step().expect("the step of the short prompt");
-    engine.add(too_long, (900, 1));
-    engine
-        .step()
-        .expect("a decode step, during which the engine schedules the step with the long prompt");
-    let before = engine.stats();
-    engine.abort(too_long);
-    assert_eq!(engine.stats().generation_tokens, before.generation_tokens);
-    assert_eq!((before.waiting, engine.stats().waiting), (1, 0));
-    let ids: Vec<RequestId> =
-        engine.step().expect("a step").outputs.iter().map(|it| it.id).collect();
-    assert_eq!(ids, [short]);
-}
-
-#[test]
 fn output_stops_at_the_engines_length_limit() {
     let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
     engine.add(RequestId(0), (1024, 2048));

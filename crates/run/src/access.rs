@@ -50,8 +50,8 @@ fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
         return Err(wrong(
-            "contains a user name or a password, but other users can see flags, and plans are \
-                stored; set HTTP_PROXY or HTTPS_PROXY instead",
+            "contains a user name or a password, which other users can see in the list of processes \
+                and in plans; set HTTP_PROXY or HTTPS_PROXY instead",
         ));
     }
     Proxy::parse(text, "--proxy").map_err(|why| wrong(&format!("{why}, or `none`")))

@@ -215,10 +215,7 @@ impl GroupRun<'_, '_> {
         let mut servers = Servers::default();
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
         let all = count * rounds as usize;
-        self.events.say(&format!(
-            "{}: {all} runs; --resume {0} continues them after an interruption",
-            self.group.name
-        ));
+        self.events.say(&format!("{}: {all} runs; if interrupted: --resume {0}", self.group.name));
         for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
             self.events.say(&format!("a run in the store is ignored: {why}"));
         }

@@ -82,3 +82,31 @@ impl Engine {
         Some(SteadySteps { steps, duration: Duration::from_nanos(first_ns + more_ns) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EngineConfig;
+    use crate::profile::profile;
+
+    #[test]
+    fn an_abort_of_a_prompt_that_the_scheduled_step_ignores_takes_away_no_generated_token() {
+        let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+        config.profile = profile("vllm-0.23-h100-sxm").unwrap();
+        config.max_model_len = Some(900);
+        let mut engine = Engine::new(config).unwrap();
+        let (short, too_long) = (RequestId(0), RequestId(1));
+        engine.add(short, (20, 50));
+        engine.step().expect("the step of the short prompt");
+        engine.add(too_long, (900, 1));
+        engine
+            .step()
+            .expect("a decode step, during which the step with the long prompt is scheduled");
+        let before = engine.stats();
+        engine.abort(too_long);
+        assert_eq!(engine.stats().generation_tokens, before.generation_tokens);
+        assert_eq!((before.waiting, engine.stats().waiting), (1, 0));
+        let outputs = engine.step().expect("a decode step").outputs;
+        assert_eq!(outputs.iter().map(|output| output.id).collect::<Vec<_>>(), [short]);
+    }
+}

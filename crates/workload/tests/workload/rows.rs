@@ -155,7 +155,7 @@ fn an_unreadable_parquet_file_is_an_error_that_says_what_is_wrong() {
         (
             "rows-gzip.parquet",
             other,
-            "no column question, messages, token_ids, prompt_token_ids; it has prompt, output",
+            "none of the columns question, messages, token_ids, prompt_token_ids; it has prompt, output",
         ),
         ("rows-absent.parquet", BTreeMap::new(), "No such file"),
     ] {
