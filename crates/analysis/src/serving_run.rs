@@ -86,14 +86,14 @@ pub static FIELDS: [Field; 6] = [
         name: "Average latency per token",
         unit: "s",
         decimals: Some(2),
-        formula: "mean of E2E / (prompt + output tokens)",
+        formula: "mean of (E2E / (prompt + output tokens))",
         value: |_, by| by.latency_per_token_s,
     },
     Field {
         name: "Average latency per output token",
         unit: "s",
         decimals: Some(2),
-        formula: "mean of E2E / output tokens",
+        formula: "mean of (E2E / output tokens)",
         value: |_, by| by.latency_per_output_token_s,
     },
     Field {

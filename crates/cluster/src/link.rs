@@ -118,11 +118,11 @@ fn invalid(why: String) -> io::Error {
 /// Describes in words how a connection failed.
 pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
     match error.kind() {
-        io::ErrorKind::TimedOut => format!("sent nothing for {} s", within.as_secs()),
+        io::ErrorKind::TimedOut => format!("did not communicate for {} s", within.as_secs()),
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionAborted => "closed its connection".to_owned(),
-        _ => error.to_string(),
+        _ => format!("cannot be reached: {error}"),
     }
 }

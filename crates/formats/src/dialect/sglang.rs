@@ -9,7 +9,11 @@ pub(super) const TOOL: Tool =
     Tool { name: "sglang", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 5] = [
-    Definition { name: "TTFT", unit: "ms", formula: "first chunk whose text is not empty - pick" },
+    Definition {
+        name: "TTFT",
+        unit: "ms",
+        formula: "first chunk with text, reasoning or a tool call - pick",
+    },
     Definition {
         name: "TPOT",
         unit: "ms",
@@ -19,9 +23,9 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "ITL",
         unit: "ms",
-        formula: "every gap between chunks whose text is not empty, pooled over all requests; with \
-                  the native /generate, each gap is divided evenly among the tokens of the later \
-                  chunk",
+        formula: "every gap between chunks with text, reasoning or a tool call, pooled over all \
+                  requests; with the native /generate, each gap is divided evenly among the tokens \
+                  of the later chunk",
     },
     Definition {
         name: "E2E Latency",

@@ -139,6 +139,6 @@ fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
     match (exchanges.is_empty(), turns[first].1.trim().is_empty()) {
         (false, _) => Ok(exchanges),
         (true, true) => Err(RowReason::EmptyTurn),
-        (true, false) => Err(RowReason::TooFewTurns),
+        (true, false) => Err(RowReason::NoAnswer),
     }
 }

@@ -100,10 +100,12 @@ pub enum RowReason {
     /// A turn without the texts `from` and `value`.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
-    /// Too few turns. The meaning depends on the workload: fewer than two turns, fewer than two turns
-    /// without system turns, or no human turn with an answer.
+    /// Fewer than two turns. The meaning depends on the workload: system turns count or not.
     #[error("fewer than two turns")]
     TooFewTurns,
+    /// The first human turn has no answer after it.
+    #[error("a first human turn without an answer")]
+    NoAnswer,
     /// No turn from `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
