@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . packaging/shell-files.sh
+. packaging/optimised.sh
 machine=$(uname -m)
 target=${1:-$machine-unknown-linux-gnu}
 out=${2:-target/wheels}
@@ -32,7 +33,7 @@ rm -rf "$data"
 
 # wheel FOLDER: zig is found as `python -m ziglang` of the environment.
 wheel() {
-    CARGO_PROFILE_RELEASE_LTO=thin PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build --release --locked --strip \
+    CARGO_PROFILE_RELEASE_LTO=thin PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build "${optimised[@]}" --release --locked --strip \
         --manifest-path crates/python/Cargo.toml --target "$target" \
         --zig --compatibility manylinux2014 --out "$1"
 }

@@ -1,0 +1,6 @@
+# Sourced by the scripts that compile packages: Cargo.toml leaves these crates unoptimised, so that a build from source
+# takes less time. Packages are built once and used often.
+optimised=()
+for crate in inferometer-plan inferometer-launch; do
+    optimised+=(--config "profile.release.package.$crate.opt-level=1")
+done
