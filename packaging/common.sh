@@ -18,3 +18,8 @@ static_binary() {
         packaging/static.sh "$target" | tail -n 1
     fi
 }
+
+# needs_libraries FILE: whether a binary loads libraries of the system. For a static binary, ldd fails or says so.
+needs_libraries() {
+    ldd "$1" 2> /dev/null | grep --quiet --invert-match -e "statically linked" -e "not a dynamic executable"
+}

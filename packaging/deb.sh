@@ -23,7 +23,7 @@ mkdir -p "$root/usr/share/doc/inferometer" "$root/DEBIAN"
 cp LICENSE "$root/usr/share/doc/inferometer/copyright"
 # A binary that is not static needs the C library of the system.
 depends=
-if ldd "$binary" > /dev/null 2>&1; then depends=$'\nDepends: libc6'; fi
+if needs_libraries "$binary"; then depends=$'\nDepends: libc6'; fi
 cat > "$root/DEBIAN/control" <<END
 Package: inferometer
 Version: $version
