@@ -123,6 +123,26 @@ pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionAborted => "closed its connection".to_owned(),
+        // The errors of this module are clauses already.
+        io::ErrorKind::InvalidData => error.to_string(),
         _ => format!("cannot be reached: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_of_a_connection_is_a_clause_that_follows_it() {
+        let told = |error: io::Error| format!("it {}", in_words(&error, Duration::from_secs(60)));
+        for (error, words) in [
+            (io::ErrorKind::TimedOut.into(), "it did not communicate for 60 s"),
+            (io::ErrorKind::BrokenPipe.into(), "it closed its connection"),
+            (invalid("sent an invalid message: x".to_owned()), "it sent an invalid message: x"),
+            (io::Error::other("no route to host"), "it cannot be reached: no route to host"),
+        ] {
+            assert_eq!(told(error), words);
+        }
     }
 }

@@ -113,7 +113,7 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
 /// Checks whether the answers of a search are sufficient.
 ///
 /// # Errors
-/// When no load meets the objectives, nothing could be judged, or the search was interrupted.
+/// When no load meets the objectives, nothing could be judged, or the search ended early.
 pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));

@@ -142,3 +142,26 @@ fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
         (true, false) => Err(RowReason::NoAnswer),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_without_an_exchange_is_rejected_with_its_reason() {
+        let turns = |turns: &[(&str, &str)]| {
+            let turn =
+                |(from, value): &(&str, &str)| serde_json::json!({"from": from, "value": value});
+            serde_json::json!({ "conversations": turns.iter().map(turn).collect::<Vec<_>>() })
+        };
+        let cases: [(&[(&str, &str)], RowReason); 4] = [
+            (&[("gpt", "good morning")], RowReason::NoHumanTurn),
+            (&[("system", "be brief"), ("human", "why?")], RowReason::NoAnswer),
+            (&[("human", "why?"), ("human", "and how?"), ("gpt", "so")], RowReason::NoAnswer),
+            (&[("human", " "), ("gpt", "yes?")], RowReason::EmptyTurn),
+        ];
+        for (listed, reason) in cases {
+            assert_eq!(exchanges(&turns(listed)).err(), Some(reason), "{listed:?}");
+        }
+    }
+}

@@ -60,7 +60,7 @@ struct SpecArgs {
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
     /// Random variation of step times [default: none]; one or more parts, separated by commas:
-    ///   step=SD: each step varies separately by a factor; SD: deviation of its logarithm
+    ///   step=SD: each step varies separately by a factor; SD: standard deviation of its log
     ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
     ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
     ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long

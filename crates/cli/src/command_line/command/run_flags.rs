@@ -111,8 +111,8 @@ struct SpecArgs {
     /// Speed of the embedded engine relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
-    /// Random variation of the engine's step times [default: none]; comma-separated parts:
-    ///   step=SD: each step varies separately by a factor; SD: deviation of its logarithm
+    /// Random variation of the embedded engine's step times [default: none]; comma-separated:
+    ///   step=SD: each step varies separately by a factor; SD: standard deviation of its log
     ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
     ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
     ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long

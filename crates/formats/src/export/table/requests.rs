@@ -137,9 +137,12 @@ static COLUMNS: [C; 49] = [
     C::sometimes("server", Text, "The server of the request, if a load has several.", |r| {
         Value::text(server(r))
     }),
-    C::sometimes("rank", Integer, "Index of the client process, if there are several.", |r| {
-        Value::integer(r.record.rank)
-    }),
+    C::sometimes(
+        "rank",
+        Integer,
+        "Index of the client process from 0, if there are several.",
+        |r| Value::integer(r.record.rank),
+    ),
     C::always("outcome", Text, "Outcome: complete, truncated, rejected, ...", |r| {
         Value::Text(r.record.outcome.kind().name())
     }),
