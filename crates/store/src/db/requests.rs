@@ -7,17 +7,45 @@ use inferometer_metrics::{Timeline, e2e, ttft};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
-use rusqlite::{Statement, Transaction, params};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{CachedStatement, Transaction};
 
 use super::run_id::RunId;
 use crate::log::as_stored;
 
-const INSERT: &str = "INSERT INTO requests (
-    run_id, pass, request, outcome, phase, status, detail, finish_reason, asked_input,
-    asked_output, prompt_tokens_usage, prompt_tokens_tokenizer, cached_tokens_usage, tokens_usage,
-    tokens_tokenizer, tokens_events, due_ns, send_start_ns, first_token_ns, last_token_ns,
-    ended_ns, ttft_ms, e2e_ms, class, server, rank
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+/// The columns of a row, in the order of [`row`].
+const COLUMNS: [&str; 26] = [
+    "run_id",
+    "pass",
+    "request",
+    "outcome",
+    "phase",
+    "status",
+    "detail",
+    "finish_reason",
+    "asked_input",
+    "asked_output",
+    "prompt_tokens_usage",
+    "prompt_tokens_tokenizer",
+    "cached_tokens_usage",
+    "tokens_usage",
+    "tokens_tokenizer",
+    "tokens_events",
+    "due_ns",
+    "send_start_ns",
+    "first_token_ns",
+    "last_token_ns",
+    "ended_ns",
+    "ttft_ms",
+    "e2e_ms",
+    "class",
+    "server",
+    "rank",
+];
+const WIDTH: usize = COLUMNS.len();
+/// The number of rows that one statement inserts. Within a statement, SQLite puts each row after the one before; a
+/// further statement searches for the place of its first row.
+const ROWS: usize = 32;
 
 /// The maximum number of rows per pass for requests that never began. An interruption may leave millions of
 /// such requests, which differ only in their index. The log has all of them.
@@ -32,45 +60,109 @@ pub(super) fn insert(
     if !transaction.prepare("SELECT 1 FROM runs WHERE id = ?")?.exists([run.as_str()])? {
         return Ok(false);
     }
-    let mut statement = transaction.prepare(INSERT)?;
+    let mut insert = Insert::of_rows(transaction, ROWS)?;
     for record in records {
-        insert_one(&mut statement, run, &as_stored(record.borrow()))?;
+        insert.add(row(run, &as_stored(record.borrow()))?)?;
     }
+    insert.finish(transaction)?;
     Ok(true)
 }
 
-fn insert_one(statement: &mut Statement<'_>, run: &RunId, record: &Record) -> rusqlite::Result<()> {
+/// A statement that inserts several rows.
+struct Insert<'t> {
+    statement: CachedStatement<'t>,
+    /// The values that the statement has now, row by row.
+    bound: Vec<Value>,
+    /// How many rows have the values of the next execution.
+    filled: usize,
+}
+
+impl<'t> Insert<'t> {
+    fn of_rows(transaction: &'t Transaction<'_>, rows: usize) -> rusqlite::Result<Self> {
+        let row = format!("({})", ["?"; WIDTH].join(", "));
+        let (columns, rows) = (COLUMNS.join(", "), vec![row; rows]);
+        let values = rows.join(", ");
+        let sql = format!("INSERT INTO requests ({columns}) VALUES {values}");
+        let bound = vec![Value::Null; rows.len() * WIDTH];
+        Ok(Self { statement: transaction.prepare_cached(&sql)?, bound, filled: 0 })
+    }
+
+    /// Adds a row. It is inserted when the statement has all its rows.
+    fn add(&mut self, row: [ValueRef<'_>; WIDTH]) -> rusqlite::Result<()> {
+        let first = self.filled * WIDTH;
+        for (at, (value, bound)) in (first..).zip(row.into_iter().zip(&mut self.bound[first..])) {
+            // The statement keeps its values, and most of them are equal in all rows of a pass.
+            if value != ValueRef::from(&*bound) {
+                self.statement.raw_bind_parameter(at + 1, ToSqlOutput::Borrowed(value))?;
+                *bound = Value::try_from(value)?;
+            }
+        }
+        self.filled += 1;
+        if self.filled * WIDTH == self.bound.len() {
+            self.statement.raw_execute()?;
+            self.filled = 0;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows that are left.
+    fn finish(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        if self.filled == 0 {
+            return Ok(());
+        }
+        let mut left = Insert::of_rows(transaction, self.filled)?;
+        for (at, value) in self.bound.iter().take(self.filled * WIDTH).enumerate() {
+            left.statement.raw_bind_parameter(at + 1, value)?;
+        }
+        left.statement.raw_execute()?;
+        Ok(())
+    }
+}
+
+/// The values of a row, in the order of [`COLUMNS`].
+fn row<'a>(run: &'a RunId, record: &'a Record) -> rusqlite::Result<[ValueRef<'a>; WIDTH]> {
     let timeline = Timeline::new(record);
     let first_visible = timeline.first_visible().map(|at| timeline.events[at].arrival);
-    statement.execute(params![
-        run.as_str(),
-        record.pass,
-        record.index,
-        record.outcome.kind().name(),
-        phase(record.outcome).map(Phase::name),
-        record.status,
-        record.detail,
-        record.finish_reason,
-        record.asked_input,
-        record.asked_output,
-        record.usage.prompt,
-        record.prompt_tokens_tokenizer,
-        record.usage.cached,
-        record.usage.completion,
-        record.tokens_tokenizer,
-        record.tokens_events(),
-        ns(record.due)?,
-        some_ns(record.send_start)?,
-        some_ns(first_visible)?,
-        some_ns(timeline.events.last().map(|event| event.arrival))?,
-        some_ns(record.ended)?,
-        ttft::from_sent(&timeline),
-        e2e::from_sent(&timeline),
-        record.class,
-        record.server,
-        record.rank,
-    ])?;
-    Ok(())
+    Ok([
+        ValueRef::from(run.as_str()),
+        int(Some(record.pass)),
+        int(Some(record.index)),
+        ValueRef::from(record.outcome.kind().name()),
+        text(phase(record.outcome).map(Phase::name)),
+        int(record.status),
+        text(record.detail.as_deref()),
+        text(record.finish_reason.as_deref()),
+        int(Some(record.asked_input)),
+        int(Some(record.asked_output)),
+        int(record.usage.prompt),
+        int(record.prompt_tokens_tokenizer),
+        int(record.usage.cached),
+        int(record.usage.completion),
+        int(record.tokens_tokenizer),
+        int(Some(record.tokens_events())),
+        int(Some(ns(record.due)?)),
+        int(some_ns(record.send_start)?),
+        int(some_ns(first_visible)?),
+        int(some_ns(timeline.events.last().map(|event| event.arrival))?),
+        int(some_ns(record.ended)?),
+        real(ttft::from_sent(&timeline)),
+        real(e2e::from_sent(&timeline)),
+        text(record.class.as_deref()),
+        int(record.server),
+        int(record.rank),
+    ])
+}
+
+fn int(value: Option<impl Into<i64>>) -> ValueRef<'static> {
+    value.map_or(ValueRef::Null, |value| ValueRef::Integer(value.into()))
+}
+
+fn real(value: Option<f64>) -> ValueRef<'static> {
+    value.map_or(ValueRef::Null, ValueRef::Real)
+}
+
+fn text(value: Option<&str>) -> ValueRef<'_> {
+    value.map_or(ValueRef::Null, ValueRef::from)
 }
 
 /// SQLite's integers cover 292 years from the origin; a later instant is an error.

@@ -205,6 +205,32 @@ fn a_non_streamed_response_has_no_first_token_time_and_its_e2e_ends_with_the_bod
 }
 
 #[test]
+fn each_of_many_rows_has_the_values_of_its_own_record() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    // Optional values appear and disappear with different periods, none of which fits the rows of a statement.
+    let record = |index: u32| Record {
+        class: (index % 3 == 1).then(|| "chat".into()),
+        rank: (index % 5 > 1).then_some(index % 7),
+        detail: (index % 11 == 4).then(|| format!("detail {index}")),
+        ..streamed(7, index, 1 + index % 2)
+    };
+    store.index_requests(&run, (0..100).map(record)).unwrap();
+    let text = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let expected = (0..100).map(record).map(|record| {
+        let Record { index, asked_output, class, rank, detail, ended, .. } = record;
+        let class = text(class.map(String::from));
+        let rank = text(rank.map(|rank| rank.to_string()));
+        let (detail, ended) = (text(detail), ended.unwrap().0);
+        format!("{index}|{class}|{rank}|{detail}|{asked_output}|{ended}")
+    });
+    let expected: Vec<String> = expected.collect();
+    let query = "SELECT request, class, rank, detail, asked_output, ended_ns FROM requests
+                 WHERE pass = 7 ORDER BY request";
+    assert_eq!(ask(&folder, query), expected);
+}
+
+#[test]
 fn the_columns_of_a_pass_equal_the_values_of_its_summary() {
     let folder = TempDir::new().unwrap();
     let (_, run) = finished(&folder);
