@@ -108,10 +108,13 @@ impl InFlight {
     pub fn steps(&self) -> Steps {
         match &self.beyond {
             None => {
-                let ends = |span: &Span| [(span.send_start, 1), (span.ended, -1)];
-                let mut changes: Vec<(Nanos, i64)> = self.spans.iter().flat_map(ends).collect();
-                changes.sort_unstable();
-                swept(changes.into_iter())
+                let sorted = |instant: fn(&Span) -> Nanos| {
+                    let mut instants: Vec<Nanos> = self.spans.iter().map(instant).collect();
+                    // Sends are added in order or nearly so, and this algorithm makes use of it.
+                    instants.sort();
+                    instants
+                };
+                swept(merged(sorted(|span| span.send_start), sorted(|span| span.ended)))
             }
             Some(grid) => swept(
                 edges(grid)
@@ -132,6 +135,15 @@ fn mark(grid: &mut Grid<Changes>, span: Span) {
 fn edges(grid: &Grid<Changes>) -> impl Iterator<Item = (Nanos, Changes)> {
     let end = |at: usize| Nanos((grid.first + at as u64 + 1) * grid.width_ns);
     grid.bins.iter().enumerate().map(move |(at, &changes)| (end(at), changes))
+}
+
+/// The changes at sends and at ends, in the order of time. Both lists are sorted.
+fn merged(sends: Vec<Nanos>, ends: Vec<Nanos>) -> impl Iterator<Item = (Nanos, i64)> {
+    let (mut sends, mut ends) = (sends.into_iter().peekable(), ends.into_iter().peekable());
+    std::iter::from_fn(move || match (sends.peek(), ends.peek()) {
+        (Some(sent), end) if end.is_none_or(|end| sent <= end) => Some((sends.next()?, 1)),
+        _ => Some((ends.next()?, -1)),
+    })
 }
 
 /// Adds up the changes. Changes at the same instant become one step.

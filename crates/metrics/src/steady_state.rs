@@ -1,6 +1,8 @@
 //! Steady state: figures over the window in which the load keeps its number of requests in flight. Tokens are counted,
 //! not chunks. A request that is only partly inside the window counts partly. Without a plateau there are no figures.
 
+use std::collections::BTreeMap;
+
 use super::{Definition, Direction, PassData, Plateau, Unit, Value};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
@@ -136,18 +138,18 @@ fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
 
 /// The median of the number of requests in flight up to an instant, weighted by time.
 fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
-    let mut held: Vec<(u64, u64)> = steps
-        .windows(2)
-        .map(|pair| (pair[0].1, pair[1].0.min(until).0.saturating_sub(pair[0].0.0)))
-        .collect();
-    held.sort_unstable();
-    let total: u64 = held.iter().map(|step| step.1).sum();
+    // How long each number of requests was in flight, in nanoseconds. There are few different numbers.
+    let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+    for pair in steps.windows(2) {
+        *held.entry(pair[0].1).or_default() += pair[1].0.min(until).0.saturating_sub(pair[0].0.0);
+    }
+    let total: u64 = held.values().sum();
     let mut below = 0;
-    let median = held.iter().find(|step| {
-        below += step.1;
+    let median = held.into_iter().find(|(_, time)| {
+        below += time;
         below >= total - below
     });
-    median.filter(|_| total > 0).map(|step| step.0)
+    median.filter(|_| total > 0).map(|(in_flight, _)| in_flight)
 }
 
 #[cfg(test)]
