@@ -118,7 +118,7 @@ fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() 
         let place = PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
-        let played = played.records(place);
+        let played: Vec<Record> = played.records(place).collect();
         let figures: Vec<RequestFigures> =
             played.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect();
         let ended = watch.stops_at(&figures);
@@ -178,7 +178,7 @@ fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
         let mut fold = PassFold::new(pass);
-        played.records(place).iter().for_each(|record| fold.add(record));
+        played.records(place).for_each(|record| fold.add(&record));
         let predicted = fold.finish();
         assert_eq!(measured.duration_s, predicted.duration_s, "{pass}");
         assert_eq!(measured.requests_per_s, predicted.requests_per_s, "{pass}");

@@ -1,6 +1,7 @@
 //! Simulates a pass in virtual time and creates the records that a load generator would have written. Nothing is sent.
 //! Instants are exact, and the client adds no delay.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use inferometer_load::{LoadModel, PassPlan};
@@ -33,15 +34,15 @@ pub struct PassContext<'a> {
 /// The result of a simulated pass.
 pub struct SimulatedPass {
     requests: Vec<VirtualRecord>,
-    tokens: TokenLog,
+    /// The tokens of each request; `None` if only the instants of its first and last token are known.
+    streams: Option<Vec<Vec<Tokens>>>,
 }
 
 /// Tokens that arrived together: the instant and their number.
 type Tokens = (Nanos, u32);
 
-/// The tokens of all requests, in the order of their arrival. They are grouped by request when records are created. If
-/// there are more than [`DETAILED_REQUESTS`] requests, nothing is stored. A record then needs only the instants of its
-/// first and last token.
+/// The tokens of all requests, in the order of their arrival. If there are more than [`DETAILED_REQUESTS`] requests,
+/// nothing is stored. A record then needs only the instants of its first and last token.
 #[derive(Default)]
 struct TokenLog {
     in_order: Vec<(u32, Tokens)>,
@@ -58,16 +59,16 @@ impl TokenLog {
         ControlFlow::Break(())
     }
 
-    /// The tokens of each request.
-    fn streams(&self, requests: &[VirtualRecord]) -> Vec<Vec<Tokens>> {
+    /// The tokens of each of `requests` requests; `None` if nothing was stored.
+    fn by_request(self, requests: usize) -> Option<Vec<Vec<Tokens>>> {
         if self.is_full {
-            return requests.iter().map(first_and_others).collect();
+            return None;
         }
-        let mut streams = vec![Vec::new(); requests.len()];
-        for &(request, tokens) in &self.in_order {
+        let mut streams = vec![Vec::new(); requests];
+        for (request, tokens) in self.in_order {
             streams[request as usize].push(tokens);
         }
-        streams
+        Some(streams)
     }
 }
 
@@ -93,26 +94,41 @@ pub fn simulate_pass(
     } else {
         simulate_with(engine, load, source, max_in_flight, |_| ControlFlow::Break(()))
     };
-    SimulatedPass { requests, tokens }
+    let streams = tokens.by_request(requests.len());
+    SimulatedPass { requests, streams }
 }
 
 impl SimulatedPass {
-    /// The records that a load generator would have written, in the order of their starts.
-    pub fn records(&self, context: PassContext<'_>) -> Vec<Record> {
-        let streams = self.tokens.streams(&self.requests);
+    /// The requests, in the order of their starts.
+    pub fn requests(&self) -> &[VirtualRecord] {
+        &self.requests
+    }
+
+    /// Creates the records that a load generator would have written, in the order of their starts. Each record is
+    /// created when the iterator reaches it, because the records of many requests take much memory.
+    pub fn records<'a>(&'a self, context: PassContext<'a>) -> impl Iterator<Item = Record> + 'a {
         let stages = context.pass.stages();
-        let record = |(request, index): (&VirtualRecord, u32)| {
-            let whole = [(request.ended, request.output)];
-            let stream = match streams.get(index as usize) {
-                Some(stream) if context.streamed => stream,
-                _ if context.streamed || request.output == 0 => &[][..],
-                _ => &whole,
-            };
-            let record = record(request, stream, context, index);
+        self.requests.iter().zip(0..).map(move |(request, index)| {
+            let stream = self.stream(request, context, index);
+            let record = record(request, &stream, context, index);
             let class = stages.class(request.due, record.class.clone());
             Record { class, ..record }
-        };
-        self.requests.iter().zip(0..).map(record).collect()
+        })
+    }
+
+    /// The tokens of a request, as they arrive.
+    fn stream(
+        &self,
+        request: &VirtualRecord,
+        context: PassContext<'_>,
+        index: u32,
+    ) -> Cow<'_, [Tokens]> {
+        match &self.streams {
+            _ if !context.streamed && request.output == 0 => Cow::default(),
+            _ if !context.streamed => Cow::Owned(vec![(request.ended, request.output)]),
+            Some(streams) => Cow::Borrowed(streams.get(index as usize).map_or(&[], Vec::as_slice)),
+            None => Cow::Owned(first_and_others(request)),
+        }
     }
 }
 
@@ -171,6 +187,7 @@ mod tests {
         let mut lengths = std::iter::repeat(EngineRequest::from((64, 5)));
         simulate_pass(&mut engine, &mut *load_model(&pass, 0), &mut lengths, context)
             .records(context)
+            .collect()
     }
 
     #[test]

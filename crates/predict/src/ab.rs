@@ -19,9 +19,10 @@ use inferometer_run::{AbRun, Member, noise_of, order_salt, write_ab};
 use inferometer_store::PassBegin;
 
 use crate::error::PredictError;
-use crate::play::{PlayTime, span};
+use crate::play::PlayTime;
 use crate::row::row;
 use crate::search::{Player, in_time};
+use crate::simulated_pass::span;
 use crate::stored::StoredPrediction;
 
 /// A simulated comparison.

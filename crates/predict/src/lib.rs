@@ -18,6 +18,8 @@ mod too_long_prompts;
 
 mod slower;
 
+mod simulated_pass;
+
 mod play;
 mod ranges;
 mod stored;

@@ -9,10 +9,8 @@ use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, NoiseState, lengths};
 use inferometer_load::{OverLimit, PassPlan, load_model};
-use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::Record;
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
 use inferometer_plan::Plan;
@@ -23,16 +21,9 @@ use crate::against::MeasuredRows;
 use crate::error::PredictError;
 use crate::requests::Requests;
 use crate::row::{Row, row};
+use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
-
-/// A simulated pass with its records.
-pub(crate) struct SimulatedPass {
-    pub(crate) cell: CellPlan,
-    pub(crate) pass: PassPlan,
-    pub(crate) records: Vec<Record>,
-    pub(crate) repeatable: Option<Repeatable>,
-}
 
 /// A simulated plan.
 pub struct SimulatedPlan<'a> {
@@ -170,8 +161,8 @@ pub fn play<'a>(
             };
             let asked = Box::new(lengths.map(EngineRequest::from));
             played.pass(plan, cell, pass, &row.config, requests.as_mut(), asked)?;
-            if let Some(SimulatedPass { records, .. }) = played.passes.last() {
-                too_long_prompts.add(cell, limits, records);
+            if let Some(pass) = played.passes.last().filter(|pass| pass.has_ignored_prompts()) {
+                too_long_prompts.add(cell, limits, pass.records());
             }
         }
         played.rows.push((cell, row, measured));
@@ -204,46 +195,46 @@ impl SimulatedPlan<'_> {
         requests: Option<&mut Requests>,
         mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
     ) -> Result<(), PredictError> {
-        let number = self.passes.len() as u32;
-        let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
+        let begin = PassBegin { pass: self.passes.len() as u32, cell, plan: pass, repeat: 1 };
+        let pass = &begin.plan;
+        let streamed = plan.sampling.stream;
         let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
-        let mut first = FirstRequests::of(config, &pass);
+        let mut first = FirstRequests::of(config, pass);
         // The arrivals are those of the first repeat of a run.
-        let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
+        let mut load = load_model(pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
             let mut asked = asked.inspect(|request| first.add(request));
-            let played = simulate_pass(&mut engine, &mut *load, &mut asked, place);
+            let place = PassContext { cell, pass, number: begin.pass, streamed };
+            let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
             self.simulation += monotonic_now().since(began);
-            played.records(place)
+            simulated
         };
-        let records = if let Some(requests) = requests {
-            let begin = PassBegin { pass: number, cell, plan: pass.clone(), repeat: 1 };
+        let (simulated, played) = if let Some(requests) = requests {
             let (mut stream, findings) = requests.of_pass(plan, &begin)?;
-            let mut records = play(&mut stream);
-            stream.played()?.write_into(&mut records);
+            let simulated = play(&mut stream);
             self.findings.extend(findings);
-            records
+            (simulated, Some(stream.played()?))
         } else {
-            play(&mut asked)
-        };
-        let watch = StopWatch::of(plan.stop, &pass);
-        let records = match watch.and_then(|watch| watch.stops_at(&figures(&records))) {
-            None => records,
-            Some((at, why)) => records.into_iter().map(|record| record.cut_off(at, why)).collect(),
+            (play(&mut asked), None)
         };
         self.noise = engine.noise().cloned();
-        self.requests += records.len();
-        self.span += span(&records);
-        if records.len() > DETAILED_REQUESTS {
+        let mut pass =
+            SimulatedPass { begin, streamed, simulated, played, cut_off: None, repeatable: None };
+        if let Some(watch) = StopWatch::of(plan.stop, &pass.begin.plan) {
+            pass.cut_off = watch.stops_at(&figures(pass.records()));
+        }
+        pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
+        self.requests += pass.requests();
+        self.span += pass.span();
+        if pass.requests() > DETAILED_REQUESTS {
             let message = "gaps between tokens are given as the mean of each request, because \
                 there are very many";
             let finding = Finding::of(code::ITL_IS_A_MEAN, message);
-            self.findings.push(finding.at(format!("{cell}, {pass}")));
+            self.findings.push(finding.at(format!("{cell}, {}", pass.begin.plan)));
         }
-        let repeatable = Repeatable::new(config, &pass, first, &records);
-        self.passes.push(SimulatedPass { cell, pass, records, repeatable });
+        self.passes.push(pass);
         Ok(())
     }
 }
@@ -262,16 +253,4 @@ fn assumptions_of_log(against: &MeasuredRows) -> Option<Finding> {
 /// The number of requests for which lengths are computed; a default if the pass has no number of requests.
 fn pass_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
-}
-
-/// The figures of each request.
-pub(crate) fn figures(records: &[Record]) -> Vec<RequestFigures> {
-    records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
-}
-
-/// The time from the first send to the last end.
-pub(crate) fn span(records: &[Record]) -> Duration {
-    let first = records.iter().filter_map(|record| record.send_start).min();
-    let last = records.iter().filter_map(|record| record.ended).max();
-    first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
 }

@@ -204,10 +204,16 @@ impl Stream {
 }
 
 impl PlayedRequests {
-    /// Writes the requested lengths and the class of each request into its record.
-    pub fn write_into(self, records: &mut [Record]) {
-        for (record, (input, output, class)) in records.iter_mut().zip(self.asked) {
-            (record.asked_input, record.asked_output, record.class) = (input, output, class);
+    /// Returns the record of a request with its requested lengths and its class.
+    pub fn complete(&self, record: Record) -> Record {
+        match self.asked.get(record.index as usize) {
+            Some((input, output, class)) => Record {
+                asked_input: *input,
+                asked_output: *output,
+                class: class.clone(),
+                ..record
+            },
+            None => record,
         }
     }
 }

@@ -22,9 +22,10 @@ use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
-use crate::play::{PlayTime, check_plan, figures, span};
+use crate::play::{PlayTime, check_plan};
 use crate::requests::Requests;
 use crate::row::row;
+use crate::simulated_pass::{figures, span};
 use crate::stored::StoredPrediction;
 
 /// Receives the records of each trial.
@@ -105,16 +106,17 @@ impl<'a> Player<'a> {
         };
         let mut load = load_model(&begin.plan, begin.seed(plan.seed));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
-            simulate_pass(&mut engine, &mut *load, asked, place).records(place)
+            simulate_pass(&mut engine, &mut *load, asked, place)
         };
         let records = if let Some(requests) = &mut self.requests {
             let (mut stream, _) = requests.of_pass(plan, begin)?;
-            let mut records = play(&mut stream);
-            stream.played()?.write_into(&mut records);
-            records
+            let simulated = play(&mut stream);
+            let played = stream.played()?;
+            simulated.records(place).map(|record| played.complete(record)).collect()
         } else {
             let requests = begin.plan.requests().unwrap_or(1);
-            play(&mut lengths(begin.cell, None, requests).map(EngineRequest::from))
+            let simulated = play(&mut lengths(begin.cell, None, requests).map(EngineRequest::from));
+            simulated.records(place).collect()
         };
         self.noise = engine.noise().cloned();
         Ok(records)

@@ -5,7 +5,6 @@ use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
 use inferometer_engine::{EngineConfig, EngineRequest};
 use inferometer_load::{Bound, PassPlan, Recording, ReplayPlan};
-use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
 /// The maximum number of block hashes of the requests that are simulated again.
@@ -44,20 +43,20 @@ pub(crate) struct Repeatable {
 }
 
 impl Repeatable {
-    /// Creates a pass from its first requests and the due times of its records. The pass is simulated again without
-    /// noise. Returns `None` if no requests were stored, because the arrivals depend on the engine or the profile has
-    /// no steps.
+    /// Creates a pass from its first requests and their due times. The pass is simulated again without noise. Returns
+    /// `None` if no requests were stored, because the arrivals depend on the engine or the profile has no steps.
     pub fn new(
         config: &EngineConfig,
         pass: &PassPlan,
         first: FirstRequests,
-        records: &[Record],
+        dues: impl Iterator<Item = Nanos>,
     ) -> Option<Self> {
-        let requests = first.requests;
-        let start = records.first()?.due;
-        let dues = records.iter().take(requests.len()).map(|record| record.due);
+        let mut requests = first.requests;
+        let dues: Vec<Nanos> = dues.take(requests.len()).collect();
+        let start = dues.first()?.0;
+        requests.truncate(dues.len());
         let mut recording = Recording::of_file("the pass");
-        recording.write(dues.map(|due| Nanos(due.0.saturating_sub(start.0))));
+        recording.write(dues.iter().map(|due| Nanos(due.0.saturating_sub(start))));
         let (max_in_flight, over_limit) = pass.limit();
         let bound = Bound::requests(u32::try_from(requests.len()).ok().filter(|count| *count > 0)?);
         let pass = PassPlan::Replay(ReplayPlan {

@@ -31,7 +31,7 @@ use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;
 use crate::measured_runs::figures_of;
-use crate::play::{SimulatedPass, SimulatedPlan};
+use crate::play::SimulatedPlan;
 use crate::ranges::compared;
 use crate::row::{Row, constant_extra_cost};
 use crate::slower::Repeatable;
@@ -50,9 +50,9 @@ pub fn store(
     // lengths come from the log, so they may be shorter than requested.
     let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
-    for (number, SimulatedPass { cell, pass, records, repeatable }) in (0..).zip(played.passes) {
-        let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
-        stored.pass(&begin, records, expected, repeatable)?;
+    for mut pass in played.passes {
+        let repeatable = pass.repeatable.take();
+        stored.pass(&pass.begin, pass.records(), expected, repeatable)?;
     }
     stored.finish(&played.rows, &played.measured, played.workload_hash)
 }
@@ -109,7 +109,7 @@ impl StoredPrediction {
     pub fn pass(
         &mut self,
         begin: &PassBegin,
-        records: Vec<Record>,
+        records: impl IntoIterator<Item = Record>,
         expected: &[Code],
         repeatable: Option<Repeatable>,
     ) -> Result<(), PredictError> {

@@ -22,13 +22,14 @@ struct Cell {
 
 impl TooLongPrompts {
     /// Adds the records of a pass.
-    pub fn add(&mut self, cell: CellPlan, limits: Limits, records: &[Record]) {
-        let of = |record: &Record| {
-            matches!(record.outcome, Outcome::Rejected { .. }).then_some(record.usage.prompt)
-        };
-        let prompts = || records.iter().filter_map(of).flatten();
-        let Some(shortest) = prompts().min() else { return };
-        let (without_room, requests) = (prompts().count(), records.len());
+    pub fn add(&mut self, cell: CellPlan, limits: Limits, records: impl Iterator<Item = Record>) {
+        let mut requests = 0;
+        let rejected = records
+            .inspect(|_| requests += 1)
+            .filter(|record| matches!(record.outcome, Outcome::Rejected { .. }));
+        let prompts: Vec<u32> = rejected.filter_map(|record| record.usage.prompt).collect();
+        let Some(&shortest) = prompts.iter().min() else { return };
+        let without_room = prompts.len();
         match self.0.iter_mut().find(|known| known.cell == cell) {
             Some(known) => {
                 known.without_room += without_room;

@@ -71,7 +71,7 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 /// For a pass that is not in progress: the number of records in a batch, and the maximum number of batches
 /// that wait to be written.
 const BATCH: usize = 1_024;
-const WAITING_BATCHES: usize = 4;
+const WAITING_BATCHES: usize = 32;
 
 impl Recording {
     /// Adds a run to a store and opens its log.

@@ -69,11 +69,11 @@ impl Machine {
         let mut load = load_model(pass, u64::from(number));
         let requests = pass.requests().expect("a number");
         let mut asked = lengths(CELL, None, requests).map(EngineRequest::from);
-        let records = simulate_pass(&mut engine, &mut *load, &mut asked, place).records(place);
+        let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
         self.noise = engine.noise().cloned();
         let times = if side == Side::B { 1.0 + self.slower } else { 1.0 };
         let records: Vec<Record> =
-            records.into_iter().map(|one| stretched(one, times).later(self.now)).collect();
+            simulated.records(place).map(|one| stretched(one, times).later(self.now)).collect();
         self.now = records.iter().filter_map(|one| one.ended).max().unwrap_or(self.now);
         records
     }

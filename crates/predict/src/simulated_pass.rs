@@ -1,0 +1,92 @@
+//! A pass after its simulation. Its records are created when they are needed, because the records of a million requests
+//! take hundreds of megabytes.
+
+use std::borrow::Borrow;
+use std::time::Duration;
+
+use inferometer_engine::Finish;
+use inferometer_engine::records::{self, PassContext};
+use inferometer_metrics::{RequestFigures, Timeline};
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_store::PassBegin;
+
+use crate::requests::PlayedRequests;
+use crate::slower::Repeatable;
+
+/// A simulated pass.
+pub(crate) struct SimulatedPass {
+    pub begin: PassBegin,
+    /// Whether responses are streamed.
+    pub streamed: bool,
+    pub simulated: records::SimulatedPass,
+    /// The requests of the workload; `None` if only their lengths were created.
+    pub played: Option<PlayedRequests>,
+    /// When the pass ended early, and why.
+    pub cut_off: Option<(Nanos, &'static str)>,
+    /// The pass with its first requests; `None` if it cannot be simulated again.
+    pub repeatable: Option<Repeatable>,
+}
+
+impl SimulatedPass {
+    /// Creates the records, in the order of their starts. Each record is created when the iterator reaches it.
+    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
+        let PassBegin { pass: number, cell, plan: pass, .. } = &self.begin;
+        let place = PassContext { cell: *cell, pass, number: *number, streamed: self.streamed };
+        self.simulated.records(place).map(|record| {
+            let record = match &self.played {
+                Some(played) => played.complete(record),
+                None => record,
+            };
+            match self.cut_off {
+                Some((at, why)) => record.cut_off(at, why),
+                None => record,
+            }
+        })
+    }
+
+    /// The number of requests, including those that did not begin.
+    pub fn requests(&self) -> usize {
+        self.simulated.requests().len()
+    }
+
+    /// The due times of the requests that were due before the pass ended.
+    pub fn dues(&self) -> impl Iterator<Item = Nanos> {
+        let dues = self.simulated.requests().iter().map(|request| request.due);
+        dues.take_while(|due| self.cut_off.is_none_or(|(at, _)| *due <= at))
+    }
+
+    /// The time from the first send to the last end.
+    pub fn span(&self) -> Duration {
+        if self.cut_off.is_some() {
+            return span(self.records());
+        }
+        let requests = self.simulated.requests().iter();
+        let first = requests.clone().map(|request| request.sent).min();
+        let last = requests.map(|request| request.ended).max();
+        first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
+    }
+
+    /// Whether the engine ignored a prompt, because it is too long.
+    pub fn has_ignored_prompts(&self) -> bool {
+        self.simulated.requests().iter().any(|request| request.finish == Finish::Ignored)
+    }
+}
+
+/// The figures of each request.
+pub(crate) fn figures(records: impl IntoIterator<Item: Borrow<Record>>) -> Vec<RequestFigures> {
+    let figures = |record: &Record| RequestFigures::of(&Timeline::new(record));
+    records.into_iter().map(|record| figures(record.borrow())).collect()
+}
+
+/// The time from the first send to the last end.
+pub(crate) fn span(records: impl IntoIterator<Item: Borrow<Record>>) -> Duration {
+    let ends = records.into_iter().map(|record| {
+        let Record { send_start, ended, .. } = record.borrow();
+        (*send_start, *ended)
+    });
+    let (first, last) = ends.fold((None, None), |(first, last), (sent, ended)| {
+        (first.into_iter().chain(sent).min(), last.max(ended))
+    });
+    first.zip(last).map_or(Duration::ZERO, |(first, last): (Nanos, _)| last.since(first))
+}
