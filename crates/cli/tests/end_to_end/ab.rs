@@ -173,6 +173,35 @@ fn an_interrupted_comparison_prints_an_undecided_answer_and_the_report_command()
 }
 
 #[test]
+fn a_server_that_dies_ends_the_comparison_and_neither_run_is_complete() {
+    let folder = folder();
+    let server = |name: &str, arguments: &str| {
+        let command = "['{inferometer}', 'engine', '--listen', '{host}:{port}']";
+        format!(
+            "[[target]]\nname = '{name}'\nserver = {{ command = {command}, arguments = {{ {arguments} }} }}\n"
+        )
+    };
+    let load =
+        "input_lengths = [24]\noutput_lengths = [6]\nconcurrency = [2]\nrequests = 6\nwarmup = 0\n";
+    // Its 40th request is none of those that it gets before its first block.
+    let servers = server("A", "speed = 100") + &server("B", "speed = 100, fault = 'die@40'");
+    fs::write(folder.path().join("plan.toml"), load.to_owned() + &servers).expect("a plan");
+    let arguments = ["ab", "plan.toml", "--minimal-effect", "0.001%"];
+    let out = inferometer(folder.path(), &arguments);
+    let errors = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{errors}");
+    assert!(
+        errors.contains("error: B: pair 7: the server ended: exit status: 1; its first error:"),
+        "{errors}"
+    );
+    let stored = inferometer(folder.path(), &["runs", "--json"]);
+    let stored: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
+    let states: Vec<&Value> =
+        stored["runs"].as_array().expect("runs").iter().map(|run| &run["state"]).collect();
+    assert_eq!(states, ["failed", "failed"], "{stored}");
+}
+
+#[test]
 fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
     let folder = folder();
     for (flags, words) in [

@@ -19,7 +19,8 @@ use crate::target;
 
 /// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {
-    /// The runs, A first, each with the reason if it stopped early; an error for a run without results.
+    /// The runs, A first, each with the reason if it stopped early; an error for a run without results. If one run
+    /// stopped because the other one could not continue, only the other one has the reason.
     pub runs: [Result<(Finished, Option<RunError>), RunError>; 2],
     /// The blocks of each run.
     pub blocks: [Vec<Block>; 2],
@@ -88,18 +89,26 @@ fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
 }
 
 fn run_pairs(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
-    alternate(&mut sessions, pairing);
+    let failed = alternate(&mut sessions, pairing);
     let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
     // If the user interrupts while one report is written, the other report is still written.
-    Pairs { runs: sessions.map(Session::finish_as_far), blocks }
+    let mut runs = sessions.map(Session::finish_as_far);
+    if let Some(side) = failed
+        && let Ok((_, stopped)) = &mut runs[1 - side.index()]
+    {
+        // The run of the failed side states the reason for both.
+        *stopped = None;
+    }
+    Pairs { runs, blocks }
 }
 
-/// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs.
-fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) {
+/// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs. Returns
+/// the side that could not continue.
+fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Option<Side> {
     let RunRequest { plan, context, events } = sessions[0].request;
-    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return };
+    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return None };
     let passes = plan.passes_of(*cell);
-    let [pass] = passes.as_slice() else { return };
+    let [pass] = passes.as_slice() else { return None };
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
@@ -110,7 +119,11 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
             let session = &mut sessions[side.index()];
             context.host.interrupt.wakes(Some(session.runner.net.waker()));
             if !session.block(*cell, number, pass, ends) {
-                return;
+                let why = session.broken.clone()?;
+                // The other run has fewer blocks than planned, so it is not complete either.
+                let other = &mut sessions[1 - side.index()].broken;
+                other.get_or_insert(format!("the run of the other side could not continue: {why}"));
+                return Some(side);
             }
         }
         let same = sessions[0].workload_hash.hash() == sessions[1].workload_hash.hash();
@@ -118,13 +131,14 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
             let why = "the two servers did not get the same requests: they count tokens \
                        differently, or differ in `extra_body`; give one --tokenizer for both";
             sessions.iter_mut().for_each(|session| session.broken = Some(why.to_owned()));
-            return;
+            return None;
         }
         let last = |side: Side| sessions[side.index()].grid.blocks.last();
-        let (Some(a), Some(b)) = (last(Side::A), last(Side::B)) else { return };
+        let (a, b) = (last(Side::A)?, last(Side::B)?);
         procedure.add_pair([a, b]);
         events.say(&ab_text::pair(ab, &procedure, [a, b]));
     }
+    None
 }
 
 impl Session<'_, EventLoops> {
@@ -140,7 +154,11 @@ impl Session<'_, EventLoops> {
         if let Err(error) = played {
             self.broken = Some(error.to_string());
         }
-        if self.is_stopped() || self.server_died(cell, pass) {
+        if self.is_stopped() {
+            return false;
+        }
+        if let Some(how) = self.server_died(cell, pass) {
+            self.broken = Some(format!("pair {number}: {how}"));
             return false;
         }
         let last = self.grid.passes_of(cell).last().and_then(|pass| pass.stopped.as_deref());

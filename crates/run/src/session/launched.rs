@@ -19,17 +19,17 @@ impl<N: Network> Session<'_, N> {
         self.servers.revive(Start { folder, stop: &stop, events, program, headers })
     }
 
-    /// Whether the server has died by the end of a pass. If so, adds a finding; the caller must then skip the
+    /// How the server died, if it has by the end of a pass. If so, adds a finding; the caller must then skip the
     /// rest of the cell.
-    pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> bool {
+    pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> Option<String> {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
         let failed = if failed { Failures::Some } else { Failures::None };
-        let Some(Death { in_short, last_lines }) = self.servers.died(failed) else { return false };
+        let Death { in_short, last_lines } = self.servers.died(failed)?;
         self.request.events.say(&format!("error: {cell}, {pass}: the server ended: {last_lines}"));
         let message = format!("the server ended: {in_short}");
-        self.found(Finding::of(code::SERVER_DIED, message).at(format!("{cell}, {pass}")));
-        true
+        self.found(Finding::of(code::SERVER_DIED, &message).at(format!("{cell}, {pass}")));
+        Some(message)
     }
 
     /// Adds the server's use of the machine to the facts of the target.

@@ -200,7 +200,7 @@ impl<N: Network> Session<'_, N> {
                 }
                 self.rest()?;
                 self.pass(cell, repeat, pass)?;
-                if self.server_died(cell, pass) {
+                if self.server_died(cell, pass).is_some() {
                     return Ok(());
                 }
             }

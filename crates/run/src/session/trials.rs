@@ -42,7 +42,7 @@ impl<N: Network> Session<'_, N> {
             let played = self.pass(cell, number, &pass);
             self.runner.most_time = None;
             played?;
-            if self.server_died(cell, &pass) || self.is_stopped() {
+            if self.server_died(cell, &pass).is_some() || self.is_stopped() {
                 return Ok(());
             }
             let Some(tried) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
