@@ -32,8 +32,8 @@ pub struct Target {
     pub simulated: bool,
     /// The name of the embedded engine's profile; `None` for other servers.
     pub profile: Option<String>,
-    /// The names of the servers, if the load has several. A name is the part in which a server's URL differs
-    /// from the others.
+    /// The names of the servers, if the load has several: the URL of each server, with its address in parentheses if
+    /// its host name has several addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
     /// Additional properties that the server stated (`max_model_len`, dtype, ...), or with which the embedded

@@ -125,13 +125,13 @@ pub enum WorkloadError {
         reason: String,
     },
     /// A data set without a usable row.
-    #[error("data set {}: none of its {rows} rows can be used; {why}", path.display())]
+    #[error("data set {}: {}", path.display(), none_usable(*rows, why))]
     EmptyDataSet {
         /// The file.
         path: PathBuf,
         /// The number of its rows.
         rows: u64,
-        /// Why the rows cannot be used.
+        /// Why the rows cannot be used; without rows, that there are none.
         why: String,
     },
     /// A trace that would have more requests than allowed after scaling.
@@ -281,5 +281,12 @@ impl WorkloadError {
     /// The error for a data set that cannot be opened or read.
     pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
         Self::UnreadableDataSet { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+fn none_usable(rows: u64, why: &str) -> String {
+    match rows {
+        0 => why.to_owned(),
+        _ => format!("none of its {rows} rows can be used; {why}"),
     }
 }

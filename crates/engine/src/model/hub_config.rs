@@ -285,10 +285,13 @@ impl Config {
         match (Weights::parse(method), bits) {
             (Some(weights), Some(4)) => Ok(weights),
             (Some(Weights::Fp8), _) => Ok(Weights::Fp8),
-            _ => Err(format!(
-                "`quantization_config`: method {method} with {bits:?} bits is not known; \
-                 gptq, awq and squeezellm with 4 bits and fp8 are"
-            )),
+            _ => {
+                let bits = bits.map_or_else(String::new, |bits| format!(" with {bits} bits"));
+                Err(format!(
+                    "`quantization_config`: method {method}{bits} is not known; known are gptq, awq \
+                     and squeezellm with 4 bits, and fp8"
+                ))
+            }
         }
     }
 }

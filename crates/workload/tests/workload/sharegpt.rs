@@ -112,7 +112,7 @@ fn a_file_that_is_missing_or_has_no_usable_row_is_refused() {
     let error = load(Path::new("/no/such.json")).unwrap_err().to_string();
     assert!(error.contains("data set /no/such.json: No such file"), "{error}");
     let error = loaded("[]").unwrap_err().to_string();
-    assert!(error.contains("none of its 0 rows can be used; the array is empty"), "{error}");
+    assert!(error.ends_with(": the array is empty"), "{error}");
     let error = loaded("[1, {}]").unwrap_err().to_string();
     let reasons = "1 x not an object (row 1); 1 x no array `conversations` (row 2)";
     assert!(error.contains(reasons), "{error}");

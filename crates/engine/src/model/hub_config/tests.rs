@@ -146,7 +146,7 @@ fn an_unsupported_configuration_is_an_error_that_names_the_key() {
         (
             "\"torch_dtype\"",
             "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":8},\"torch_dtype\"",
-            "quantization_config",
+            "`quantization_config`: method gptq with 8 bits is not known",
         ),
     ] {
         let message = parse(&LLAMA.replace(from, to), "x").unwrap_err();
