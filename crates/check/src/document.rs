@@ -75,7 +75,7 @@ pub struct Level {
 pub struct OpenLoop {
     /// The requested rate, in requests per second.
     pub rate: f64,
-    /// Requests sent.
+    /// Requests completed.
     pub requests: u64,
     /// Delay from the due time to the send, in microseconds.
     pub send_delay_us: ErrorSpread,

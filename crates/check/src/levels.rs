@@ -44,8 +44,8 @@ impl Extent {
                 load(64, 10_000, 128, 400_000),
                 load(256, 10_000, 128, 400_000),
                 load(1_000, 10_000, 128, 400_000),
-                // With a gap of 50 ms, the server sends 80,000 tokens/s. With 10 ms, the server itself would be the
-                // bottleneck.
+                // With a gap of 50 ms, the server sends 80,000 tokens/s. With a gap of 10 ms, the server
+                // itself would be the bottleneck.
                 load(4_000, 50_000, 64, 400_000),
             ],
             Self::Quick => vec![load(1, 5_000, 16, 2_000), load(64, 5_000, 16, 20_000)],
@@ -179,21 +179,21 @@ fn breaches(level: &Level) -> Vec<String> {
     let error = level.arrival_error_us.kernel;
     let mut breaches = Vec::new();
     for (what, value, limit) in [
-        ("the median error of an arrival", error.p50, LARGEST_ERROR_P50_US),
-        ("the 99th percentile of an arrival's error", error.p99, LARGEST_ERROR_P99_US),
+        ("the median error of arrival times", error.p50, LARGEST_ERROR_P50_US),
+        ("the 99th percentile of the error of arrival times", error.p99, LARGEST_ERROR_P99_US),
         (
-            "the 99th percentile of arrival intervals",
+            "the 99th percentile of the width of arrival intervals",
             level.arrival_width_us.p99,
             LARGEST_WIDTH_P99_US,
         ),
     ] {
         if value > limit {
-            breaches.push(format!("{what} is {value:.0} us, more than {limit} us"));
+            breaches.push(format!("{what} is {value:.0} us; the limit is {limit} us"));
         }
     }
     if level.peak_concurrency != level.server.peak_streams {
         breaches.push(format!(
-            "the client reports at most {} requests in flight, the server saw {}",
+            "the client reports a peak of {} requests in flight, but the server counted {}",
             level.peak_concurrency, level.server.peak_streams
         ));
     }

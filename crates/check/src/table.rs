@@ -19,7 +19,7 @@ const HEAD: [&str; 13] = [
     "CPU s/Mtok",
     "reader",
     "KB/stream",
-    "in flight, server saw",
+    "in flight, by server",
 ];
 
 /// Returns the table of levels, the lines of the open loops, and the verdict.
@@ -52,16 +52,16 @@ pub fn text(document: &Document) -> String {
         ]);
     }
     let mut out = String::from(
-        "This client against a server that writes the send time into each token. Errors are p50 / \
-            p99 / max; TTFT minus that of a minimal reader is mean / p99.\n\n",
+        "This client was tested with a server that writes the send time into each token. Errors \
+            are p50 / p99 / max. TTFT minus the TTFT of a minimal reader is mean / p99.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');
     for open in &document.open_loops {
         let _ = writeln!(
             out,
-            "open loop, {} requests/s: {} sent {} us after the due time, with {:.2} of a \
-             processor",
+            "open loop, {} requests/s: {} requests, send delay {} us (p50 / p99 / max), {:.2} CPU \
+             cores used",
             open.rate,
             open.requests,
             spread(&open.send_delay_us),
@@ -74,7 +74,7 @@ pub fn text(document: &Document) -> String {
     let lateness: Vec<String> = lateness.collect();
     let _ = writeln!(
         out,
-        "lateness of the server itself (us, p50 / p99, by level): {}",
+        "send delay of tokens in the server itself (us, p50 / p99, by level): {}",
         lateness.join(", ")
     );
     verdict(&mut out, &document.verdict);
@@ -101,11 +101,13 @@ fn verdict(out: &mut String, verdict: &Verdict) {
         (Some(streams), Some(tokens_per_s)) => {
             let _ = writeln!(
                 out,
-                "\nVerdict: trusted on this machine up to {streams} streams and {tokens_per_s:.0} \
-                 tokens/s."
+                "\nVerdict: figures from this machine can be trusted up to {streams} streams and \
+                 {tokens_per_s:.0} tokens/s."
             );
         }
-        _ => out.push_str("\nVerdict: not trusted on this machine in its present state.\n"),
+        _ => out.push_str(
+            "\nVerdict: figures from this machine cannot be trusted in its present state.\n",
+        ),
     }
     for reason in &verdict.reasons {
         let _ = writeln!(out, "  {reason}");

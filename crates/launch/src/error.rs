@@ -43,7 +43,10 @@ pub enum LaunchError {
         reason: String,
     },
     /// The server ended before it was ready.
-    #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, log_excerpt(ended), log.display())]
+    #[error(
+        "server: ended ({}) before it was ready{}; its log: {}",
+        ended.how, log_excerpt(ended), log.display()
+    )]
     EndedEarly {
         /// How the server ended.
         ended: Box<ServerExit>,
@@ -51,7 +54,10 @@ pub enum LaunchError {
         log: PathBuf,
     },
     /// The server did not become ready within the timeout.
-    #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", log_excerpt(ended), log.display())]
+    #[error(
+        "server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}",
+        log_excerpt(ended), log.display()
+    )]
     NeverReady {
         /// The timeout, in seconds.
         after_s: u64,

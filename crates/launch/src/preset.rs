@@ -48,7 +48,7 @@ pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
     }
     let names = PRESETS.map(|(name, _)| name);
     Err(LaunchError::Preset(format!(
-        "there is no `{name}`{}; there are {}, or give a TOML file",
+        "there is no preset `{name}`{}; the presets are {}; a TOML file is also accepted",
         did_you_mean(name, names),
         names.join(", ")
     )))
@@ -57,7 +57,7 @@ pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
 fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     let spec: ServerSpec = toml::from_str(text).map_err(|error| {
         let mistake = toml_mistake(text, error.span(), error.message());
-        LaunchError::Preset(format!("{name}: is not a preset{mistake}"))
+        LaunchError::Preset(format!("{name}: is invalid{mistake}"))
     })?;
     if spec.preset.is_some() {
         return Err(LaunchError::Preset(format!(

@@ -91,20 +91,20 @@ impl Distribution {
         match name {
             "uniform" => match two("..")? {
                 (least, most) if least <= most => Ok(Self::Uniform { least, most }),
-                _ => Err("begins above its end".to_owned()),
+                _ => Err("has a smallest number above its largest number".to_owned()),
             },
             "exponential" => Ok(Self::Exponential { mean: number(rest)? }),
             "geometric" => match number(rest)? {
                 mean if mean >= 1.0 => Ok(Self::Geometric { mean }),
-                _ => Err("has a mean below 1, but all numbers are at least 1".to_owned()),
+                _ => Err("has a mean below 1, the minimum of a geometric distribution".to_owned()),
             },
             "normal" => two(",").map(|(mean, deviation)| Self::Normal { mean, deviation }),
             "lognormal" => match two(",")? {
                 (mean, deviation) if mean > 0.0 => Ok(Self::Lognormal { mean, deviation }),
-                _ => Err("has a mean of 0, which no log-normal number has".to_owned()),
+                _ => Err("has a mean of 0; give a mean above 0".to_owned()),
             },
             other => Err(format!(
-                "names `{other}`, which is not a distribution{}; there are {}",
+                "names `{other}`, which is not a distribution{}; the distributions are {}",
                 did_you_mean(other, NAMES),
                 NAMES.map(example).join(", ")
             )),
@@ -208,7 +208,7 @@ mod tests {
             ("many", "is not a number"),
             ("unifrom:2..8", "did you mean `uniform`"),
             ("uniform:2", "uniform:2..8"),
-            ("uniform:8..2", "begins above its end"),
+            ("uniform:8..2", "has a smallest number above its largest number"),
             ("normal:8", "normal:8,2"),
             ("geometric:0.5", "mean below 1"),
             ("lognormal:0,1", "mean of 0"),

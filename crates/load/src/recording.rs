@@ -25,8 +25,8 @@ pub struct Recording {
 pub enum RecordingError {
     /// A line is not a number, or is below 0.
     #[error(
-        "line {line}: `{text}` is not a time; each line has the arrival time of one request, in \
-            seconds from any origin"
+        "line {line}: `{text}` is not a time; each line must have the arrival time of one request: \
+            a number of at least 0, in seconds from any origin"
     )]
     NotAnInstant {
         /// The number of the line, from 1.
@@ -35,7 +35,7 @@ pub enum RecordingError {
         text: String,
     },
     /// No line contains an instant.
-    #[error("contains no time; each line has the arrival time of one request, in seconds")]
+    #[error("contains no time; each line must have the arrival time of one request, in seconds")]
     Empty,
 }
 

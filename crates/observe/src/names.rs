@@ -170,7 +170,7 @@ fn meaning(quantity: &str) -> Result<Meaning, String> {
     let name = toml::Value::String(quantity.to_owned());
     name.try_into().map_err(|_| {
         format!(
-            "`{quantity}` is not a known server metric; known are running, waiting, kv_use, \
+            "`{quantity}` is not a known server metric; the known ones are running, waiting, kv_use, \
              preemptions, prefix_queries, prefix_hits, drafted, accepted, generation_tokens, ttft, \
              itl, queue"
         )

@@ -8,7 +8,7 @@ use crate::names::{Histograms, MetricNames};
 /// Why there are no usable metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingMetrics {
-    /// The server did not answer with a text.
+    /// The server did not answer with status 200 and a UTF-8 text.
     NoAnswer(String),
     /// The text does not contain the expected metrics. A new server may add them with its first request.
     NotYet(String),
@@ -54,13 +54,8 @@ impl Scrape {
         if answer.status != 200 {
             return Err(format!("{} answered {}", self.address(), answer.status));
         }
-        String::from_utf8(answer.body).map_err(|_| {
-            format!(
-                "{}: the answer has no \
-            text",
-                self.address()
-            )
-        })
+        String::from_utf8(answer.body)
+            .map_err(|_| format!("{}: the answer is not UTF-8 text", self.address()))
     }
 
     /// Scrapes once, to check that there are known metrics, and that all metrics of the user exist.

@@ -81,8 +81,8 @@ pub static TEMPLATES: [BuiltInTemplate; 8] = [
 pub enum TemplateError {
     /// An unknown field.
     #[error(
-        "has the unknown field `{{{0}}}`; there are {{text}} and {{num_completion}}, and {{{{ is a \
-            brace"
+        "has the unknown field `{{{0}}}`; the fields are {{text}} and {{num_completion}}; write {{{{ \
+            for a brace"
     )]
     UnknownField(String),
     /// A brace without its partner.

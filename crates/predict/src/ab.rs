@@ -137,7 +137,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
         }
         let [Some(a), Some(b)] = &pair else {
             return Err(PredictError::requests(format!(
-                "pair {number} has requests that could not be simulated: no comparison is possible"
+                "pair {number} has requests that could not be simulated: no result is possible"
             )));
         };
         procedure.add_pair([a, b]);

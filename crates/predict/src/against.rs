@@ -87,8 +87,8 @@ impl MeasuredRows {
         }
         let rows: Vec<CellPlan> = self.rows.iter().map(|row| row.cell).collect();
         Err(PlanError::new(format!(
-            "--against: {} has no row in common with the prediction: it has {}, and the prediction \
-                has {}",
+            "--against: {} has no row in common with the prediction: the measured rows are {}; the \
+                predicted rows are {}",
             self.origin,
             some_of(&rows),
             some_of(cells)
@@ -107,8 +107,7 @@ impl MeasuredRows {
         }
     }
 
-    /// Sets the lengths in `spec` to those of the rows. If a log states loads, the numbers of requests in flight are
-    /// set too.
+    /// Sets the lengths in `spec` to those of the rows, and the requests in flight to those of a log.
     pub fn set_grid(&self, spec: &mut Spec) {
         let mut inputs: Vec<u32> = self.rows.iter().map(|row| row.cell.input_length).collect();
         let mut outputs: Vec<u32> = self.rows.iter().map(|row| row.cell.output_length).collect();
@@ -169,7 +168,7 @@ fn table(
 ) -> Result<MeasuredRows, PlanError> {
     let problem = |what: String| PlanError::new(format!("{path}: {what}"));
     let text = file::read_text(Path::new(path), MAX_SETTINGS_BYTES)
-        .map_err(|error| problem(format!("not read: {error}")))?;
+        .map_err(|error| problem(format!("cannot be read: {error}")))?;
     of_text(path, &text, section, &config.profile.engine).map_err(problem)
 }
 
@@ -189,9 +188,9 @@ fn of_text(
     // If a page's logs count characters, the lengths in its tables are also in characters.
     if text.contains(LOG_OF_CHARACTERS) {
         return Err(format!(
-            "the input lengths of this section are in characters (as the page's logs show, \
-                {LOG_OF_CHARACTERS}), and no log here has their tokens; name a section with a log \
-                as {path}#SECTION"
+            "the input lengths are in characters, because the logs of this page state \
+                {LOG_OF_CHARACTERS}; no log of this section states tokens; name a section with \
+                a log as {path}#SECTION"
         ));
     }
     let tables = published_tables(text)?;
@@ -215,7 +214,7 @@ fn of_text(
             let sections: Vec<String> =
                 tables.iter().map(|table| table.headings.join(" / ")).collect();
             Err(format!(
-                "{} of its tables match {}; name one as {path}#SECTION: {}",
+                "{} tables match {}; name exactly one as {path}#SECTION: {}",
                 found.len(),
                 section.unwrap_or(engine),
                 sections.join("; ")
@@ -234,7 +233,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows
     if places.len() > 1 {
         let places: Vec<String> = places.iter().map(|headings| headings.join(" / ")).collect();
         return Err(format!(
-            "{} of its logs match; name one as {path}#SECTION: {}",
+            "{} logs match; name exactly one as {path}#SECTION: {}",
             places.len(),
             places.join("; ")
         ));
@@ -273,7 +272,9 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows
 
 fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<MeasuredRows, PlanError> {
     let problem = |error: &dyn std::fmt::Display| {
-        PlanError::new(format!("{run} is not a file, and not a stored run: {error}"))
+        PlanError::new(format!(
+            "there is no file {run}, and the stored run {run} cannot be used: {error}"
+        ))
     };
     let store = Store::open_existing(store).map_err(|error| problem(&error))?;
     let found = store.run(run).map_err(|error| problem(&error))?;
@@ -311,8 +312,8 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
         finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
     }) {
         return Err(
-            "its input lengths are in characters, and it does not have their tokens; import the \
-                log and name that run"
+            "its input lengths are in characters, and their tokens are not known; import the \
+                log, and name the run of the log"
                 .to_owned(),
         );
     }
@@ -376,8 +377,7 @@ fn counts(summary: &Summary) -> Result<Counts, String> {
             saturated: *saturated as u32,
             predicted: summary.predicted,
         }),
-        _ => Err("it must have the passes of published tables only (one_by_one and saturated)"
-            .to_owned()),
+        _ => Err("all cells must have saturated passes with one number of requests".to_owned()),
     }
 }
 

@@ -108,14 +108,16 @@ fn seen_card(summary: &Summary) -> Option<&str> {
 pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {
-        return Err("it was measured on the embedded engine, which is the model itself".to_owned());
+        return Err(
+            "it was measured on the embedded engine, which also makes the predictions".to_owned()
+        );
     }
     let planned = |summary: &Summary| {
         summary.cells.iter().flat_map(|cell| &cell.passes).map(|pass| pass.planned).sum::<u64>()
     };
     let config = known_engine(summary, profile)?;
     if planned(summary) > MOST_REQUESTS {
-        return Err(format!("it has more than {MOST_REQUESTS} requests"));
+        return Err(format!("it has more than {MOST_REQUESTS} requests, the maximum"));
     }
     let mut passes = Vec::new();
     for MeasuredPass { cell, in_flight, run } in measured_passes(run, &config)? {

@@ -156,8 +156,8 @@ fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
         (PassKind::Saturated, _) => Ok(PassPlan::saturated(requests)),
         (PassKind::Closed, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
         _ => Err(format!(
-            "its pass ({}) has neither requests nor a maximum number in flight; name the result \
-                file instead of the run",
+            "its pass ({}) has no records, and its results do not state the whole load; name the \
+                result file instead of the run",
             summary.load
         )),
     }

@@ -69,7 +69,7 @@ impl fmt::Display for PlayTime {
         let Self { simulation, requests, span } = self;
         write!(
             f,
-            "simulated {requests} requests, {:.0} s of the engine's time, in {:.1} ms",
+            "simulated {requests} requests ({:.0} s of virtual time) in {:.1} ms",
             span.as_secs_f64(),
             simulation.as_secs_f64() * 1e3
         )
@@ -80,7 +80,7 @@ impl fmt::Display for PlayTime {
 fn check(pass: &PassPlan) -> Result<(), PredictError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
-            "requests dropped at --max-in-flight"
+            "dropped requests (--over-limit drop)"
         }
         PassPlan::Conversations(_) => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
@@ -96,8 +96,8 @@ pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
     if plan.workload.grid() == plan::Grid::Characters {
         return Err(PredictError::plan(format!(
             "workload (--workload): {} has no output lengths before it is measured, so it cannot \
-                be predicted; use `inferometer run`, or `--against` a log of it, which predicts \
-                with the log's lengths",
+                be predicted; use `inferometer run`, or leave out --workload and give a log of \
+                it with --against",
             plan.workload.name()
         )));
     }
@@ -229,8 +229,10 @@ impl SimulatedPlan<'_> {
         self.requests += pass.requests();
         self.span += pass.span();
         if pass.requests() > DETAILED_REQUESTS {
-            let message = "gaps between tokens are given as the mean of each request, because \
-                there are very many";
+            let message = format!(
+                "ITL is known only as the mean of each request, because the pass has more than \
+                    {DETAILED_REQUESTS} requests"
+            );
             let finding = Finding::of(code::ITL_IS_A_MEAN, message);
             self.findings.push(finding.at(format!("{cell}, {}", pass.begin.plan)));
         }

@@ -70,9 +70,9 @@ fn over_the_limit(
     if let Some(larger) = larger.filter(|&larger| distance(larger) < distance(capped)) {
         row.config = raised;
         let message = format!(
-            "the measured latency fits all {asked} tokens ({:.1} s; {larger:.1} s predicted), so \
-                this row was measured with a limit above {limit} tokens; it is predicted with \
-                {most}",
+            "the measured latency ({:.1} s) fits {asked} output tokens ({larger:.1} s predicted), \
+                so the measured engine had a limit above {limit} tokens; the prediction uses a \
+                limit of {most} tokens",
             seen.unwrap_or(larger)
         );
         let finding = Finding::of(code::LARGER_LIMIT, message);
@@ -83,8 +83,8 @@ fn over_the_limit(
     let made = (limit + 1).saturating_sub(cell.input_length);
     let message = if made <= 1 {
         format!(
-            "prompts of {} tokens reach the limit of {limit} and are \
-            ignored",
+            "prompts of {} tokens reach the limit of {limit} tokens, so the \
+            engine ignores them",
             cell.input_length
         )
     } else {
@@ -123,8 +123,8 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     if row.config.profile.engine == "tgi" && mean >= 1.0 && mean <= asked {
         row.mean_output = Some(mean);
         let message = format!(
-            "outputs ended at end-of-text after {mean:.1} of {asked} tokens on average (tokens/s / \
-                requests/s); predicted with lengths of that mean"
+            "outputs ended at end-of-text after {mean:.1} of {asked} tokens on average (tokens/s \
+                divided by requests/s); the prediction uses output lengths with this mean"
         );
         let finding = Finding::of(code::MEAN_OUTPUT_FROM_TABLE, message);
         row.findings.push(finding.at(cell.to_string()));
@@ -132,8 +132,8 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     }
     row.comparable = false;
     let message = format!(
-        "tokens/s / requests/s is {mean:.1} output tokens, not {asked}: outputs ended early, or \
-            tokens were counted that were not generated"
+        "tokens/s divided by requests/s is {mean:.1} output tokens, not {asked}: outputs ended \
+            early, or tokens were counted that were not generated"
     );
     let finding = Finding::of(code::OUTPUT_NOT_AS_ASKED, message).at(cell.to_string());
     row.findings.push(finding);
@@ -161,8 +161,8 @@ pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
     let alike = pairs.len() >= 4 && mean.abs() > 0.03 * level && mean.abs() > 3.0 * spread;
     alike.then(|| {
         let message = format!(
-            "every step takes {mean:+.2} ms ({:+.1} %) relative to the prediction, for all lengths \
-                (standard deviation {spread:.2} ms)",
+            "the measured latency per output token differs from the prediction by {mean:+.2} ms \
+                ({:+.1} %) at all lengths (standard deviation {spread:.2} ms)",
             100.0 * mean / level
         );
         Finding::of(code::CONSTANT_EXTRA_COST, message)

@@ -75,7 +75,7 @@ impl<'a> Player<'a> {
             keep(&begin, records)?;
             if trials.count() == count && tried != TrialResult::OutOfTime {
                 return Err(PredictError::requests(format!(
-                    "trial {} of {cell} has requests that could not be simulated: the trial is discarded",
+                    "trial {} of {cell} has requests that could not be simulated: no result is possible",
                     begin.repeat
                 )));
             }

@@ -72,7 +72,7 @@ fn sections(
     for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
         let _ = writeln!(
             out,
-            "\nuncalibrated, so the true value may be half or twice the prediction: {why} ({cells})"
+            "\nuncalibrated, so the true value may be from half to twice the prediction: {why} ({cells})"
         );
     }
     let passes = passes(summary);

@@ -54,11 +54,12 @@ impl TooLongPrompts {
             };
             let message = match without_room == requests {
                 true => format!(
-                    "nothing can be served: all {requests} prompts, of {shortest} tokens or more, get no \
-                        output, because {why}"
+                    "no request can be served: all {requests} prompts get no output, because {why}; the \
+                        shortest prompt has {shortest} tokens"
                 ),
                 false => format!(
-                    "{without_room} of {requests} prompts, of {shortest} tokens or more, get no output: {why}"
+                    "{without_room} of {requests} prompts get no output, because {why}; the shortest of \
+                        them has {shortest} tokens"
                 ),
             };
             Finding::of(code::PROMPTS_IGNORED, message).at(cell.to_string())

@@ -212,7 +212,7 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
         (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is given twice"),
         (&["--requests", "0"], "requests (--requests): "),
         (&["--passes", "one_by_one", "--one-by-one", "0"], "one_by_one (--one-by-one): "),
-        (&["--concurrency", "32", "--requests", "32"], "are too few for 32 in flight"),
+        (&["--concurrency", "32", "--requests", "32"], "are too few for 32 requests in flight"),
         (&["--uncounted", "17"], "give at least 33"),
         (&["--stop-when-saturated"], "a block that ends early cannot be compared"),
         (&["--uncounted", "32"], "a block has only 32 requests"),

@@ -252,7 +252,9 @@ fn prompts_above_the_model_limit_are_a_finding_and_a_pass_without_output_fails()
     let found = found.expect("what was ignored");
     assert_eq!(found["place"], "4096 x 16");
     assert!(found["message"].as_str().expect("text").contains("at most 2048 tokens"), "{found}");
-    assert!(found["message"].as_str().expect("text").starts_with("nothing can be served: all 4 "));
+    assert!(
+        found["message"].as_str().expect("text").starts_with("no request can be served: all 4 ")
+    );
     let [served, other] = [0, 1].map(|at| summary["cells"][at].clone());
     assert!(served["requests_per_s"].as_f64() > Some(0.0));
     for figure in [&other["requests_per_s"], &other["passes"][0]["requests_per_s"]] {

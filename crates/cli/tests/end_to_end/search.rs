@@ -225,10 +225,13 @@ fn flags_and_objectives_that_do_not_fit_a_search_are_refused() {
         (&[][..], "a search needs objectives"),
         (
             &["--slo", "ttft_p99<1s", "--rate", "3"],
-            "rate (--rate): cannot be set: a search chooses it",
+            "rate (--rate): cannot be set: a search chooses the loads",
         ),
         (&["--slo", "requests_per_s>3"], "a search needs upper limits"),
-        (&["--slo", "ttft_p99<1s", "--attainment", "90%"], "share of requests that meet --goodput"),
+        (
+            &["--slo", "ttft_p99<1s", "--attainment", "90%"],
+            "share of requests that must meet --goodput",
+        ),
         (&["--slo", "ttft_p99<1s", "--from", "3", "--to", "2"], "is not above --from"),
         (&["--slo", "ttft_p99<1s", "--max-num-seqs", "3"], "add --predict"),
         (&["--slo", "ttft_p99<1s", "--bracket-from", "nothing"], "neither a stored search"),

@@ -116,9 +116,9 @@ fn a_sweep_of_two_servers_draws_both_in_one_chart() {
 fn flags_that_do_not_fit_a_sweep_are_refused_and_a_dry_run_states_its_limits() {
     let folder = folder();
     for (arguments, words) in [
-        (&["--rate", "3"][..], "rate (--rate): cannot be set: a sweep chooses it"),
+        (&["--rate", "3"][..], "rate (--rate): cannot be set: a sweep chooses the loads"),
         (&["--max-rate", "3"], "add --by rate"),
-        (&["--stop-when-saturated"], "cannot be set: a sweep chooses it"),
+        (&["--stop-when-saturated"], "cannot be set: a sweep chooses the loads"),
         (&["--max-num-seqs", "3"], "add --predict"),
         (&["--resume", "a", "--predict"], "leave out --predict"),
         (&["--junit", "out.xml"], "junit (--junit): a sweep has no objectives"),

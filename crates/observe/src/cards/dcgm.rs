@@ -24,7 +24,7 @@ impl Dcgm {
     pub fn reach(scrape: Scrape) -> Result<Self, String> {
         let cards = cards(&scrape.text()?);
         if cards.is_empty() {
-            return Err(format!("{}: it reports no card", scrape.address()));
+            return Err(format!("{}: the DCGM exporter reports no card", scrape.address()));
         }
         Ok(Self { scrape, cards })
     }
@@ -43,7 +43,11 @@ impl CardSource for Dcgm {
         let samples = samples(&text);
         let has_sample = |card: &Card| samples.iter().any(|sample| sample.index == card.index);
         let gone = self.cards.iter().filter(|card| !has_sample(card)).map(|card| {
-            Err(format!("{}: it does not report card {}", self.scrape.address(), card.index))
+            Err(format!(
+                "{}: the DCGM exporter does not report card {}",
+                self.scrape.address(),
+                card.index
+            ))
         });
         samples.iter().copied().map(Ok).chain(gone).collect()
     }

@@ -72,7 +72,10 @@ impl CardSource for AmdCards {
 impl Device {
     fn sample(&self) -> Result<CardSample, String> {
         if !self.folder.exists() {
-            return Err(format!("{}: the card is gone", self.folder.display()));
+            return Err(format!(
+                "{}: the card is gone: its folder no longer exists",
+                self.folder.display()
+            ));
         }
         let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
         // Older drivers report a mean over some milliseconds, newer drivers the current power.

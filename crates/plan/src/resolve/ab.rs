@@ -93,8 +93,8 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     if uncounted > 0 && matches!(pass, PassPlan::Saturated(_)) {
         mistakes.add(
             "uncounted",
-            "the requests of this load are all sent at once, so all are \
-            counted",
+            "must be 0: this load sends all requests at once, so all of \
+            them are counted",
         );
     }
     if uncounted < requests {
@@ -135,8 +135,8 @@ fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes:
     let fewest = in_flight.saturating_mul(2).saturating_add(uncounted.max(in_flight));
     if in_flight > 1 && requests < fewest {
         let problem = format!(
-            "{requests} requests of a block are too few for {in_flight} in flight, of which \
-                {uncounted} are not counted: the server would always be filling up or draining; \
+            "{requests} requests of a block are too few for {in_flight} requests in flight and \
+                {uncounted} uncounted requests: the number in flight would never be constant; \
                 give at least {fewest}"
         );
         mistakes.add("requests", problem);
@@ -171,14 +171,18 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
         (
             "repeat",
             spec.repeat.is_some(),
-            "cannot be used: blocks are repeated until the answer is certain; leave it out",
+            "cannot be used: blocks are repeated until the comparison is decided; leave it out",
         ),
         (
             "until",
             spec.until.is_some(),
-            "cannot be used: blocks are repeated until the answer is certain; leave it out",
+            "cannot be used: blocks are repeated until the comparison is decided; leave it out",
         ),
-        ("duration", spec.duration.is_some(), "blocks have a number of requests: give --requests"),
+        (
+            "duration",
+            spec.duration.is_some(),
+            "cannot be used: a block has a number of requests; give --requests",
+        ),
         (
             "stages",
             spec.stages.is_some(),

@@ -104,13 +104,13 @@ pub(super) fn passes(
         passes = conversations::begun_by(spec, passes, requests, mistakes);
     }
     if passes.len() > MAX_CELLS {
-        let problem = format!("{} loads; at most {MAX_CELLS} are measured", passes.len());
+        let problem = format!("has {} loads; the maximum is {MAX_CELLS}", passes.len());
         mistakes.add("passes", problem);
         return Vec::new();
     }
     for (position, pass) in passes.iter().enumerate() {
         if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
-            mistakes.add("passes", format!("{pass}: is given twice; --repeat measures it again"));
+            mistakes.add("passes", format!("`{pass}` is given twice; use --repeat instead"));
         }
     }
     unused_options(spec, &passes, mistakes);
@@ -189,7 +189,7 @@ impl Loads<'_> {
         for given in self.spec.rate.iter().flatten() {
             let Some(rate) = mistakes.read("rate", Some(given), levels::rate) else { continue };
             if rate.peak().is_infinite() && self.bound.requests.is_none() {
-                mistakes.add("rate", "`inf` never ends by --duration alone; give --requests too");
+                mistakes.add("rate", "`inf` needs a number of requests; give --requests too");
             }
             passes.push(self.open_at(rate, mistakes));
         }
@@ -327,13 +327,13 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne(_)));
     let no_pass = "has no effect on any pass; ";
     if spec.duration.is_some() && !open && !closed {
-        mistakes.add("duration", format!("{no_pass}it limits --concurrency and --rate"));
+        mistakes.add("duration", format!("{no_pass}it limits closed and open loops"));
     }
     if spec.max_in_flight.is_some() && !open {
-        mistakes.add("max_in_flight", format!("{no_pass}it limits --rate"));
+        mistakes.add("max_in_flight", format!("{no_pass}it limits open loops, such as --rate"));
     }
     if spec.burstiness.is_some() && !drawn {
-        mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
+        mistakes.add("burstiness", format!("{no_pass}it applies to the arrivals of --rate"));
     }
     if spec.scale.is_some() && !drawn {
         mistakes.add("scale", format!("{no_pass}it scales the arrivals of --rate"));
@@ -348,7 +348,7 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
         matches!(pass, PassPlan::Open(_)) && pass.constant_load().is_some_and(f64::is_finite)
     });
     if spec.stop_when_saturated == Some(true) && !at_a_rate {
-        mistakes.add("stop_when_saturated", format!("{no_pass}it applies to --rate"));
+        mistakes.add("stop_when_saturated", format!("{no_pass}it applies to a constant --rate"));
     }
     if spec.one_by_one.is_some() && !one_by_one {
         mistakes.add("one_by_one", format!("{no_pass}add --passes table"));

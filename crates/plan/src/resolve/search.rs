@@ -19,8 +19,7 @@ const MAX_TRIALS: u32 = 40;
 /// Without `from`, the lowest rate is this share of the first rate, but at most [`LOWEST_RATE`].
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// The default rate of the first trial, in requests/s. A short trial at this rate takes only seconds,
-/// and its completion rate suggests the load of the next trial.
+/// The default rate of the first trial, in requests/s. Such a trial takes seconds and suggests the next load.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
@@ -84,7 +83,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         share.unwrap_or(usual)
     });
     if confidence < 0.5 {
-        mistakes.add("confidence", "is below 50%, which is meaningless; give 95% or similar");
+        mistakes.add("confidence", "is below 50%, the minimum; give a higher value, such as 95%");
     }
     let stride =
         mistakes.read("stride", asked.stride.as_ref(), |value| match values::positive(value)? {
@@ -118,7 +117,10 @@ fn criteria_of(
 ) -> (Vec<Criterion>, Vec<Tier>) {
     let is_without_goodput = spec.goodput.is_none();
     if is_without_goodput && spec.search.as_ref().is_some_and(|it| it.attainment.is_some()) {
-        mistakes.add("attainment", "is the share of requests that meet --goodput; give that too");
+        mistakes.add(
+            "attainment",
+            "is the share of requests that must meet --goodput; give --goodput too",
+        );
     }
     if is_without_goodput && spec.slo.is_none() && named.is_none() {
         let problem = "is missing: a search needs objectives, such as --slo \
@@ -206,7 +208,7 @@ pub(crate) fn passes(
     limit: (Option<u32>, inferometer_load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
-    let instead = "use --from, --to, --start and --max-requests to limit it";
+    let instead = "use --from, --to, --start and --max-requests to limit them";
     refuse_loads(spec, workload, ("a search", instead), mistakes);
     let bound = Bound::requests(100);
     match search.over {
@@ -220,8 +222,8 @@ pub(crate) fn passes(
     }
 }
 
-/// Adds a mistake for each given option about loads, because a plan of the kind `name` chooses its loads
-/// itself. `instead` says which options limit the loads.
+/// Adds a mistake for each given option that a search or a sweep (`name`) cannot use. `instead` says which
+/// options limit the loads.
 pub(super) fn refuse_loads(
     spec: &Spec,
     workload: &WorkloadPlan,
@@ -246,8 +248,8 @@ pub(super) fn refuse_loads(
         ("stop_at_error_rate", spec.stop_at_error_rate.is_some()),
     ] {
         if given {
-            let problem = format!("cannot be set: {name} chooses it; leave it out ({instead})");
-            mistakes.add(key, problem);
+            let told = "chooses the loads of its trials; leave it out";
+            mistakes.add(key, format!("cannot be set: {name} {told} ({instead})"));
         }
     }
     let loads_itself =
@@ -258,7 +260,7 @@ pub(super) fn refuse_loads(
     }
     if spec.scale == Some(true) {
         let problem =
-            format!("scales arrivals to a rate, but the trials of {name} use arrivals as drawn");
+            format!("scales arrivals to the exact rate, but {name} does not scale arrivals");
         mistakes.add("scale", problem);
     }
 }
@@ -272,7 +274,7 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
         ("max_in_flight", spec.max_in_flight.is_some()),
     ] {
         if given {
-            let problem = format!("applies to arrival rates; leave it out, or {instead}");
+            let problem = format!("applies to arrival rates; leave it out, or give {instead}");
             mistakes.add(key, problem);
         }
     }
@@ -383,8 +385,8 @@ mod tests {
         for words in [
             "over (--over): `speed` is not one of rate, concurrency",
             "slo (--slo): `ttft_max<1s`: the maximum grows",
-            "requests (--requests): cannot be set: a search chooses it",
-            "repeat (--repeat): cannot be set: a search chooses it",
+            "requests (--requests): cannot be set: a search chooses the loads",
+            "repeat (--repeat): cannot be set: a search chooses the loads",
             "confidence (--confidence): is below 50%",
             "precision (--precision): `0` is not a share between",
             "stride (--stride): `1` is not a factor above 1",

@@ -30,12 +30,13 @@ impl Spec {
             mistakes.add("target", "names no server; leave it out, or give an address");
         }
         if urls.len() > MAX_SERVERS {
-            mistakes.add("target", format!("more than {MAX_SERVERS} servers"));
+            mistakes.add("target", format!("names more than {MAX_SERVERS} servers, the maximum"));
         }
         if urls.iter().any(|url| url.secure != urls[0].secure) {
             mistakes.add(
                 "target",
-                "some servers have http:// addresses and some https://; servers behind one load are equal",
+                "some addresses begin with http:// and some with https://; servers that share one load \
+                 must use the same protocol",
             );
         }
         urls
@@ -75,8 +76,8 @@ impl Spec {
                 mistakes.add(
                     key,
                     format!(
-                        "the workload {name} has no sessions; conversation, prefix and trace have them (turns of \
-                         a conversation, prompts with the same prefix)"
+                        "the workload {name} has no sessions; the workloads conversation, prefix and \
+                         trace have sessions"
                     ),
                 );
             }
@@ -98,7 +99,10 @@ impl Spec {
             } else if taken.chain(given.iter().map(|(name, _)| name.as_str())).any(is_taken) {
                 mistakes.add(
                     "session_header",
-                    format!("{name} already has another meaning; give a header for sessions only, such as X-Session-Id"),
+                    format!(
+                        "{name} already has another meaning; give a header for sessions only, such \
+                         as X-Session-Id"
+                    ),
                 );
             }
         }
@@ -176,7 +180,7 @@ mod tests {
             ),
             (
                 json!({ "target": ["http://a:1", "https://b:1"] }),
-                "some servers have http:// addresses",
+                "some addresses begin with http:// addresses",
             ),
             (json!({ "target": [] }), "names no server"),
             (

@@ -76,10 +76,10 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     };
     let precision = share("precision", &asked.precision, precision);
     if confidence < 0.5 {
-        mistakes.add("confidence", "is below 50%, which is meaningless; give 95% or similar");
+        mistakes.add("confidence", "is below 50%, the minimum; give a higher value, such as 95%");
     }
     if knee < 0.5 {
-        mistakes.add("knee", "is below 50% of the saturated throughput; give 95% or similar");
+        mistakes.add("knee", "is below 50%, the minimum; give a higher value, such as 95%");
     }
     let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);
     if asked.gpus.is_some_and(|gpus| gpus == 0 || gpus > MAX_GPUS) {
@@ -106,7 +106,7 @@ pub(crate) fn passes(
     limit: (Option<u32>, OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
-    let instead = "use --by, --max-concurrency, --max-rate and --max-requests to limit it";
+    let instead = "use --by, --max-concurrency, --max-rate and --max-requests to limit them";
     refuse_loads(spec, workload, ("a sweep", instead), mistakes);
     for (key, given) in [("slo", spec.slo.is_some()), ("max_failures", spec.max_failures.is_some())]
     {
@@ -154,7 +154,10 @@ mod tests {
     #[test]
     fn settings_that_a_sweep_does_not_accept_are_refused_with_their_key() {
         for (keys, told) in [
-            (r#"{"sweep": {}, "rate": ["4"]}"#, "rate (--rate): cannot be set: a sweep chooses it"),
+            (
+                r#"{"sweep": {}, "rate": ["4"]}"#,
+                "rate (--rate): cannot be set: a sweep chooses the loads",
+            ),
             (
                 r#"{"sweep": {}, "burstiness": 2}"#,
                 "burstiness (--burstiness): applies to arrival rates",

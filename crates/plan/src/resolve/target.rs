@@ -88,7 +88,7 @@ impl Spec {
         let url = match (&self.target, &self.server) {
             (None, None) => return self.embedded(known, mistakes),
             (Some(_), Some(_)) => {
-                mistakes.add("server", "starts the target itself; leave out one of the two");
+                mistakes.add("server", "starts the target; leave out `server` or `target`");
                 Url::plain("", 0)
             }
             (Some(_), None) => {
@@ -131,7 +131,7 @@ impl Spec {
             ("noise", self.noise.is_some()),
         ] {
             if given {
-                mistakes.add(key, "belongs to the embedded engine; leave out target, or this key");
+                mistakes.add(key, "applies only to the embedded engine; leave it out");
             }
         }
         let is_path = |path: &String| {

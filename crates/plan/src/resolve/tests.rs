@@ -69,7 +69,7 @@ fn all_mistakes_are_reported_at_once_with_key_and_flag_and_without_secrets() {
 #[test]
 fn an_option_that_affects_no_pass_is_refused() {
     let spec = Spec { duration: Some(text("10s")), ..Spec::default() };
-    assert!(mistakes(&spec)[0].contains("--concurrency and --rate"));
+    assert!(mistakes(&spec)[0].contains("closed and open loops"));
     let spec = Spec { max_in_flight: Some(9), ..Spec::default() };
     assert!(mistakes(&spec)[0].contains("--rate"));
 }
@@ -304,7 +304,10 @@ fn a_plan_that_exceeds_the_size_limits_is_refused_with_the_limit() {
             Spec { rate: Some(vec![text("1")]), max_in_flight: Some(70_000), ..of(1, 1) },
             "give at most 65536",
         ),
-        (Spec { concurrency: Some(vec![text("8"); 5_000]), ..of(1, 1) }, "5000 loads; at most"),
+        (
+            Spec { concurrency: Some(vec![text("8"); 5_000]), ..of(1, 1) },
+            "has 5000 loads; the maximum is",
+        ),
     ] {
         let told = mistakes(&spec).join("\n");
         assert!(told.contains(words), "{words}: {told}");

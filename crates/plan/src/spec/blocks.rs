@@ -84,8 +84,8 @@ impl BlockKeys {
         if named.is_none() && !name.contains(['.', '/']) {
             let names = TEMPLATES.map(|template| template.name);
             let told = format!(
-                "`{name}` is not a template{}; there are {}, or give a file (one without a dot in \
-                 its name as ./{name})",
+                "`{name}` is not a template{}; the templates are {}; a file without a dot in its \
+                 name must be written as ./{name}",
                 did_you_mean(name, names),
                 names.join(", ")
             );
@@ -99,7 +99,7 @@ impl BlockKeys {
     fn in_flight(&self, sizes: &[u32], own: bool, mistakes: &mut Mistakes) -> Vec<InFlight> {
         let concurrency: Vec<u32> = match &self.block_concurrency {
             Some(_) if own => {
-                mistakes.add("block_concurrency", "is not used: the plan has other loads");
+                mistakes.add("block_concurrency", "is not used, because the plan has other loads");
                 return Vec::new();
             }
             None if own => return Vec::new(),
@@ -115,7 +115,7 @@ impl BlockKeys {
             mistakes.add("block_concurrency", told);
         }
         if concurrency.contains(&0) {
-            mistakes.add("block_concurrency", "0 in flight measures nothing; give at least 1");
+            mistakes.add("block_concurrency", "has a 0; each number must be at least 1");
         }
         let pairs = sizes.iter().zip(concurrency);
         pairs.map(|(&block_chars, concurrency)| InFlight { block_chars, concurrency }).collect()

@@ -111,7 +111,7 @@ fn read(
     let text = value?.to_string();
     match Distribution::parse(&text, number) {
         Ok(distribution) if distribution.mean() >= least => return Some(distribution),
-        Ok(_) => mistakes.add(key, format!("`{text}` has a mean below {least}")),
+        Ok(_) => mistakes.add(key, format!("`{text}` has a mean below {least}, the minimum")),
         Err(problem) => mistakes.add(key, format!("`{text}` {problem}")),
     }
     None
@@ -120,7 +120,9 @@ fn read(
 fn tokens(text: &str) -> Result<f64, &'static str> {
     match text.trim().parse::<f64>() {
         Ok(number) if (0.0..=1e7).contains(&number) => Ok(number),
-        _ => Err("is not a number; write 8, or a distribution such as uniform:2..8"),
+        _ => Err(
+            "is not a number from 0 to 10000000; write 8, or a distribution such as uniform:2..8",
+        ),
     }
 }
 

@@ -38,21 +38,21 @@ pub(crate) enum Staged {
     Concurrency(Level),
 }
 
-const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30s@8 (steps), \
-    60s@1..64 (a ramp) or 60s@1..64:exp (an exponential ramp)";
+const PROBLEM: &str = "is not a load; write a number up to 1000000, or stages: 30s@8 (constant), \
+    60s@1..64 (a ramp), 60s@1..64:exp (an exponential ramp); join stages by `+`, but by `,` in --stages";
 
-const TOO_MANY_IN_FLIGHT: &str = "in flight are too many; the maximum is 65536";
+const TOO_MANY_IN_FLIGHT: &str = "is too high; the maximum is 65536 requests in flight";
 
 /// Parses a rate in requests per second, or its stages; `inf`: all requests at once.
 pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+'),
         _ => match values::rate(value)? {
-            rate if rate > MAX_RATE && rate.is_finite() => {
-                Err("is too high a rate; the maximum is 1000000 requests per second, or `inf`")
-            }
+            rate if rate > MAX_RATE && rate.is_finite() => Err(
+                "is too high; the maximum is 1000000 requests per second, or `inf` for all at once",
+            ),
             rate if rate < MIN_RATE => {
-                Err("is too low a rate; the minimum is 0.000001 requests per second")
+                Err("is too low; the minimum is 0.000001 requests per second")
             }
             rate => Ok(Level::Constant(rate)),
         },
@@ -64,7 +64,7 @@ pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+').and_then(in_flight),
         _ => match values::count(value) {
-            Ok(0) => Err("in flight measures nothing; give at least 1"),
+            Ok(0) => Err("is not a number of requests in flight; give 1 or more"),
             Ok(count) if count > MAX_IN_FLIGHT => Err(TOO_MANY_IN_FLIGHT),
             Ok(count) => Ok(count.into()),
             Err(_) => Err(PROBLEM),
@@ -86,7 +86,7 @@ pub(crate) fn staged(stages_: &Stages) -> Result<Staged, &'static str> {
 }
 
 fn tables_level(tables: &[StageTable]) -> Result<Staged, &'static str> {
-    const MIXED: &str = "has stages with rates and stages with concurrencies; use one kind";
+    const MIXED: &str = "must have either a rate in every stage or a concurrency in every stage";
     let level = |of: fn(&StageTable) -> Option<&Value>| {
         let stage = |table: &StageTable| -> Result<Stage, &'static str> {
             let duration = values::span(&table.duration)?;
@@ -126,7 +126,7 @@ fn stage(duration: Duration, level: &str) -> Result<Stage, &'static str> {
     };
     let (from, to) = (number(from)?, number(to)?);
     if curve == Curve::Exponential && (from == 0.0 || to == 0.0) {
-        return Err("has an exponential ramp that begins or ends at 0, which is impossible");
+        return Err("has an exponential ramp that begins or ends at 0; give a level above 0");
     }
     Ok(Stage { duration, from, to, curve })
 }

@@ -1,5 +1,4 @@
-//! The limits on a plan. Each number that a user gives, and that makes memory or run time grow, has a
-//! limit. `docs/limits.md` lists them.
+//! The limits on numbers in a plan that make memory or run time grow. `docs/limits.md` lists most of them.
 
 /// The longest prompt or output that is accepted, in tokens: in plans, traces and histograms.
 pub const MAX_LENGTH: u32 = 10_000_000;
@@ -16,7 +15,7 @@ pub const MAX_IN_FLIGHT: u32 = 65_536;
 pub const MAX_REQUESTS: u32 = 10_000_000;
 /// The highest rate of arrivals, in requests per second, except `inf`.
 pub const MAX_RATE: f64 = 1e6;
-/// The lowest rate, in requests per second: one request in eleven days.
+/// The lowest rate, in requests per second: one request in 11.6 days.
 pub(crate) const MIN_RATE: f64 = 1e-6;
 /// The maximum number of event loops of a client.
 pub const MAX_LOOPS: u32 = 64;

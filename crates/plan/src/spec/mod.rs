@@ -55,8 +55,8 @@ pub struct Spec {
     /// mistakes in the values of the other keys.
     #[serde(skip)]
     pub unread: Vec<String>,
-    /// Address of the server under test, or addresses of several equal ones; absent: the embedded engine is
-    /// the target.
+    /// Address of the server under test, or addresses of several equal ones. If it is absent, the target is
+    /// the server that `server` starts; without `server`, it is the embedded engine.
     pub target: Option<Addresses>,
     /// Which of several servers gets the next request. An absent value is not serialized, as in versions
     /// without several servers. The same applies to the two fields below.

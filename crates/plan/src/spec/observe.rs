@@ -64,7 +64,7 @@ impl ObserveKeys {
             }
         });
         if self.cards.as_ref().is_some_and(Vec::is_empty) {
-            mistakes.add("cards", "names no card; leave it out, or name those of the server");
+            mistakes.add("cards", "names no card; leave it out, or name the cards of the server");
         }
         let dcgm = self.dcgm_url.as_deref();
         ObservePlan {
@@ -81,7 +81,7 @@ impl ObserveKeys {
 fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
     let mut found: Vec<Url> = Vec::new();
     if several.is_empty() {
-        mistakes.add("metrics_url", "names no address; leave it out, or give one");
+        mistakes.add("metrics_url", "names no address; leave it out, or give an address");
     }
     for address in several {
         match address_of("metrics_url", address, mistakes) {

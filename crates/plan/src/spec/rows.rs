@@ -45,7 +45,7 @@ impl RowsKeys {
                 Some((field, _)) => mistakes.add(
                     "columns",
                     format!(
-                        "`{pair}` has an unknown field{}; there are {}",
+                        "`{pair}` has an unknown field{} or no column; the fields are {}",
                         did_you_mean(field, FIELDS),
                         FIELDS.join(", ")
                     ),

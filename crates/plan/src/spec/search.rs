@@ -26,11 +26,11 @@ pub struct SearchSpec {
     /// The factor from the load of the first trial to that of the second. A factor below 2 grows to 2 in
     /// later trials.
     pub stride: Option<Value>,
-    /// The maximum number of requests of all trials together.
+    /// The maximum number of requests of all trials of a cell together.
     pub max_requests: Option<u64>,
-    /// The maximum number of trials.
+    /// The maximum number of trials of a cell.
     pub max_trials: Option<u32>,
-    /// The maximum time of all trials together.
+    /// The maximum time of all trials of a cell together.
     pub max_time: Option<Value>,
     /// Groups of objectives, each with its own highest load: `name=objectives`.
     pub tier: Option<Vec<String>>,

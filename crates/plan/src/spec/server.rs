@@ -132,7 +132,7 @@ impl ServerSpec {
             mistakes.push("sweep: is not possible for a single run".to_owned());
         }
         if self.ready_url.as_ref().is_some_and(|path| !path.starts_with('/')) {
-            mistakes.push("ready_url: is a path on the server: it begins with /".to_owned());
+            mistakes.push("ready_url: must be a path on the server, such as /health".to_owned());
         }
         let command = self.command_line(flags, &mut mistakes);
         // If no condition for readiness is given, the server is ready when it lists its models.
@@ -241,7 +241,7 @@ fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>
     })
 }
 
-/// `max-num-seqs` and 32 give `--max-num-seqs 32`. The value `true` gives the flag alone; `false` gives nothing.
+/// `max-num-seqs` and 32 give `--max-num-seqs 32`. `true` gives the flag alone; `false` gives nothing.
 fn flag(name: &str, value: &Json) -> Vec<String> {
     let flag = match name {
         name if name.starts_with('-') => name.to_owned(),
@@ -265,7 +265,7 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// Whether an argument is an environment variable: its name is in capitals. Some engines are configured in this way.
+/// Whether an argument is an environment variable: its name is in capitals.
 fn is_variable(name: &str) -> bool {
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.len() > 1 && name.chars().all(is_capital)

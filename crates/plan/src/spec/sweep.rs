@@ -21,11 +21,11 @@ pub struct SweepSpec {
     pub max_concurrency: Option<u32>,
     /// The highest rate that is tried.
     pub max_rate: Option<Value>,
-    /// The maximum number of requests of all trials together.
+    /// The maximum number of requests of all trials of a cell together.
     pub max_requests: Option<u64>,
-    /// The maximum number of trials.
+    /// The maximum number of trials of a cell.
     pub max_trials: Option<u32>,
-    /// The maximum time of all trials together.
+    /// The maximum time of all trials of a cell together.
     pub max_time: Option<Value>,
     /// The number of cards that the server uses, for figures per card.
     pub gpus: Option<u32>,

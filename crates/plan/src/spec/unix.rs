@@ -34,7 +34,7 @@ fn server(path: &str, prefix: &str) -> Result<Url, String> {
     }
     if path.len() > MAX_PATH {
         return Err(format!(
-            "is longer than {MAX_PATH} bytes, the maximum for the path of a Unix socket"
+            "has a path of more than {MAX_PATH} bytes, the maximum for a Unix socket"
         ));
     }
     if format!("{path}{prefix}").chars().any(char::is_control) || prefix.contains(['?', '#', ' ']) {

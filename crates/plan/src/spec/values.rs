@@ -63,7 +63,7 @@ pub fn span(value: &Value) -> Result<Duration, &'static str> {
     if seconds > 0.0 && seconds <= 1e9 {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("is out of range; a duration is positive and shorter than 30 years")
+        Err("is out of range; a duration is above 0 and at most 1000000000 s")
     }
 }
 
@@ -115,8 +115,8 @@ pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
 pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(shape) if shape >= 0.01 => Ok(shape),
-        _ => Err("is not a burstiness; write a number from 0.01 on (1 is Poisson), or `inf` for \
-                  equal gaps"),
+        _ => Err("is not a burstiness; write a number of at least 0.01 (1 is Poisson), or `inf` \
+                  for equal gaps"),
     }
 }
 
@@ -152,7 +152,7 @@ pub fn url(text: &str) -> Result<Url, String> {
             .to_owned());
     }
     if path.contains(|c: char| c.is_control() || c == ' ') {
-        return Err("has a space in its path".to_owned());
+        return Err("has a space or a control character in its path".to_owned());
     }
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
@@ -184,8 +184,8 @@ pub fn url(text: &str) -> Result<Url, String> {
 
 /// Splits the path of a request: returns the part before the path of a dialect, and the options that select
 /// this dialect. A path such as `/generate` may also be a part of a gateway's prefix. So, unless it begins
-/// with `/v1`, it counts as the path of a dialect only if it is the whole path, or if the address has a
-/// query.
+/// with `/v1` or `/v2/models`, it counts as the path of a dialect only if it is the whole path, or if the
+/// address has a query.
 fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     if let Some((before, rest)) = path.split_once("/v2/models/")
         && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')

@@ -244,12 +244,12 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
                 }
             }
         }
-        (Some(_), _) => Err(vec!["is a table of lists, or a list of tables".to_owned()]),
+        (Some(_), _) => Err(vec!["must be a table of lists, or a list of tables".to_owned()]),
     }
 }
 
 fn too_many(count: usize) -> String {
-    format!("{count} servers; the maximum for one plan is {MAX_SERVERS}")
+    format!("{count} servers are too many; the maximum for one plan is {MAX_SERVERS}")
 }
 
 type Lists<'a> = Vec<(&'a String, &'a Vec<Json>)>;
@@ -286,7 +286,7 @@ fn zip(lists: &Lists<'_>) -> Result<Vec<Map<String, Json>>, Vec<String>> {
     }
     if let Some((name, values)) = lists.iter().find(|(_, values)| values.len() != length) {
         return Err(vec![format!(
-            "zip needs lists of one length; `{name}` has {}, the first {length}",
+            "zip needs lists of the same length; `{name}` has {} values, the first list has {length}",
             values.len()
         )]);
     }
@@ -351,12 +351,12 @@ mod tests {
         let hundred: Vec<u32> = (0..100).collect();
         for (server, words) in [
             (json!({"sweep": {"a": 1}}), "`a` needs a list"),
-            (json!({"sweep": {"a": [1, 2], "b": [1]}, "sweep_mode": "zip"}), "one length"),
+            (json!({"sweep": {"a": [1, 2], "b": [1]}, "sweep_mode": "zip"}), "the same length"),
             (json!({"sweep": {"a": [1]}, "sweep_mode": "each"}), "`each` is unknown"),
             (json!({"sweep": [1]}), "not a table"),
             (
                 json!({"sweep": {"a": hundred, "b": hundred, "c": hundred, "d": hundred, "e": hundred}}),
-                "10000000000 servers; the maximum for one plan is 1024",
+                "10000000000 servers are too many; the maximum for one plan is 1024",
             ),
             (json!({"sweep": {"a": vec![0; 1_025]}, "sweep_mode": "zip"}), "1025 servers"),
             (json!({"sweep": vec![json!({}); 1_025]}), "1025 servers"),

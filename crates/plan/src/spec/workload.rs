@@ -82,7 +82,10 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
         keys: ServingKeys::NAMES,
         resolve: |keys, asked, mistakes| {
             for key in ServingKeys::NAMES.iter().filter(|key| asked.lengths && keys.gives(key)) {
-                mistakes.add(key, "selects rows by their own lengths; leave input_lengths out");
+                mistakes.add(
+                    key,
+                    "needs conversations with their own lengths; leave out the grid's lengths",
+                );
             }
             let dataset = keys.dataset("a ShareGPT JSON file", mistakes);
             match asked.lengths {
@@ -209,7 +212,8 @@ impl WorkloadKeys {
     fn no_dataset(&self, mistakes: &mut Mistakes) {
         if self.dataset.is_some() {
             let name = self.name();
-            let problem = format!("is not used by {name}; choose a --workload that reads one");
+            let problem =
+                format!("is not used by {name}; choose a --workload that reads a data set");
             mistakes.add("dataset", problem);
         }
     }

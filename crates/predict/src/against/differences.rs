@@ -14,8 +14,8 @@ impl MeasuredRows {
         Some(Finding::of(
             code::AGAINST_ANOTHER_MODEL,
             format!(
-                "{} was measured on {measured}, but the prediction is for {predicted}: if these \
-                    are two models, the errors are meaningless",
+                "{} was measured with the model {measured}, but the prediction is for \
+                    {predicted}: if these are different models, the errors are meaningless",
                 self.origin
             ),
         ))
@@ -45,7 +45,7 @@ impl MeasuredRows {
         let rows = fitted.next()?.rows;
         let message = format!(
             "in sample: profile {} was fitted to {rows} rows of {model}; if these are the same \
-                rows, the errors show the quality of the fit, not that of predictions",
+                rows, the errors show the quality of the fit, not the quality of predictions",
             config.profile.name
         );
         Some(Finding::of(code::IN_SAMPLE, message))
