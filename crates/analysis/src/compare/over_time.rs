@@ -1,6 +1,8 @@
 //! Tests whether the repeats of one run drift, and whether neighbours are correlated. If one run is measured after the
 //! other, both effects look like a difference.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use inferometer_stats::seed;
@@ -23,9 +25,36 @@ pub struct OverTime {
     pub autocorrelation_p: f64,
 }
 
+/// The shuffled orders in which repeats are tried. All figures with the same number of repeats have the same orders.
+pub(super) struct Shuffles {
+    seed: u64,
+    /// By the number of repeats. An order is a list of indices.
+    orders: BTreeMap<usize, Vec<Vec<usize>>>,
+}
+
+impl Shuffles {
+    pub fn new(seed: u64) -> Self {
+        Self { seed, orders: BTreeMap::new() }
+    }
+
+    fn of(&mut self, repeats: usize) -> &[Vec<usize>] {
+        self.orders.entry(repeats).or_insert_with(|| {
+            let mut rng = seed::rng(self.seed, &["over time"]);
+            let mut order: Vec<usize> = (0..repeats).collect();
+            let shuffled = |_| {
+                for last in (1..repeats).rev() {
+                    order.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
+                }
+                order.clone()
+            };
+            (1..SHUFFLES).map(shuffled).collect()
+        })
+    }
+}
+
 /// Tests repeats, which must be in the order of time; `None` with fewer than five. The probabilities come from shuffled
 /// orders, so they assume no distribution of the noise.
-pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
+pub(super) fn over_time(values: &[f64], shuffles: &mut Shuffles) -> Option<OverTime> {
     if values.len() < FEWEST {
         return None;
     }
@@ -34,12 +63,9 @@ pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
     let given: Vec<f64> = logs.iter().map(|log| log - middle).collect();
     let squares: f64 = given.iter().map(|one| one * one).sum();
     let (trend, alike) = (slope(&given), neighbours(&given));
-    let mut rng = seed::rng(seed, &["over time"]);
-    let (mut steeper, mut closer, mut shuffled) = (1_u32, 1_u32, given);
-    for _ in 1..SHUFFLES {
-        for last in (1..shuffled.len()).rev() {
-            shuffled.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
-        }
+    let (mut steeper, mut closer, mut shuffled) = (1_u32, 1_u32, given.clone());
+    for order in shuffles.of(given.len()) {
+        order.iter().zip(&mut shuffled).for_each(|(&from, to)| *to = given[from]);
         steeper += u32::from(slope(&shuffled).abs() >= trend.abs() * (1.0 - 1e-9));
         closer += u32::from(neighbours(&shuffled) >= alike - 1e-9 * squares);
     }

@@ -2,7 +2,7 @@
 
 use super::model::{FigureContrasts, Model};
 use super::order::{Design, Order};
-use super::over_time::{alike_at_most, over_time};
+use super::over_time::{OverTime, Shuffles, alike_at_most, over_time};
 use super::power::{self, Limits};
 use super::rotation::{self, Test};
 use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean};
@@ -30,7 +30,7 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     let judged = judge(&figures, options.seed, |figure| figure.means.as_ref());
     let bounded = [0, 1]
         .map(|at| judge(&figures, options.seed, |figure| Some(&figure.bounded.as_ref()?[at])));
-    let mut limits = Limits::default();
+    let (mut limits, mut shuffles) = (Limits::default(), Shuffles::new(options.seed));
     let rows = figures.iter().enumerate().map(|(at, figure)| {
         let p = judged.p[at];
         let beyond_drift = figure.bounded.as_ref().is_some_and(|models| {
@@ -38,7 +38,9 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
             agree && bounded.iter().all(|judged| judged.p[at].is_some_and(|p| p <= FALSE_ALARMS))
         });
         let needed = || figure.needed(&mut limits, options.margin, judged.critical);
-        figure.row(p, beyond_drift, needed, options, is_fixed)
+        let (a, b) = figure.series;
+        let of_runs = [a, b].map(|series| over_time(&series.values, &mut shuffles));
+        figure.row(p, beyond_drift, of_runs, needed, options, is_fixed)
     });
     rows.collect()
 }
@@ -123,6 +125,7 @@ impl<'a> Figure<'a> {
         &self,
         p: Option<f64>,
         beyond_drift: bool,
+        over_time: [Option<OverTime>; 2],
         needed: impl FnOnce() -> u32,
         options: Options,
         is_fixed: bool,
@@ -164,7 +167,7 @@ impl<'a> Figure<'a> {
             interval_pct: interval.map(|ends| ends.map(|end| 100.0 * end)),
             p,
             design: self.design,
-            over_time: [a, b].map(|series| over_time(&series.values, options.seed)),
+            over_time,
             verdict,
         }
     }

@@ -171,12 +171,12 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
         (
             "repeat",
             spec.repeat.is_some(),
-            "cannot be used: blocks are repeated until the comparison is decided; leave it out",
+            "cannot be used: blocks are repeated until the answer is certain; leave it out",
         ),
         (
             "until",
             spec.until.is_some(),
-            "cannot be used: blocks are repeated until the comparison is decided; leave it out",
+            "cannot be used: blocks are repeated until the answer is certain; leave it out",
         ),
         (
             "duration",
