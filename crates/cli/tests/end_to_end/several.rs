@@ -115,7 +115,7 @@ fn mistakes_in_any_server_are_reported_before_a_server_is_started() {
         ("target = 'http://a:1'\n[server]\ncommand = ['x']\n", "leave out"),
         ("[[target]]\nurl = 'http://a:1'\nrate = [1]\n", "unknown field `rate`"),
         ("rounds = 0\n", "rounds"),
-        ("target = 'http://a:1'\nspeed = 2\nrounds = 3\n", "error: speed (--speed): belongs"),
+        ("target = 'http://a:1'\nspeed = 2\nrounds = 3\n", "error: speed (--speed): applies"),
     ] {
         fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
         let output = inferometer(folder.path(), &["run", "plan.toml"]);

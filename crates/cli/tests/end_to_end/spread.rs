@@ -353,7 +353,7 @@ fn each_server_behind_tls_is_checked_against_its_own_host_name() {
     let mixed = run(folder.path(), &[&gates[0], &a.url], &[&LENGTHS[..], &load[..4]].concat());
     assert_eq!(mixed.status.code(), Some(2), "{}", told(&mixed));
     assert!(
-        told(&mixed).contains("some addresses begin with http:// addresses"),
+        told(&mixed).contains("some addresses begin with http:// and some with https://"),
         "{}",
         told(&mixed)
     );

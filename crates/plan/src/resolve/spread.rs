@@ -180,7 +180,7 @@ mod tests {
             ),
             (
                 json!({ "target": ["http://a:1", "https://b:1"] }),
-                "some addresses begin with http:// addresses",
+                "some addresses begin with http:// and some with https://",
             ),
             (json!({ "target": [] }), "names no server"),
             (
