@@ -90,3 +90,44 @@ pub(crate) fn span(records: impl IntoIterator<Item: Borrow<Record>>) -> Duration
     });
     first.zip(last).map_or(Duration::ZERO, |(first, last): (Nanos, _)| last.since(first))
 }
+
+#[cfg(test)]
+mod tests {
+    use inferometer_engine::records::simulate_pass;
+    use inferometer_engine::{Engine, EngineConfig, EngineRequest};
+    use inferometer_load::{Bound, PassPlan, load_model};
+    use inferometer_model::cell::CellPlan;
+
+    use super::*;
+
+    #[test]
+    fn a_pass_that_ended_early_has_the_due_times_and_the_records_until_then() {
+        let cell = CellPlan { input_length: 64, output_length: 8 };
+        let begin =
+            PassBegin { pass: 0, cell, plan: PassPlan::open(10.0, Bound::requests(40)), repeat: 1 };
+        let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
+        let mut engine = Engine::new(config).expect("an engine");
+        let mut asked = std::iter::repeat(EngineRequest::from((64, 8)));
+        let place = PassContext { cell, pass: &begin.plan, number: 0, streamed: true };
+        let mut load = load_model(&begin.plan, 1);
+        let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
+        let whole = SimulatedPass {
+            begin,
+            streamed: true,
+            simulated,
+            played: None,
+            cut_off: None,
+            repeatable: None,
+        };
+        let dues: Vec<Nanos> = whole.dues().collect();
+        assert_eq!((whole.requests(), dues.len()), (40, 40));
+        assert_eq!(whole.span(), span(whole.records()));
+        let cut = SimulatedPass { cut_off: Some((dues[19], "cut off")), ..whole };
+        assert_eq!(cut.dues().collect::<Vec<_>>(), dues[..20]);
+        assert_eq!(
+            (cut.requests(), cut.records().filter(|one| one.sent.is_some()).count()),
+            (40, 20)
+        );
+        assert_eq!(cut.span(), dues[19].since(dues[0]));
+    }
+}
