@@ -112,7 +112,7 @@ impl PassFold {
         self
     }
 
-    /// Sets the number of the trial of a search to which the pass belongs, from 1.
+    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         (self.repeat, self.trial) = (trial, Some(trial));

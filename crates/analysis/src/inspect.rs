@@ -80,7 +80,8 @@ pub struct Inspector {
     arrivals: ArrivalRate,
     failures: Failures,
     cut_off: CutOff,
-    /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a search.
+    /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a
+    /// search or a sweep.
     growth: Option<GrowthFold>,
     inputs: InputLengths,
     reasons: UnknownReasons,
@@ -127,11 +128,13 @@ impl Inspector {
         self
     }
 
-    /// Sets the number of the trial of a search to which the pass belongs, from 1. Findings name it.
+    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1. Findings name
+    /// it.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         self.place = format!("{}, trial {trial}", self.place);
-        // A trial may overload the server on purpose, because a search looks for the limit of the server.
+        // A trial may overload the server on purpose, because searches and sweeps look for the limit of the
+        // server.
         self.growth = None;
         self
     }

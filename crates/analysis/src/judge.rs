@@ -49,7 +49,7 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
 /// figure is not trusted, and the limit lies within the range of the true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if pass.stopped.is_some() {
-        let why = "the pass was ended early: this covers the requests that had completed by then";
+        let why = "the pass was ended early, so the value covers only requests that had completed by then";
         return Some(why.to_owned());
     }
     let definition = objective.metric.definition();
@@ -111,7 +111,7 @@ fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let holds = objective.comparison.holds(statistic.of(values)?, objective.limit);
     (values.n < needed && holds).then(|| {
         format!(
-            "a {} of {} values is close to their maximum, and cannot show that this is met: {needed} \
+            "a {} of {} values is close to their maximum, and cannot show that the objective is met: {needed} \
                 values or more are needed",
             statistic.name(),
             values.n

@@ -29,7 +29,8 @@ pub struct PassSummary {
     /// The number of the repeat to which the pass belongs, from 1.
     #[serde(default = "first")]
     pub repeat: u32,
-    /// The number of the trial of a search to which the pass belongs, from 1; absent outside of searches.
+    /// The number of the trial of a search or a sweep to which the pass belongs, from 1; absent for other
+    /// passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
     /// The planned number in flight; only for a closed loop with a constant number.
@@ -149,8 +150,8 @@ impl PassSummary {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
-    /// Whether the user interrupted the pass, so that its figures cover only a part of it. For a trial of a search, use
-    /// [`PassSummary::is_cut_off`].
+    /// Whether the user interrupted the pass, so that its figures cover only a part of it. Always false for a
+    /// trial of a search or a sweep; use [`PassSummary::is_cut_off`] for a trial.
     pub fn is_interrupted(&self) -> bool {
         self.trial.is_none()
             && self.stopped.is_none()

@@ -146,7 +146,8 @@ pub struct FigurePrediction {
     pub predicted: f64,
     /// The range in which nine of ten measurements are expected.
     pub interval: [f64; 2],
-    /// Whether the range was computed from errors of measured rows. Otherwise it is a factor of two in both directions.
+    /// Whether the range was computed from errors of measured rows. Otherwise it is a guess: a factor of
+    /// two or more in both directions.
     pub calibrated: bool,
     /// The measured value; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,7 +25,7 @@ const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 ///
 /// - At least one request of each pass completed. Passes that were cut off or interrupted are not judged by this rule.
 /// - The four figures of each cell are trusted or bounded.
-/// - No objective is undecided because of the client's error or a missing figure.
+/// - No objective is undecided ([`SloResult::undecided`]). Too few values do not break this rule.
 /// - In open loops, the 99th percentile of send_delay is at most 5 % of the mean gap between arrivals, and at most 10
 ///   ms.
 /// - No request was dropped.

@@ -39,8 +39,9 @@ pub struct SloResult {
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes
     /// doubts into account.
     pub met: bool,
-    /// Why the objective is undecided because of the client's own error, or because its figure was not measured; absent
-    /// if it is decided.
+    /// Why the objective is undecided; absent if it is decided. The reasons are the client's own error,
+    /// prompts that the server may have had in its cache, a pass that was ended early, and a figure that was
+    /// not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// Why there are too few values to decide the objective; absent if there are enough.
@@ -49,8 +50,8 @@ pub struct SloResult {
 }
 
 impl SloResult {
-    /// Whether the objective is met. It is undecided if there is a doubt about the measured value, on either side of
-    /// the limit, or if requests completed but the figure was not measured.
+    /// Whether the objective is met. It is undecided if [`SloResult::undecided`] or [`SloResult::too_few`]
+    /// has a reason.
     pub fn outcome(&self) -> Met {
         match self.notes().next() {
             Some(_) => Met::Undecided,

@@ -108,7 +108,7 @@ fn the_time_limit_of_a_comparison_includes_the_pauses_between_blocks() {
     // The third pair ends at 56 s, the fourth at 78 s.
     assert_eq!((answer.pairs, answer.ended_by), (4, AbEnding::MaxTime));
     assert!(
-        answer.sentence.starts_with("Undecided, because the time was up"),
+        answer.sentence.starts_with("Undecided, because the limit --max-time was reached"),
         "{}",
         answer.sentence
     );

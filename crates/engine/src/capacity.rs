@@ -209,7 +209,7 @@ mod tests {
         };
         let message = with(2).unwrap_err().to_string();
         assert!(
-            message.contains("mixtral-8x7b") && message.contains("of the 38.1 GB"),
+            message.contains("mixtral-8x7b") && message.contains("but only 38.1 GB"),
             "{message}"
         );
         assert!(with(4).unwrap() > 0);
@@ -221,9 +221,10 @@ mod tests {
             let message = blocks(|c| c.gpu_memory_utilization = Some(share)).unwrap_err();
             message.to_string()
         };
-        // The weights are 28.3 GB of the 21.1 GB that the engine may use, and of the 42.3 GB of the card.
+        // The weights are 28.3 GB: more than the 21.1 GB that the engine may use, less than the 42.3 GB of
+        // the card.
         let half = why(0.5);
-        assert!(half.contains("the weights alone need 28.3 GB of the 21.1 GB"), "{half}");
+        assert!(half.contains("the weights alone need 28.3 GB, but only 21.1 GB"), "{half}");
         assert!(half.contains("a higher --gpu-memory-utilization"), "{half}");
         assert!(
             half.contains("--tensor-parallel-size") && !half.contains("--max-model-len"),

@@ -17,7 +17,7 @@ use crate::weights::Weights;
 ///
 /// # Errors
 /// If the engine or the card is unknown, if no profile has such an engine, or if `start` is the user's own profile of
-/// another engine.
+/// another engine or another version.
 pub fn choose(
     start: &Profile,
     engine: Option<&str>,
@@ -55,7 +55,10 @@ pub fn choose_from(
     let wanted = card_name.unwrap_or(&start.card);
     if card(wanted)?.is_none() {
         let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
-        let expected = format!("is unknown; known are {}, or a file.toml", known.join(", "));
+        let expected = format!(
+            "is unknown; known are {}, or give the path of a card file (.toml)",
+            known.join(", ")
+        );
         return Err(EngineError::invalid("--card", wanted, expected));
     }
     if engine.is_none()
@@ -142,7 +145,7 @@ pub fn choose_from(
 fn of_engine(named: Option<&str>, error: EngineError) -> EngineError {
     match (named, error) {
         (Some(named), EngineError::UnknownEngine { known, .. }) => {
-            let expected = format!("has no scheduler in this program; there are those of {known}");
+            let expected = format!("has no scheduler in this program, only {known} have one");
             EngineError::invalid("--engine", named, expected)
         }
         (_, error) => error,

@@ -50,7 +50,7 @@ pub enum EngineError {
         reason: String,
     },
     /// An engine version without a scheduler in this program.
-    #[error("profile {profile}: no scheduler for {engine} {version}; there are those of {known}")]
+    #[error("profile {profile}: no scheduler for {engine} {version}, only for {known}")]
     UnknownEngine {
         /// The profile.
         profile: String,
@@ -88,8 +88,8 @@ pub enum EngineError {
     },
     /// The weights alone are larger than the memory.
     #[error(
-        "{model}: the weights alone need {weights_gb:.1} GB of the {usable_gb:.1} GB usable on \
-            {card}; use more cards (--tensor-parallel-size), a smaller kind of weights (--weights){}, \
+        "{model}: the weights alone need {weights_gb:.1} GB, but only {usable_gb:.1} GB of {card} are \
+            usable; use more cards (--tensor-parallel-size), a smaller kind of weights (--weights){}, \
             or a larger card",
         if *.fit_the_card { ", a higher --gpu-memory-utilization" } else { "" }
     )]
@@ -107,9 +107,9 @@ pub enum EngineError {
     },
     /// Weights and activations leave no room for the KV cache.
     #[error(
-        "no memory is left for the KV cache: {model} needs {needed_gb:.1} GB of the {usable_gb:.1} \
-            GB usable on {card}; raise --gpu-memory-utilization or --tensor-parallel-size, or \
-            lower --max-model-len"
+        "no memory is left for the KV cache: {model} needs {needed_gb:.1} GB, but only \
+            {usable_gb:.1} GB of {card} are usable; raise --gpu-memory-utilization or \
+            --tensor-parallel-size, or lower --max-num-batched-tokens (vllm 0.2: --max-model-len)"
     )]
     NoKvMemory {
         /// The model.

@@ -73,8 +73,9 @@ impl<'a> Between<'a> {
     }
 }
 
-/// Sets the factors of a card to those of a profile of the card, and returns this profile. If there is none, the
-/// factors become the means over the cards whose operations were measured, and the result is `None`.
+/// Sets the factors of a card to those of a profile of the card, and returns this profile. If there is none,
+/// the result is `None`: `fp8_factor` becomes 1, and each other factor becomes its geometric mean over the
+/// cards with measured rows and measured operations.
 pub(crate) fn set_factors<'a>(
     steps: &mut StepConstants,
     known: &[&'a Profile],

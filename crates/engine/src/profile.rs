@@ -186,7 +186,7 @@ impl Profile {
             other => {
                 return Err(malformed(format!(
                     "schema = {other} is not supported; this program \
-                    reads schema {PROFILE_SCHEMA}"
+                    reads schema 1 and {PROFILE_SCHEMA}"
                 )));
             }
         }

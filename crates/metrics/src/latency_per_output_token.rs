@@ -10,7 +10,8 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / output tokens",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    notes: "The table shows the mean over requests. Absent for an empty output.",
+    notes: "The table shows the mean over requests. Absent for an empty output, and if the \
+        output tokens were not counted.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",

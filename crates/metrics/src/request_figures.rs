@@ -24,7 +24,7 @@ pub enum Fate {
     NeverSent,
 }
 
-/// The data of one request that a search needs.
+/// The data of one request that searches, sweeps and the early end of a pass need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestFigures {
     /// The index of the request in the order of starts.

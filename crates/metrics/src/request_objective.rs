@@ -44,7 +44,7 @@ pub enum GoodputError {
         name: String,
     },
     /// The limit is not a time.
-    #[error("`{0}` has no valid limit; after the comparison, write a time in us, ms or s")]
+    #[error("`{0}` has no valid limit; after the comparison, write a time above 0 in us, ms or s")]
     BadLimit(String),
 }
 

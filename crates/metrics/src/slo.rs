@@ -101,7 +101,7 @@ impl<'de> Deserialize<'de> for JudgedMetric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
         Self::of_name(&name)
-            .ok_or_else(|| D::Error::custom(format!("`{name}` is not a metric of objectives")))
+            .ok_or_else(|| D::Error::custom(format!("objectives cannot use a metric `{name}`")))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 /// TPOT: the time from the first visible event to the last event, per token after the first visible event.
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
-    formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
+    formula: "(E2E - TTFT) / (output tokens - output tokens up to the end of TTFT)",
     notes: "Excludes tokens up to and including the event that ends TTFT, because TTFT covers \
         their time. Absent if no event follows it, without streaming, and in a pass with more than \
         10 % of its streams in bundles.",

@@ -30,8 +30,8 @@ impl fmt::Display for CellPlan {
     }
 }
 
-/// The text after the load in the name of a pass, such as `, trial 3`. It names the trial of a search,
-/// or the repeat if it is not the first; otherwise it is empty.
+/// The text after the load in the name of a pass, such as `, trial 3`. It names the trial of a search or a
+/// sweep, or the repeat if it is not the first; otherwise it is empty.
 pub fn trial_or_repeat_suffix(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

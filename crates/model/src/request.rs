@@ -114,7 +114,7 @@ impl Request {
 }
 
 /// Computes the hash that identifies a sequence of canonical requests: SHA-256 over prompts, output lengths,
-/// sampling and order.
+/// additional fields, start times or think times, conversations, sampling and order.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadHasher(Sha256);
 

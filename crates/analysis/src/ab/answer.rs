@@ -85,8 +85,9 @@ pub struct AbFigureAnswer {
     pub ratio: Option<f64>,
     /// The confidence interval of the ratio. It stays valid if it is checked after every pair.
     pub ratio_ci: Option<[f64; 2]>,
-    /// The probability that the interval covers the true ratio. It is 0.95 for the figure that decides. It is higher
-    /// for the other figures: all their intervals together cover the true ratios with probability 0.95.
+    /// The probability that the interval covers the true ratio. It is 0.95 for the figure that decides. For
+    /// the other figures, it is 1 - 0.05 / their number, so that all their intervals together cover the true
+    /// ratios with probability 0.95.
     pub level: f64,
     /// The number of pairs in which both blocks have the figure.
     pub pairs: u32,

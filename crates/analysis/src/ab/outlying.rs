@@ -1,4 +1,5 @@
-//! Finds pairs of blocks whose ratio is far from all others, because the interval assumes roughly normal ratios.
+//! Finds pairs of blocks whose ratio is far from all others, because the interval assumes
+//! that the logarithms of the ratios are roughly normal.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::ab::AbPlan;
@@ -37,9 +38,9 @@ pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Findi
     let more = if far.len() > MOST_NAMED { ", ..." } else { "" };
     let message = format!(
         "In {} of {} pairs of blocks the ratio B / A of {} is far from that of all other pairs \
-            ({}{more}; the median of all pairs: {}). The interval assumes roughly normal pairs: \
-            with such outliers it covers the truth less often than it states, and needs more pairs \
-            to become narrow.",
+            ({}{more}; the median of all pairs: {}). The interval assumes that the logarithms of \
+            the ratios are roughly normal. With such outliers, the interval covers the true ratio less \
+            often than its level states, and a narrow interval needs more pairs.",
         far.len(),
         differences.len(),
         plan.figures.first().map(|figure| figure.name()).unwrap_or_default(),

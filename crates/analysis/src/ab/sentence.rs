@@ -47,17 +47,17 @@ fn found(answer: &AbAnswer) -> String {
                 false => format!("{a} and {b} do not differ"),
             };
             format!(
-                "{equal} by {smallest} % or more: for {full_b}, {found} than for {full_a}, by {spent}."
+                "{equal} by {smallest} % or more: for {full_b}, {found} than for {full_a}, over {spent}."
             )
         }
         AbDecision::Undecided => {
             let why = match answer.ended_by {
                 AbEnding::MaxRequests => "the limit --max-requests was reached",
-                AbEnding::MaxTime => "the time was up",
-                AbEnding::NoFigure => {
-                    "the last blocks do not have this metric: their requests did not complete"
+                AbEnding::MaxTime => "the limit --max-time was reached",
+                AbEnding::NoFigure => "the last pairs of blocks have no value of this metric",
+                AbEnding::Known | AbEnding::Interrupted => {
+                    "the comparison was interrupted or failed"
                 }
-                AbEnding::Known | AbEnding::Interrupted => "it was interrupted",
             };
             let more = answer.needs_pairs.map_or_else(
                 || "; more pairs are needed".to_owned(),
@@ -67,7 +67,7 @@ fn found(answer: &AbAnswer) -> String {
                 },
             );
             format!(
-                "Undecided, because {why}: for {full_b}, {found} than for {full_a}, by \
+                "Undecided, because {why}: for {full_b}, {found} than for {full_a}, over \
                     {spent}{more}."
             )
         }
@@ -85,7 +85,7 @@ fn found(answer: &AbAnswer) -> String {
                 false => "",
             };
             format!(
-                "{faster} is faster than {slower}: for {b}, {found} than for {a}{small}, by {spent}{doubt}."
+                "{faster} is faster than {slower}: for {b}, {found} than for {a}{small}, over {spent}{doubt}."
             )
         }
     }

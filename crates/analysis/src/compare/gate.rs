@@ -31,7 +31,10 @@ pub enum GateError {
     )]
     Unreadable(String),
     /// No figure has this name.
-    #[error("`{text}`: there is no compared metric {figure}{suggestion}; compared are {compared}")]
+    #[error(
+        "`{text}`: no compared metric is named {figure}{suggestion}; the compared metrics are \
+            {compared}"
+    )]
     NoSuchFigure {
         /// The condition as the user wrote it.
         text: String,
@@ -43,7 +46,7 @@ pub enum GateError {
         compared: String,
     },
     /// The figure exists, but not on both sides of the comparison.
-    #[error("`{text}`: {figure} is not compared: {why}; compared are {compared}")]
+    #[error("`{text}`: {figure} is not compared: {why}; the compared metrics are {compared}")]
     NotCompared {
         /// The condition as the user wrote it.
         text: String,

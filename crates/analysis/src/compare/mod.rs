@@ -123,7 +123,8 @@ pub enum RowVerdict {
     Differs,
     /// The interval of the difference lies within the margin.
     NoDifference,
-    /// One of the two runs has a single value and cannot be measured again, so the difference has no interval.
+    /// At least one run has a single value, and at least one run cannot be measured again. So the difference
+    /// has no interval.
     #[serde(rename = "without_error")]
     NoInterval,
     /// Nothing is certain. With about this many rounds, a difference as large as the margin would be found in four of
@@ -162,7 +163,8 @@ pub fn compare(
     let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
     let (mut warnings, differing) = baseline.differences(contender);
     if rows.is_empty() {
-        warnings.push("they have common cells, but no metric at the same load".to_owned());
+        warnings
+            .push("the two have common cells, but no common metric at the same load".to_owned());
     }
     Ok(Comparison {
         baseline: baseline.name.clone(),

@@ -90,7 +90,8 @@ pub enum ReproductionResult {
     },
     /// Some figures are better, and others worse.
     Mixed,
-    /// One of the two has a single value and cannot be measured again, so the difference has no interval.
+    /// In every row, at least one of the two has a single value, and at least one cannot be measured again.
+    /// So the difference has no interval.
     WithoutError,
     /// The result is uncertain.
     NotDecided {

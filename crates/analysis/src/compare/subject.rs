@@ -324,13 +324,13 @@ fn warnings(summary: &Summary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.verdict.validity == Validity::Suspect {
         let first = summary.verdict.reasons.first().map_or("", String::as_str);
-        told.push(format!("is suspect, its figures are not trusted: {first}"));
+        told.push(format!("is suspect, so its figures are not trusted: {first}"));
     }
     if summary.predicted {
         told.push("is a prediction: nothing was measured".to_owned());
     } else if summary.target.simulated {
         told.push(
-            "was measured on a simulated engine: it says nothing about a real \
+            "was measured on a simulated engine, so its figures say nothing about a real \
             card"
                 .to_owned(),
         );

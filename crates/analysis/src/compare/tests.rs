@@ -290,7 +290,7 @@ fn the_interval_decides_if_a_gate_condition_is_met_missed_or_undecided() {
     let unknown = parse_gate("ttft_p9<5%").unwrap();
     let told = judge(&unknown, &comparison(row(0.0, None))).unwrap_err().to_string();
     assert!(told.contains("did you mean `ttft_p99`?"), "{told}");
-    assert!(told.contains("compared are ttft_p99"), "{told}");
+    assert!(told.contains("the compared metrics are ttft_p99"), "{told}");
     // A known figure that the comparison lacks is not treated as a typing error.
     let absent = parse_gate("tpot_p99<5%").unwrap();
     let mut other = comparison(row(0.0, None));

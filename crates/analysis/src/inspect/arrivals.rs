@@ -93,7 +93,8 @@ impl ArrivalRate {
         if !self.is_scaled && (due / asked - 1.0).abs() > RATE_TOLERANCE {
             let message = format!(
                 "{} requests were due at {due:.3} per second instead of the requested {asked}: \
-                    with so few arrivals the random rate differs.",
+                    arrival times are random, and so few of them can differ this much from the requested \
+                    rate.",
                 self.count
             );
             findings.push(Finding::of(code::ARRIVAL_RATE_DIFFERS, message));

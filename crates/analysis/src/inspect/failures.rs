@@ -112,7 +112,7 @@ fn became(outcome: Outcome) -> String {
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
         Outcome::Cancelled => "started, but did not end before the run was interrupted".to_owned(),
         Outcome::Dropped => "were dropped, because too many requests were in flight".to_owned(),
-        Outcome::Skipped => "did not start, because the run ended first".to_owned(),
+        Outcome::Skipped => "did not start, because the pass ended first".to_owned(),
     }
 }
 

@@ -263,7 +263,7 @@ fn failures_are_reported_by_kind_with_the_first_error_message() {
             (
                 "requests_interrupted",
                 Severity::Note,
-                "1 request did not start, because the run ended first."
+                "1 request did not start, because the pass ended first."
             ),
         ]
     );
@@ -290,7 +290,7 @@ fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_th
             ),
             (
                 Severity::Note,
-                "1 request did not start, because the run ended first. First: the run was \
+                "1 request did not start, because the pass ended first. First: the run was \
                  interrupted before it was due"
             ),
         ]

@@ -65,7 +65,7 @@ impl Course {
             }
         };
         if sent.len() > VALUES_KEPT {
-            return Err(format!("intervals use only the first {VALUES_KEPT} requests of a pass"));
+            return Err(format!("the pass has more than {VALUES_KEPT} requests"));
         }
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
@@ -80,7 +80,7 @@ impl Course {
                         {enough} are needed, if the number in flight stays constant"
                 ),
                 _ => format!(
-                    "{sent} requests are too few with {in_flight} in flight: {enough} are enough"
+                    "{sent} requests are too few with {in_flight} in flight: {enough} are needed"
                 ),
             });
         }

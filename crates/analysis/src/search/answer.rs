@@ -89,7 +89,8 @@ pub struct LoadAnswer {
     pub counted: u64,
     /// Whether the trials at this load show that the objectives are met or missed.
     pub claim: Claim,
-    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived.
+    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
+    /// trial was too short to show a growth.
     pub saturation: Option<Saturation>,
     /// Present if so many requests missed an objective that the load cannot meet it. A trial may be cut off for this
     /// reason.
@@ -250,8 +251,8 @@ pub fn sentence(answer: &SearchAnswer) -> String {
             load(estimate)
         ),
         (_, Some(estimate)) if answer.is_one_sided => format!(
-            "the server sustains at least {} with {objectives} ({ends}): no tried load missed them \
-                in a trial of sufficient length",
+            "the server sustains at least {} with {objectives} ({ends}): no trial of sufficient \
+                length missed them",
             load(estimate)
         ),
         (_, Some(estimate)) => {

@@ -12,9 +12,11 @@ use inferometer_stats::{student_975, wilson};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Every criterion is met, by its 95 % interval.
+    /// Every criterion is met, by its 95 % interval. For a load, a trial must also be long enough for a
+    /// steady state.
     Met,
-    /// At least one criterion is missed, by its 95 % interval.
+    /// At least one criterion is missed, by its 95 % interval. A load is also `NotMet` if its queue kept
+    /// growing, or if so many requests missed a criterion that the load is far beyond the edge.
     NotMet,
     /// Neither is shown.
     Open,

@@ -60,7 +60,7 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
         ),
         SearchEnding::TrialsSpent => (
             format!("the limit of {} trials was reached {short}", answer.trials),
-            "start closer with --start, or raise --max-trials",
+            "start nearer to the answer with --start, or raise --max-trials",
         ),
         SearchEnding::TimeSpent => (
             format!("the time limit of --max-time was reached {short}"),
@@ -99,8 +99,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     let load = answer.loads.iter().find(|load| load.saturation.is_some())?;
     let saturation = load.saturation?;
     let message = format!(
-        "at {} {} the queue kept growing: in the second half of the trial {} requests arrived and \
-            {} completed, and the number in flight went from {:.0} to {:.0}",
+        "at {} {} the queue kept growing: in the second half of the arrivals {} requests arrived and \
+            {} ended, and the number in flight grew from {:.0} to {:.0}",
         load.load,
         answer.over.unit(),
         saturation.arrived,

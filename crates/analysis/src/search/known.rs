@@ -22,7 +22,8 @@ pub struct Load {
     pub is_settled: bool,
     /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
     pub lacks_gaps: bool,
-    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived.
+    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
+    /// trial was too short to show a growth.
     pub saturation: Option<Saturation>,
     /// The estimate for each criterion, in the order of the criteria.
     pub measured: Vec<CriterionEstimate>,

@@ -1,6 +1,6 @@
 //! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial as soon as this
-//! is certain. The start-up needs no special treatment, because requests to an idle server are no slower than later
-//! ones.
+//! is certain. The start-up of an open loop counts too, because requests to an idle server are no slower
+//! than later ones. The first requests of a closed loop do not count.
 
 use inferometer_load::{ClosedPlan, Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};

@@ -74,7 +74,8 @@ pub struct SaturationAnswer {
     pub requests_per_s: FigureInterval,
     /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<FigureInterval>,
-    /// Mean time from due to end at this load. Absent for a sweep by rate, because there it grows without limit.
+    /// Mean time from due to end at this load, in milliseconds. Absent if the load is a rate at which
+    /// requests arrive faster than they end, because this time then grows without limit.
     pub latency_ms: Option<FigureInterval>,
     /// A higher load at which throughput is clearly lower; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,9 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
             text(ratio),
             load(Over::Concurrency, knee.latency_of)
         ),
-        Over::Rate => format!(", and a request takes {} times as long as alone", text(ratio)),
+        Over::Rate => {
+            format!(", and a request takes {} times as long as a request alone", text(ratio))
+        }
     });
     format!(
         "; the knee is at {} ({interval}), where throughput is {share} % of that at saturation{latency}",

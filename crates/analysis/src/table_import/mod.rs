@@ -152,7 +152,7 @@ impl Reader {
                 .parse()
                 .ok()
                 .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-                .ok_or_else(|| format!("line {number}: `{text}` is not a number"))?;
+                .ok_or_else(|| format!("line {number}: `{text}` is not a number of 0 or more"))?;
             match column {
                 Column::InputLength => input = Some(value as u32),
                 Column::OutputLength => output = Some(value as u32),

@@ -168,7 +168,7 @@ fn an_interrupted_comparison_prints_an_undecided_answer_and_the_report_command()
     let out = run.finish();
     assert_eq!(out.status.code(), Some(130), "{rest:?}");
     let shown = text(&out.stdout);
-    assert!(shown.contains("answer: Undecided, because it was interrupted"), "{shown}");
+    assert!(shown.contains("answer: Undecided, because the comparison was interrupted"), "{shown}");
     assert!(rest.last().is_some_and(|line| line.contains("inferometer report ab-")), "{rest:?}");
 }
 

@@ -3,14 +3,15 @@
 //! There are two cost models. The cost model of vLLM since 0.8 is in `v1` and is used for profiles with `steps`. The
 //! older cost model is in this file and is used for the engine versions of 2023.
 //!
-//! B is the number of sequences, C the number of context tokens in the batch, and G the number of output tokens among
-//! them. n is the number of prompts, each padded to s tokens, the length of the longest. r is the number of tokens that
-//! a mixed step computes. L is the number of layers and H the number of query heads:
+//! B is the number of sequences, C the number of context tokens in the batch, and G the number of output
+//! tokens among them. n is the number of prompts, each padded to s tokens, the length of the longest. r is
+//! the number of tokens that a mixed step computes, and S the number of its sequences that get a token. L is
+//! the number of layers and H the number of query heads:
 //!
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
 //! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / F)
-//! mixed(B, r, C)  = host(B) + max(L floor, products(r, B) + C context
+//! mixed(B, r, C)  = host(B) + max(L floor, products(r, S) + C context
 //!                                          + 2 L width sum(end^2 - begin^2) / F)
 //! host(B)         = step + sqrt(B) batch_root + B sequence_layer_head L H
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)

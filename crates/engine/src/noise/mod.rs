@@ -109,8 +109,9 @@ impl Noise {
                         .map(|(share, time)| WarmUp { share, time })
                         .ok_or_else(|| {
                             problem(
-                                "write warmup=SHARE:TIME, by how much the first step is slower \
-                                 and how long it lasts, such as warmup=0.3:5s",
+                                "write warmup=SHARE:TIME, the relative increase of the first step's \
+                                 duration (0 to 1000) and the time until it is 0, such as \
+                                 warmup=0.3:5s",
                             )
                         })?;
                     set(&mut noise.warmup, warmup).ok_or_else(again)?;
@@ -157,7 +158,7 @@ impl Noise {
                 "--noise",
                 text,
                 format!(
-                    "is not a kind of noise; \
+                    "contains no kind of noise; \
                 {PARTS}"
                 ),
             ));
@@ -251,7 +252,7 @@ mod tests {
     fn an_invalid_noise_specification_is_an_error_that_names_the_invalid_part() {
         for (text, part, words) in [
             ("", "--noise :", "write parts"),
-            ("seed=3", "--noise seed=3:", "is not a kind of noise"),
+            ("seed=3", "--noise seed=3:", "contains no kind of noise"),
             ("step=0.1,shake=3", "--noise shake=3:", "write parts"),
             ("step=-1", "--noise step=-1:", "0 to 2"),
             ("step=NaN", "--noise step=NaN:", "0 to 2"),

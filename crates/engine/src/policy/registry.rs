@@ -55,8 +55,7 @@ mod tests {
         let message = versions("0.3.0").err().unwrap().to_string();
         assert!(
             message.ends_with(
-                "no scheduler for vllm 0.3.0; there are those of vllm 0.2.x, vllm from 0.8 on and \
-                 tgi 1.3.x"
+                "no scheduler for vllm 0.3.0, only for vllm 0.2.x, vllm from 0.8 on and tgi 1.3.x"
             ),
             "{message}"
         );

@@ -24,7 +24,7 @@ pub(super) fn check_step(batched_tokens: u32, sequences: u32) -> Result<(), Engi
         return Err(EngineError::invalid("--max-num-seqs", 0, "must be at least 1"));
     }
     if batched_tokens < sequences {
-        let expected = format!("must be at least the {sequences} of --max-num-seqs");
+        let expected = format!("must be at least --max-num-seqs, which is {sequences}");
         return Err(EngineError::invalid("--max-num-batched-tokens", batched_tokens, expected));
     }
     Ok(())

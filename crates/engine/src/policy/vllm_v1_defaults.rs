@@ -1,4 +1,5 @@
-//! Defaults of vLLM since 0.8 for absent arguments, by version and card. A profile can override them.
+//! Defaults of vLLM since 0.8 for absent arguments: limits by card, scheduling ahead by version. A profile
+//! can override them.
 
 use crate::card::Card;
 use crate::profile::Profile;

@@ -11,10 +11,10 @@ pub struct StepConstants {
     /// version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asynchronous: Option<bool>,
-    /// The default of `--max-num-seqs`; absent: depends on the version and the card.
+    /// The default of `--max-num-seqs`; absent: depends on the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_num_seqs: Option<u32>,
-    /// The default of `--max-num-batched-tokens`; absent: depends on the version and the card.
+    /// The default of `--max-num-batched-tokens`; absent: depends on the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_num_batched_tokens: Option<u32>,
     /// Host time per step that does not overlap with the card's work, in microseconds.

@@ -15,7 +15,7 @@ pub enum FaultKind {
     Reset,
     /// `stall`: nothing is sent after the middle of the answer.
     Stall,
-    /// `status=N`: an error status instead of an answer.
+    /// `status=N`: an error status (400 to 599) instead of an answer.
     Status(u16),
     /// `garbage`: bytes that are not HTTP, instead of an answer.
     Garbage,
@@ -50,7 +50,7 @@ pub struct Fault {
     pub request: Option<u64>,
 }
 
-const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N, garbage, malformed, \
+const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N (400 to 599), garbage, malformed, \
     bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die, and may end in @N for the Nth request";
 
 impl Fault {

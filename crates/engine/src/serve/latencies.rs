@@ -57,9 +57,17 @@ impl Latencies {
         let mut exposition = Exposition::default();
         for (histogram, name, help) in [
             (&self.first_token, "time_to_first_token_seconds", "Time to first token."),
-            (&self.further_token, "inter_token_latency_seconds", "Between tokens (since 0.11)."),
-            (&self.further_token, "time_per_output_token_seconds", "Between tokens (before 0.11)."),
-            (&self.request, "e2e_request_latency_seconds", "From arrival to end."),
+            (
+                &self.further_token,
+                "inter_token_latency_seconds",
+                "Time between tokens (vLLM since 0.11).",
+            ),
+            (
+                &self.further_token,
+                "time_per_output_token_seconds",
+                "Time between tokens (vLLM before 0.11).",
+            ),
+            (&self.request, "e2e_request_latency_seconds", "Time from arrival to end."),
         ] {
             if is_v1 && name == "time_per_output_token_seconds" {
                 continue;

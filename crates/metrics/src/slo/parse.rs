@@ -20,7 +20,7 @@ pub enum SloError {
         text: String,
     },
     /// There is no metric of this name that objectives may name.
-    #[error("`{text}`: there is no metric `{name}`{}; known are {}",
+    #[error("`{text}`: unknown metric `{name}`{}; objectives can use {}",
         did_you_mean(name, spellings().iter().map(String::as_str)),
         JudgedMetric::names().collect::<Vec<_>>().join(", "))]
     UnknownMetric {

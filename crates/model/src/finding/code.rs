@@ -264,9 +264,9 @@ codes! {
         "The objectives were met at a higher load and missed at a lower one."
         => "search again with a warmed-up server and no other users";
     SEARCH_SATURATED = "search_saturated", Note,
-        "The server was saturated at the upper end of the interval.";
+        "At a tried load, requests arrived faster than they ended.";
     SEARCH_LIMITED_BY_CLIENT = "search_limited_by_client", Warning,
-        "The client was at its own limit at the upper end of the interval."
+        "The client may have been the limit at the lowest load that misses the objectives."
         => "run the client on a separate machine; `inferometer check` measures its limits";
 
     // Comparisons in blocks.
@@ -283,7 +283,7 @@ codes! {
         "A trial was discarded, because its records are incomplete; the sweep of its cell ended \
             there.";
     SWEEP_LIMITED_BY_CLIENT = "sweep_limited_by_client", Warning,
-        "The client was at its own limit at the load of saturation."
+        "The client may have been the limit at the load of saturation."
         => "run the client on a separate machine; `inferometer check` measures its limits";
     SWEEP_THROUGHPUT_FALLS = "sweep_throughput_falls", Warning,
         "Throughput falls beyond saturation."

@@ -161,7 +161,7 @@ fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_searc
     }
     let few = Settings { max_requests: 400, ..all.clone() };
     let least = sentence(few, 1e6, "The server sustains at least ");
-    assert!(least.contains(" or more): no tried load missed them"), "{least}");
+    assert!(least.contains(" or more): no trial of sufficient length missed them"), "{least}");
     assert!(least.contains(" requests were not enough"), "{least}");
     let bounded = Settings { lowest: 4.0, start: 4.0, highest: Some(8.0), ..all };
     sentence(

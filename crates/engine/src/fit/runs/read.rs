@@ -254,7 +254,7 @@ impl CsvRow {
             return Err(EngineError::invalid("arrival", arrival, expected));
         }
         if arrival == "constant" && self.rate.is_none() && self.details.is_none() {
-            return Err(EngineError::invalid("arrival", arrival, "needs a `rate`"));
+            return Err(EngineError::invalid("arrival", arrival, "needs a `rate` or `details`"));
         }
         match self.spread.as_deref() {
             None | Some("" | "exact" | "exponential") => Ok(()),

@@ -43,7 +43,10 @@ pub fn parse_refits(text: &str, path: &str, known: &[Profile]) -> Result<Vec<Ref
         let found = known.iter().find(|profile| profile.name == name);
         let Some(mut profile) = found.filter(|_| values.len() == FITTED_CONSTANTS.len()).cloned()
         else {
-            let reason = format!("line {}: not a known profile and its constants", at + 1);
+            let reason = format!(
+                "line {}: must have the name of a known profile and a number for each constant",
+                at + 1
+            );
             return Err(EngineError::Malformed { path: path.to_owned(), reason });
         };
         for (constant, value) in FITTED_CONSTANTS.iter().zip(values) {

@@ -38,8 +38,8 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
     let old = ["gpu_cache_usage_perc"];
     let new = ["prefix_cache_queries_total", "prefix_cache_hits_total"];
     for (name, kind, help, value) in [
-        ("num_requests_running", "gauge", "Sequences that run.", f64::from(stats.running)),
-        ("num_requests_waiting", "gauge", "Sequences that wait.", f64::from(stats.waiting)),
+        ("num_requests_running", "gauge", "Running sequences.", f64::from(stats.running)),
+        ("num_requests_waiting", "gauge", "Waiting sequences.", f64::from(stats.waiting)),
         ("gpu_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM 0.2 to 0.9).", used),
         ("kv_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM since 0.10).", used),
         (
