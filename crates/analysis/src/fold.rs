@@ -231,6 +231,7 @@ impl PassFold {
         self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
         self.data.uncounted += u64::from(timeline.tokens_from.is_none());
         self.data.input_tokens += input_tokens.map_or(0, u64::from);
+        self.data.uncounted_prompts += u64::from(input_tokens.is_none());
         self.tokens_from =
             self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
     }
@@ -278,7 +279,7 @@ impl PassFold {
             duration_s,
             requests_per_s: throughput::requests_per_s(&self.data),
             requests_per_s_ci,
-            input_tokens: self.data.input_tokens,
+            input_tokens: (self.data.uncounted_prompts == 0).then_some(self.data.input_tokens),
             output_tokens: self.data.output_tokens,
             longer_than_asked: self.longer_than_asked,
             output_tokens_per_s: throughput::output_tokens_per_s(&self.data),

@@ -59,8 +59,8 @@ pub struct PassSummary {
     /// 95 % interval of `requests_per_s`; see `intervals`.
     #[serde(default)]
     pub requests_per_s_ci: Option<[f64; 2]>,
-    /// Prompt tokens of the completed requests.
-    pub input_tokens: u64,
+    /// Prompt tokens of the completed requests; absent if the prompt of one of them was not counted.
+    pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// Completed requests with more output tokens than requested. Not written if there are none.

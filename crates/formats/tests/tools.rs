@@ -48,7 +48,7 @@ fn requests_of_vllm_bench_become_records_with_the_figures_of_the_file() {
     assert_eq!((pass.kind, pass.concurrency), (PassKind::Closed, Some(2)));
     assert_eq!((pass.planned, pass.outcomes.complete), (4, 4));
     assert_eq!((summary.cells[0].input_length, summary.cells[0].output_length), (64, 8));
-    assert_eq!((pass.input_tokens, pass.output_tokens), (256, 32));
+    assert_eq!((pass.input_tokens, pass.output_tokens), (Some(256), 32));
     assert_eq!(pass.requests_per_s, Some(number("request_throughput")));
     assert_eq!(pass.output_tokens_per_s, Some(number("output_throughput")));
     near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean), number("mean_ttft_ms"));

@@ -10,8 +10,8 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / (input tokens + output tokens)",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    notes: "The table shows the mean over requests. Absent if the number of prompt tokens is \
-        unknown.",
+    notes: "The table shows the mean over requests. Absent if the prompt tokens or the output tokens \
+        were not counted.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",
@@ -21,14 +21,15 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds of E2E per token of prompt and output; absent if the prompt tokens are unknown.
+/// Milliseconds of E2E per token of prompt and output; absent if the tokens of one of the two are unknown.
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
     let latency_ms = e2e::from_sent(timeline)?;
     tokens(timeline).map(|tokens| latency_ms / tokens)
 }
 
-/// The number of tokens of prompt and output; `None` if it is unknown or 0.
+/// The number of tokens of prompt and output; `None` if one of the two was not counted, or if the sum is 0.
 fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
+    timeline.tokens_from?;
     let input_tokens = timeline.record.input_tokens()?;
     let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);
     (tokens > 0.0).then_some(tokens)

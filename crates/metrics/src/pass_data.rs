@@ -19,8 +19,10 @@ pub struct PassData {
     pub met: Option<u64>,
     /// The number of requests that completed.
     pub completed: u64,
-    /// Prompt tokens of the completed requests.
+    /// Prompt tokens of the completed requests, as far as they were counted.
     pub input_tokens: u64,
+    /// The number of completed requests whose prompt tokens were not counted.
+    pub uncounted_prompts: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// The number of completed requests whose output tokens were not counted.

@@ -52,8 +52,11 @@ pub fn requests_per_s(data: &PassData) -> Option<f64> {
     rate_per_s(data.completed, data)
 }
 
-/// Prompt tokens of the completed requests per second; absent if the pass has no duration.
+/// Prompt tokens of the completed requests per second; absent if the prompt of some requests was not counted.
 pub fn input_tokens_per_s(data: &PassData) -> Option<f64> {
+    if data.uncounted_prompts > 0 {
+        return None;
+    }
     rate_per_s(data.input_tokens, data)
 }
 
@@ -65,10 +68,10 @@ pub fn output_tokens_per_s(data: &PassData) -> Option<f64> {
     rate_per_s(data.output_tokens, data)
 }
 
-/// Prompt and output tokens of the completed requests per second; absent if the output of some requests was
-/// not counted.
+/// Prompt and output tokens of the completed requests per second; absent if the prompt or the output of some
+/// requests was not counted.
 pub fn total_tokens_per_s(data: &PassData) -> Option<f64> {
-    if data.uncounted > 0 {
+    if data.uncounted_prompts > 0 || data.uncounted > 0 {
         return None;
     }
     rate_per_s(data.input_tokens + data.output_tokens, data)

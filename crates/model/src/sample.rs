@@ -150,13 +150,15 @@ pub struct Observed {
 
 impl ServerSample {
     /// The metrics of several equal servers together. Values are summed; only for the share of KV memory
-    /// in use, the mean is computed. Histograms with different bounds cannot be added, so they are
+    /// in use, the mean over the servers that state it is computed. Histograms with different bounds cannot be added, so they are
     /// omitted.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
-        let (mut servers, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
+        let (mut with_kv_use, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
         for one in all {
-            servers += 1.0;
+            if one.values.contains_key(&Quantity::KvUse) {
+                with_kv_use += 1.0;
+            }
             for (quantity, value) in &one.values {
                 *sum.values.entry(*quantity).or_default() += value;
             }
@@ -166,7 +168,7 @@ impl ServerSample {
             }
         }
         if let Some(mean) = sum.values.get_mut(&Quantity::KvUse) {
-            *mean /= servers;
+            *mean /= with_kv_use;
         }
         sum.histograms.retain(|latency, _| is_alike[latency]);
         sum
@@ -260,5 +262,25 @@ impl Buckets {
             at => self.below[at - 1].0,
         };
         Some([lower, upper])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kv_use_of_servers_together_is_the_mean_of_those_that_state_it() {
+        let of = |values: &[(Quantity, f64)]| ServerSample {
+            values: values.iter().copied().collect(),
+            ..ServerSample::default()
+        };
+        let busy = of(&[(Quantity::KvUse, 0.8), (Quantity::Running, 3.0)]);
+        let free = of(&[(Quantity::KvUse, 0.2), (Quantity::Running, 1.0)]);
+        let silent = of(&[(Quantity::Running, 2.0)]);
+        let together = ServerSample::together([&busy, &free, &silent]);
+        assert_eq!(together.values[&Quantity::KvUse], 0.5);
+        assert_eq!(together.values[&Quantity::Running], 6.0);
+        assert!(ServerSample::together([&silent]).values.get(&Quantity::KvUse).is_none());
     }
 }

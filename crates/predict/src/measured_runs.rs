@@ -94,7 +94,7 @@ fn measured_pass(
     let mean = |tokens: u64| (tokens as f64 / complete as f64).round() as u32;
     let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
     let cell = CellPlan {
-        input_length: own(cell.input_length, summary.input_tokens),
+        input_length: own(cell.input_length, summary.input_tokens.unwrap_or(0)),
         output_length: own(cell.output_length, summary.output_tokens),
     };
     if cell.input_length == 0 || cell.output_length == 0 {

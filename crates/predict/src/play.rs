@@ -247,7 +247,7 @@ fn assumptions_of_log(against: &MeasuredRows) -> Option<Finding> {
         return None;
     }
     let message = "lengths are the log's means in tokens over completed requests; output lengths \
-        are drawn from a geometric distribution with that mean; the cost of failed requests is \
+        are quantiles of a geometric distribution with that mean; the cost of failed requests is \
         unknown";
     Some(Finding::of(code::LENGTHS_FROM_LOG, message))
 }

@@ -295,7 +295,7 @@ fn lengths_of_pass(place: CellPlan, pass: &PassSummary) -> CellPlan {
     let mean = |tokens: u64| (tokens as f64 / pass.outcomes.complete as f64).round() as u32;
     let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
     CellPlan {
-        input_length: own(place.input_length, pass.input_tokens),
+        input_length: own(place.input_length, pass.input_tokens.unwrap_or(0)),
         output_length: own(place.output_length, pass.output_tokens),
     }
 }

@@ -166,12 +166,12 @@ fn input_length(cell: &Cell) -> String {
 
 /// The output length of a cell, in the same form.
 fn output_length(cell: &Cell) -> String {
-    own_length(cell.output_length, cell, |pass| pass.output_tokens)
+    own_length(cell.output_length, cell, |pass| Some(pass.output_tokens))
 }
 
-fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> String {
+fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> Option<u64>) -> String {
     let complete: u64 = cell.passes.iter().map(|pass| pass.outcomes.complete).sum();
-    let sum: u64 = cell.passes.iter().map(tokens).sum();
+    let sum: u64 = cell.passes.iter().map(tokens).sum::<Option<u64>>().unwrap_or(0);
     match of_grid {
         0 if complete > 0 && sum > 0 => {
             format!("{} (mean {:.0})", length(0), sum as f64 / complete as f64)
@@ -216,8 +216,10 @@ pub(crate) fn passes(summary: &Summary) -> Table {
 
 /// Input and output tokens per second together; absent if one of the two is unknown.
 fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
-    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0 && pass.input_tokens > 0)?;
-    Some(pass.output_tokens_per_s? + pass.input_tokens as f64 / seconds)
+    // A summary that was stored before prompts could be uncounted has 0 for an unknown number.
+    let input_tokens = pass.input_tokens.filter(|tokens| *tokens > 0)?;
+    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0)?;
+    Some(pass.output_tokens_per_s? + input_tokens as f64 / seconds)
 }
 
 /// Whether the published table is useful: for imported results, and for runs with a one-by-one or a

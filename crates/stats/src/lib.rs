@@ -34,9 +34,6 @@ pub use sketch::RELATIVE_ERROR;
 pub use spread::{spread, student_975};
 pub use student::student_above;
 
-/// The confidence of the intervals in [`Distribution`] and [`Spread`].
-pub const CONFIDENCE: f64 = 0.95;
-
 /// The distribution of values; `None` without values. Sorts `values`. The distribution has no intervals,
 /// because the dependence of the values is not known here.
 ///

@@ -39,7 +39,7 @@ fn throughput_uses_only_completed_requests_and_outcomes_count_all_requests() {
     let got = fold(&SATURATED, true, &pass());
     assert_eq!((got.kind, got.planned), (PassKind::Saturated, 3));
     assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
-    assert_eq!((got.input_tokens, got.output_tokens), (16, 8));
+    assert_eq!((got.input_tokens, got.output_tokens), (Some(16), 8));
     assert_eq!(got.tokens_from, Some(TokensFrom::Usage));
     // The pass lasts from the first send at 0 to the end of the failed request at 400 ms.
     assert_eq!(got.duration_s.map(round), Some(0.4));
@@ -330,9 +330,20 @@ fn an_uncounted_response_without_streaming_does_not_count_as_one_token() {
     assert_eq!(got.outcomes.complete, 1);
     assert_eq!((got.output_tokens_per_s, got.tokens_from), (None, None));
     assert!(got.latencies.get(&latency_per_output_token::DEFINITION).is_none());
+    assert!(got.latencies.get(&latency_per_token::DEFINITION).is_none());
     record.tokens_tokenizer = Some(7);
     let got = fold(&SATURATED, false, &[record]);
     assert_eq!((got.output_tokens, got.tokens_from), (7, Some(TokensFrom::Tokenizer)));
+}
+
+#[test]
+fn one_uncounted_prompt_leaves_the_number_of_prompt_tokens_of_a_pass_absent() {
+    let counted = steady(0.0, 40.0, 10.0, 3);
+    let mut uncounted = steady(100.0, 40.0, 10.0, 3);
+    (uncounted.usage.prompt, uncounted.prompt_tokens_tokenizer) = (None, None);
+    let tokens = |records: &[Record]| fold(&SATURATED, true, records).input_tokens;
+    assert_eq!(tokens(&[counted.clone(), counted.clone()]), Some(16));
+    assert_eq!(tokens(&[counted, uncounted]), None);
 }
 
 #[test]

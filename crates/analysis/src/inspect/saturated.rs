@@ -18,7 +18,7 @@ pub(super) fn over_saturated(growth: Growth) -> Option<Finding> {
     };
     let message = format!(
         "Requests arrived faster than the server completed them: over the last {span_s:.1} s of \
-            arrivals, the number in flight grew by {} each second ({} to {}), from {} to {}. {} \
+            arrivals, the number in flight grew by {} each second (95 % interval: {} to {}), from {} to {}. {} \
             requests/s arrived and {ended}, which is the server's limit here. Latencies depend on \
             the length of the pass: a longer pass has larger ones.",
         short(per_s),

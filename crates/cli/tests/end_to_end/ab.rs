@@ -217,6 +217,10 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
         (&["--stop-when-saturated"], "a block that ends early cannot be compared"),
         (&["--uncounted", "32"], "a block has only 32 requests"),
         (&["--max-requests", "60"], "60 is less than 8 pairs of blocks of 32 requests"),
+        (
+            &["--max-requests", "1048577"],
+            "1048577 is more than 16384 pairs of blocks of 32 requests",
+        ),
         (&["--minimal-effect", "0%"], "is not a share between 0% and 100%"),
         (&["--gate", "ttft_p99<5%"], "this comparison does not include ttft_p99"),
         (&["--b", "requests=3"], "`requests` cannot differ between the sides"),

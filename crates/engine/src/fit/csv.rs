@@ -16,8 +16,9 @@ pub(super) fn parse<const N: usize>(
         reason: format!("line {line}: {reason}"),
     };
     let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
-    if lines.next().is_none_or(|(line, _)| line != header) {
-        return Err(malformed(1, &format!("the header must be {header}")));
+    let (first, number) = lines.next().unwrap_or(("", 1));
+    if first != header {
+        return Err(malformed(number, &format!("the header must be {header}")));
     }
     let row = |(line, number): (&str, usize)| {
         let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
@@ -30,4 +31,17 @@ pub(super) fn parse<const N: usize>(
         Ok(fields)
     };
     lines.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_header_is_reported_with_its_line_after_comments() {
+        let told = |text: &str| parse::<2>(text, "rows.csv", "a,b").unwrap_err().to_string();
+        assert!(told("# one\n# two\nb,a\n1,2\n").contains("line 3: the header must be a,b"));
+        assert!(told("").contains("line 1: the header must be a,b"));
+        assert!(told("# one\na,b\n1,x\n").contains("line 3: a field is not a number"));
+    }
 }

@@ -112,6 +112,14 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         );
         mistakes.add("max_requests", problem);
     }
+    let most_requests = (MAX_PASSES as u64).saturating_mul(of_pair);
+    if max_requests > most_requests {
+        let problem = format!(
+            "{max_requests} is more than {MAX_PASSES} pairs of blocks of {requests} requests, the \
+                maximum; give at most {most_requests}"
+        );
+        mistakes.add("max_requests", problem);
+    }
     let figures = figures(asked, pass, mistakes);
     plan.repeat = Repeat {
         at_least: 1,

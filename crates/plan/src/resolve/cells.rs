@@ -45,6 +45,10 @@ impl Spec {
             }
         };
         let prefix = workload.prefix_length();
+        if prefix > MAX_LENGTH {
+            let problem = format!("{prefix} is not a length; give a number up to {MAX_LENGTH}");
+            mistakes.add("prefix_length", problem);
+        }
         if let Some(short) = inputs.iter().find(|&&input| input > 0 && input <= prefix) {
             let problem = format!(
                 "{prefix} is not less than the input length {short}, which includes the \

@@ -2,8 +2,8 @@
 
 use crate::parts::WorkloadPlan;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
-use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
-use crate::spec::{Mistakes, Spec, Value, values};
+use crate::spec::limits::MAX_IN_FLIGHT;
+use crate::spec::{Mistakes, Spec, Value, levels, values};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OpenPlan, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
@@ -36,11 +36,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     };
     let mut load = |key, given: &Option<Value>| {
         mistakes.read(key, given.as_ref(), |value| match over {
-            Over::Rate => match values::positive(value)? {
-                rate if rate > MAX_RATE => Err("is too high; the maximum is 1000000 requests per \
-                    second"),
-                rate => Ok(rate),
-            },
+            Over::Rate => levels::constant_rate(value),
             Over::Concurrency => match values::count(value)? {
                 0 => Err("is not a number of requests in flight; give 1 or more"),
                 count if count > MAX_IN_FLIGHT => Err("is too high; the maximum is 65536 in \
@@ -272,6 +268,7 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
         ("burstiness", spec.burstiness.is_some()),
         ("scale", spec.scale.is_some()),
         ("max_in_flight", spec.max_in_flight.is_some()),
+        ("over_limit", spec.over_limit.is_some()),
     ] {
         if given {
             let problem = format!("applies to arrival rates; leave it out, or give {instead}");

@@ -3,8 +3,8 @@
 use super::search::{at_least_1, open_pass, refuse_arrivals, refuse_loads};
 use crate::parts::WorkloadPlan;
 use crate::search::Over;
-use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
-use crate::spec::{Mistakes, Spec, values};
+use crate::spec::limits::MAX_IN_FLIGHT;
+use crate::spec::{Mistakes, Spec, levels, values};
 use crate::sweep::SweepPlan;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 
@@ -38,13 +38,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
             Over::Concurrency
         }
     };
-    let max_rate = mistakes.read("max_rate", asked.max_rate.as_ref(), |value| {
-        match values::positive(value)? {
-            rate if rate > MAX_RATE => Err("is too high; the maximum is 1000000 requests per \
-                second"),
-            rate => Ok(rate),
-        }
-    });
+    let max_rate = mistakes.read("max_rate", asked.max_rate.as_ref(), levels::constant_rate);
     if asked.max_concurrency.is_some_and(|most| most == 0 || most > MAX_IN_FLIGHT) {
         let problem = format!("is not a number of requests in flight from 1 to {MAX_IN_FLIGHT}");
         mistakes.add("max_concurrency", problem);

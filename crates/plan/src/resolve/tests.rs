@@ -314,3 +314,29 @@ fn a_plan_that_exceeds_the_size_limits_is_refused_with_the_limit() {
     }
     assert!(of(64, 64).resolve(&KNOWN).is_ok());
 }
+
+#[test]
+fn a_prefix_beyond_the_longest_prompt_is_refused_also_if_lengths_have_a_distribution() {
+    let spec: Spec = serde_json::from_str(
+        r#"{"input_distribution": "lognormal:512,256", "prefix_length": 4294967295}"#,
+    )
+    .unwrap();
+    let told = mistakes(&spec);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("prefix_length (--prefix-length)"), "{told:?}");
+    assert!(told[0].contains("up to 10000000"), "{told:?}");
+}
+
+#[test]
+fn a_search_over_requests_in_flight_refuses_every_key_of_arrivals() {
+    let spec: Spec = serde_json::from_str(
+        r#"{"search": {"over": "concurrency"}, "slo": "ttft_p99<500ms", "burstiness": 2, "scale": true,
+            "max_in_flight": 4, "over_limit": "drop"}"#,
+    )
+    .unwrap();
+    let told = mistakes(&spec);
+    for key in ["burstiness", "scale", "max_in_flight", "over_limit"] {
+        let is_told = |line: &String| line.starts_with(key) && line.contains("give --over rate");
+        assert!(told.iter().any(is_told), "{key}: {told:?}");
+    }
+}

@@ -41,6 +41,8 @@ pub(crate) enum Staged {
 const PROBLEM: &str = "is not a load; write a number up to 1000000, or stages: 30s@8 (constant), \
     60s@1..64 (a ramp), 60s@1..64:exp (an exponential ramp); join stages by `+`, but by `,` in --stages";
 
+const TOO_LOW: &str = "is too low; the minimum is 0.000001 requests per second";
+
 const TOO_MANY_IN_FLIGHT: &str = "is too high; the maximum is 65536 requests in flight";
 
 /// Parses a rate in requests per second, or its stages; `inf`: all requests at once.
@@ -51,11 +53,18 @@ pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
             rate if rate > MAX_RATE && rate.is_finite() => Err(
                 "is too high; the maximum is 1000000 requests per second, or `inf` for all at once",
             ),
-            rate if rate < MIN_RATE => {
-                Err("is too low; the minimum is 0.000001 requests per second")
-            }
+            rate if rate < MIN_RATE => Err(TOO_LOW),
             rate => Ok(Level::Constant(rate)),
         },
+    }
+}
+
+/// Parses a finite and constant rate in requests per second.
+pub(crate) fn constant_rate(value: &Value) -> Result<f64, &'static str> {
+    match values::positive(value)? {
+        rate if rate > MAX_RATE => Err("is too high; the maximum is 1000000 requests per second"),
+        rate if rate < MIN_RATE => Err(TOO_LOW),
+        rate => Ok(rate),
     }
 }
 
@@ -122,7 +131,14 @@ fn stage(duration: Duration, level: &str) -> Result<Stage, &'static str> {
     let (from, to) = range.split_once("..").unwrap_or((range, range));
     let number = |text: &str| -> Result<f64, &'static str> {
         let level: f64 = text.trim().parse().map_err(|_| PROBLEM)?;
-        if (0.0..=1e6).contains(&level) { Ok(level) } else { Err(PROBLEM) }
+        match level {
+            0.0 => Ok(level),
+            level if (MIN_RATE..=MAX_RATE).contains(&level) => Ok(level),
+            level if level > 0.0 && level < MIN_RATE => {
+                Err("has a level that is too low; give 0, or 0.000001 or more")
+            }
+            _ => Err(PROBLEM),
+        }
     };
     let (from, to) = (number(from)?, number(to)?);
     if curve == Curve::Exponential && (from == 0.0 || to == 0.0) {
@@ -167,6 +183,12 @@ mod tests {
             assert!(told.contains("the maximum is 65536"), "{told}");
         }
         assert!(rate(&text("1e9")).unwrap_err().contains("too high"));
+        for low in ["1e-7", "5s@1e-300", "5s@1e-7..1", "5s@1..1e-9:exp"] {
+            assert!(rate(&text(low)).unwrap_err().contains("too low"), "{low}");
+        }
+        assert!(constant_rate(&text("1e-7")).unwrap_err().contains("too low"));
+        assert!(constant_rate(&text("1e7")).unwrap_err().contains("too high"));
+        assert_eq!(constant_rate(&text("0.5")), Ok(0.5));
     }
 
     #[test]

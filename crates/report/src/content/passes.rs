@@ -81,7 +81,7 @@ fn facts(pass: &PassSummary) -> String {
         format!("{} planned: {}", count(pass.planned), pass.outcomes),
         format!(
             "{} input and {} output tokens{}",
-            count(pass.input_tokens),
+            pass.input_tokens.map_or("an unknown number of".to_owned(), count),
             count(pass.output_tokens),
             pass.tokens_from
                 .map_or(String::new(), |source| format!(" (counted by {})", source.name()))

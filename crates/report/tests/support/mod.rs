@@ -145,7 +145,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         duration_s: Some(12.5),
         requests_per_s: Some(planned as f64 / 12.5),
         requests_per_s_ci: None,
-        input_tokens: planned * 128,
+        input_tokens: Some(planned * 128),
         output_tokens: planned * 32,
         longer_than_asked: 0,
         output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),

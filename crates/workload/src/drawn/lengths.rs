@@ -3,6 +3,7 @@
 
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::Lengths;
+use inferometer_plan::spec::MAX_LENGTH;
 use inferometer_stats::seed;
 
 use super::histogram::Histogram;
@@ -40,7 +41,8 @@ impl LengthSampler {
     }
 
     /// Draws the length of the request with this index in a scope, in tokens. `around` is the length of
-    /// the grid. The result is at least 1; with the ratio 0 it is always `around`.
+    /// the grid. The result is at least 1; with the ratio 0 it is always `around`. A number above
+    /// [`MAX_LENGTH`] from a distribution becomes [`MAX_LENGTH`].
     pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
         let axis = match self.axis {
             Axis::Input => "input length",
@@ -57,7 +59,7 @@ impl LengthSampler {
                 let most = (f64::from(around) * (1.0 + ratio)).ceil();
                 Distribution::Uniform { least, most }.whole(&mut rng, 1)
             }
-            Source::Drawn(distribution) => distribution.whole(&mut rng, 1),
+            Source::Drawn(distribution) => distribution.whole(&mut rng, 1).min(MAX_LENGTH),
             Source::Histogram(histogram) => histogram.draw(&mut rng),
         }
     }
@@ -109,6 +111,13 @@ mod tests {
             let mean = of(distribution);
             assert!((mean - 512.0).abs() < 5.0 * deviation / 141.0, "{distribution}: {mean}");
         }
+    }
+
+    #[test]
+    fn a_length_that_a_distribution_draws_is_at_most_the_longest_of_a_plan() {
+        let exponential = Distribution::Exponential { mean: f64::from(MAX_LENGTH) };
+        let found = drawn(&Lengths::Drawn(exponential), 7, 1, 100);
+        assert_eq!(found.iter().max(), Some(&MAX_LENGTH));
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
         outcomes: OutcomeCounts { complete: figures.completed, ..OutcomeCounts::default() },
         duration_s: Some(block.duration_s),
         requests_per_s: Some(block.requests_per_s),
-        input_tokens: figures.prompt_tokens.unwrap_or(0),
+        input_tokens: figures.prompt_tokens,
         output_tokens: figures.completion_tokens.unwrap_or(0),
         output_tokens_per_s: Some(block.output_tokens_per_s),
         tokens_from: Some(TokensFrom::Tokenizer),

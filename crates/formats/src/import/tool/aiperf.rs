@@ -49,7 +49,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         duration_s: total("benchmark_duration"),
         requests_per_s: total("request_throughput"),
         output_tokens_per_s: total("output_token_throughput"),
-        input_tokens: total("total_isl").map_or(0, |tokens| tokens as u64),
+        input_tokens: total("total_isl").map(|tokens| tokens as u64),
         output_tokens: total("total_osl").map_or(0, |tokens| tokens as u64),
         asked: None,
     };

@@ -117,7 +117,7 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
         duration_s,
         requests_per_s: per_second(complete),
         output_tokens_per_s: per_second(output_tokens),
-        input_tokens: total("prompt_token_count").unwrap_or(0),
+        input_tokens: total("prompt_token_count"),
         output_tokens,
         asked: None,
     })

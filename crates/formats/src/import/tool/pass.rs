@@ -33,7 +33,8 @@ pub(super) struct Pass {
     pub duration_s: Option<f64>,
     pub requests_per_s: Option<f64>,
     pub output_tokens_per_s: Option<f64>,
-    pub input_tokens: u64,
+    /// Prompt tokens of all completed requests, if the file states them.
+    pub input_tokens: Option<u64>,
     pub output_tokens: u64,
     /// The requested input and output length in tokens, if the file states them.
     pub asked: Option<(u32, u32)>,
@@ -191,21 +192,23 @@ fn lengths(pass: &Pass) -> (u32, u32) {
     if let Some(asked) = pass.asked {
         return asked;
     }
-    let each = |of: fn(&ToolRequest) -> Option<u32>, total: u64| -> u32 {
+    let each = |of: fn(&ToolRequest) -> Option<u32>, total: Option<u64>| -> u32 {
         let mut complete = pass.requests.iter().filter(|request| request.error.is_none());
         if let Some(first) = complete.next() {
             let same = complete.all(|request| of(request) == of(first));
             return of(first).filter(|_| same).unwrap_or(0);
         }
-        match pass.complete {
-            0 => 0,
-            count if total.is_multiple_of(count) => u32::try_from(total / count).unwrap_or(0),
+        match (pass.complete, total) {
+            (0, _) | (_, None) => 0,
+            (count, Some(total)) if total.is_multiple_of(count) => {
+                u32::try_from(total / count).unwrap_or(0)
+            }
             _ => 0,
         }
     };
     (
         each(|request| request.input, pass.input_tokens),
-        each(|request| request.output, pass.output_tokens),
+        each(|request| request.output, Some(pass.output_tokens)),
     )
 }
 
