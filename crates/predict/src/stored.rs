@@ -208,20 +208,19 @@ fn passes_of(
     if resolved.profile.steps.is_none() && measured.is_empty() {
         return Ok(Vec::new());
     }
-    let pass = |(at, pass): (usize, &PassSummary)| {
-        let load = loads.get(at);
+    let pass = |(at, (pass, load)): (usize, (&PassSummary, &&StoredLoad))| {
         let inputs = RangeInputs {
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
-            kind: load.map_or(LoadKind::Open { rate: None, scatter: 0.0 }, |load| load.kind),
-            slower: &|factor| load?.repeatable.as_ref()?.slower(factor),
+            kind: load.kind,
+            slower: &|factor| load.repeatable.as_ref()?.slower(factor),
         };
         let measured = measured.get(at).copied().copied().unwrap_or_default();
         let found = figures_of(pass);
         let ranges = figure_ranges(profiles(), &resolved, &row.measured_on, inputs, &found);
         compared(pass.label(), ranges, &measured)
     };
-    Ok(cell.passes.iter().enumerate().map(pass).collect())
+    Ok(cell.passes.iter().zip(loads).enumerate().map(pass).collect())
 }
 
 fn confidence_of(
