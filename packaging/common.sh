@@ -1,8 +1,8 @@
-# For the scripts beside it, which source it with `target` set: the version of the packages, and the
-# binary that is packed: the file BINARY, or else a static one that is built for `target`.
+# Sourced by the other scripts of this folder, which set `target` before. Defines the version of the packages, and the
+# binary to pack: the file BINARY if it is given, otherwise a static binary that is built for `target`.
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 
-# Prints what the first or the second argument says for the processor of `target`; a third names what is built.
+# for_processor X86_64 AARCH64 WHAT: prints the argument for the processor of `target`. WHAT names what is built.
 for_processor() {
     case $target in
         x86_64-*) echo "$1" ;;
@@ -19,7 +19,7 @@ static_binary() {
     fi
 }
 
-# needs_libraries FILE: whether a binary loads libraries of the system. For a static binary, ldd fails or says so.
+# needs_libraries FILE: whether a binary loads libraries of the system. For a static binary, ldd fails or reports this.
 needs_libraries() {
     ldd "$1" 2> /dev/null | grep --quiet --invert-match -e "statically linked" -e "not a dynamic executable"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container image inferometer:VERSION with buildah, podman or docker, of which the first is
-# taken that there is. Usage: packaging/container.sh [TARGET]. With BINARY=FILE it packs that file.
+# Builds the container image inferometer:VERSION with the first of buildah, podman and docker that is installed.
+# Usage: packaging/container.sh [TARGET]. With BINARY=FILE, it packs this file and compiles nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(uname -m)-unknown-linux-gnu}
@@ -19,5 +19,5 @@ for builder in buildah podman docker; do
     echo "inferometer:$version by $builder"
     exit
 done
-echo "error: there is no buildah, podman or docker" >&2
+echo "error: none of buildah, podman and docker is installed; install one of them" >&2
 exit 2

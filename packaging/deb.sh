@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a Debian package of the command with its manual pages and completions of shells.
-# Usage: packaging/deb.sh [TARGET] [FOLDER]. With BINARY=FILE it packs that file and builds nothing.
+# Builds a Debian package of the command, with its manual pages and shell completions.
+# Usage: packaging/deb.sh [TARGET] [FOLDER]. With BINARY=FILE, it packs this file and compiles nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . packaging/shell-files.sh
@@ -13,8 +13,8 @@ root=$(mktemp -d)
 chmod 755 "$root"
 trap 'rm -rf "$root"' EXIT
 
-# The pages and completions are those of the command itself; of one for another processor they are made
-# by INFEROMETER, a command that runs here.
+# The command itself writes its pages and completions. If it is for another processor, INFEROMETER must name a command
+# that runs on this machine and writes them.
 runs=${INFEROMETER:-$binary}
 install -D -m 755 "$binary" "$root/usr/bin/inferometer"
 shell_files "$runs" "$root/usr/share" zsh/vendor-completions

@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# A gate in CI: measures two builds of a server in turn, and compares the second with the first. It takes
-# no arguments. These variables say what to do; one that is empty counts as absent:
-#   PLAN                         plan file with two [[target]]s, `base` and `head`, and `rounds`; or instead
-#   BASE_COMMAND, HEAD_COMMAND   lines for `sh -c` that start the servers, with {port} in them, and
-#   ROUNDS                       how often each is measured [6]
+# A gate in CI: measures two builds of a server in turn, and compares the second with the first. It takes no
+# arguments. It reads these variables; an empty variable counts as absent. Defaults are in brackets:
+#   PLAN                         plan file with two [[target]]s, `base` and `head`, and `rounds`.
+#                                Without PLAN, give the next three variables:
+#   BASE_COMMAND, HEAD_COMMAND   lines for `sh -c` that start the servers; {port} is replaced by the port
+#   ROUNDS                       how often each server is measured [6]
 #   INPUT_LENGTHS, OUTPUT_LENGTHS, CONCURRENCY, RATE, REQUESTS
-#                                as the flags of `inferometer run`; they override the plan
-#   GATE                         conditions, such as output_tokens_per_s>-5%,ttft_p50<+10%
+#                                the flags of `inferometer run` with these names; they override the plan
+#   GATE                         conditions, such as output_tokens_per_s>-5%,ttft_p50<+10%; required
 #   MARGIN                       differences within this share do not matter, in percent [5]
-#   STRICT                       true: a condition that is undecided counts as missed [false]
-#   JUNIT                        where JUnit XML goes [OUT/gate.xml]
+#   STRICT                       true: an undecided condition counts as missed [false]
+#   JUNIT                        file for JUnit XML [OUT/gate.xml]
 #   OUT                          folder for results and the database [inferometer-gate]
 #   INFEROMETER                  the command [inferometer]
-# Markdown goes to the file that GITHUB_STEP_SUMMARY names, else to OUT/gate.md. The exit code and the last
-# line of standard error are those of `inferometer compare`; an `error:` where nothing was compared.
+# The Markdown page is written to the file that GITHUB_STEP_SUMMARY names, otherwise to OUT/gate.md. The exit code and
+# the last line of standard error are those of `inferometer compare`. If nothing was compared, the last line begins with
+# `error:`.
 set -euo pipefail
 
-# Ends with one line; the code is 2, that of wrong usage, where none is given.
+# fail MESSAGE [CODE]: ends with one line. The default exit code is 2 (wrong usage).
 fail() {
     echo "error: $1" >&2
     exit "${2:-2}"
@@ -33,7 +35,7 @@ quoted() {
 }
 
 [ $# = 0 ] || fail "$1: gate.sh takes no arguments; its first lines name the variables that it reads"
-# The servers that are measured see none of these.
+# The measured servers do not inherit these variables.
 export -n PLAN BASE_COMMAND HEAD_COMMAND ROUNDS INPUT_LENGTHS OUTPUT_LENGTHS CONCURRENCY RATE REQUESTS \
     GATE MARGIN STRICT JUNIT OUT INFEROMETER
 
@@ -42,7 +44,7 @@ out=${OUT:-inferometer-gate}
 inferometer=${INFEROMETER:-inferometer}
 command -v -- "$inferometer" > /dev/null \
     || fail "$inferometer: no such command; install it (pip install inferometer), or name it (INFEROMETER)"
-# What is compared and written below, so that an older command is told of before anything is measured.
+# The flags that are used below. If the command is older and lacks one, the script ends before anything is measured.
 usage=$("$inferometer" compare --help 2>&1) || true
 for needed in GROUP/SERVER --gate --margin --strict --junit --markdown; do
     [[ $usage == *"$needed"* ]] || fail "$inferometer ($("$inferometer" --version 2>&1 | head -n 1)) is older than \
@@ -86,15 +88,15 @@ if [ -z "$plan" ]; then
     } > "$plan"
 fi
 
-# What is wrong is told before anything is measured. Neither of these two runs exists, so that the
-# comparison ends with an error in any case; it is about the conditions if they are wrong.
+# Wrong conditions are reported before anything is measured. The runs `base` and `head` do not exist, so this comparison
+# always ends with an error. If the conditions are wrong, the error is about them.
 problem=$("$inferometer" compare base head "${judge[@]}" 2>&1 > /dev/null) || true
 case $problem in
     "error: --gate"* | "error: invalid value "*" for '--margin "*)
         fail "$(sed -n 's/^error: //p;q' <<< "$problem") (GATE, MARGIN)"
         ;;
 esac
-# With it the plans would be documents.
+# With this variable, --dry-run would print JSON.
 unset INFEROMETER_JSON
 code=0
 planned=$("$inferometer" run --dry-run ${load[@]+"${load[@]}"} -- "$plan" 2> "$out/gate.log") || code=$?
@@ -103,7 +105,7 @@ for name in base head; do
     grep -q "^# $name; rounds: " <<< "$planned" || fail "$plan has no [[target]] with the name $name"
 done
 
-# A group of an earlier call must not be taken for this one's.
+# The group of an earlier call must not be used for this call.
 rm -f "$out/comparison.json"
 "$inferometer" run "--store=$out/inferometer.db" "--out=$out" ${load[@]+"${load[@]}"} -- "$plan" || code=$?
 [ $code = 0 ] || fail "inferometer run ended with $code (above): nothing was compared" $code

@@ -1,5 +1,5 @@
-# Sourced by the scripts that compile packages: Cargo.toml leaves these crates unoptimised, so that a build from source
-# takes less time. Packages are built once and used often.
+# Sourced by the scripts that compile packages. Cargo.toml does not optimise these crates, so that a build from source
+# takes less time. Packages are built once and used often, so they contain optimised code.
 optimised=()
 for crate in inferometer-plan inferometer-launch; do
     optimised+=(--config "profile.release.package.$crate.opt-level=1")

@@ -1,7 +1,7 @@
-# Sourced by the scripts that make packages: the manual pages of the command, and what shells complete it by.
+# Sourced by the scripts that make packages. Writes the manual pages and the shell completions of the command.
 
-# shell_files COMMAND SHARE ZSH: makes them by COMMAND, which has to run here, in the folder SHARE of a package, where manual
-# pages are found in man/man1; those of zsh in ZSH below it, which is another folder for each kind of package.
+# shell_files COMMAND SHARE ZSH: calls COMMAND, which must run on this machine, to write the files into the folder SHARE
+# of a package. ZSH is the folder of zsh's completions below SHARE; it differs between kinds of packages.
 shell_files() {
     local command=$1 share=$2 zsh=$3
     mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/$zsh" "$share/fish/vendor_completions.d"

@@ -1,6 +1,6 @@
-"""How long a command takes to start: the median of 21 calls of --version.
+"""Measures how long a command takes to start: the median of 21 calls of --version.
 
-Usage: start.py COMMAND MOST_MS. It ends with 1 where the median is above MOST_MS.
+Usage: start.py COMMAND MOST_MS. The exit code is 1 if the median is above MOST_MS (in milliseconds).
 """
 
 import statistics

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the command as one file that needs nothing of the system, for containers. It reads NVIDIA's
-# cards by nvidia-smi, for it cannot load the driver's library. Usage: packaging/static.sh [TARGET] [FILE].
+# Builds the command as one file that needs no library of the system, for containers. This binary reads NVIDIA cards
+# through nvidia-smi, because it cannot load the driver's library. Usage: packaging/static.sh [TARGET] [FILE].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(uname -m)-unknown-linux-gnu}
 out=${2:-target/packages/inferometer-static-${target%%-*}}
 
-# What --version says beside the version; outside of a checkout there is none.
+# The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 . packaging/optimised.sh
 RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \

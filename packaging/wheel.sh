@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the wheel: the command and the Python module on one shared library, for Linux with glibc 2.17
-# or later, with manual pages and the completions of shells. Usage: packaging/wheel.sh [TARGET] [FOLDER]. It needs
-# Python 3.9 or later; maturin and zig, which links for old systems, come from PyPI into an environment of their own.
-# The pages and completions are those of the command in the wheel itself; of one for another processor they are made by
-# INFEROMETER, a command that runs here.
+# Builds the wheel for Linux with glibc 2.17 or later: the command and the Python module with one shared library, manual
+# pages and shell completions. Usage: packaging/wheel.sh [TARGET] [FOLDER]. The script needs Python 3.9 or later. It
+# installs maturin and zig (which links for old systems) from PyPI into target/packaging/venv.
+# The command in the wheel writes the pages and completions. If the wheel is for another processor, INFEROMETER must
+# name a command that runs on this machine and writes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . packaging/shell-files.sh
@@ -16,7 +16,7 @@ case $target in
     *) [ -n "${INFEROMETER:-}" ] || { echo "error: $target: name a command that runs here (INFEROMETER)" >&2; exit 2; } ;;
 esac
 
-# What --version says beside the version; outside of a checkout there is none.
+# The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 # As one unit the library is 8 % smaller, so that the wheel stays below 15 MB; it takes three times as long.
 export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
@@ -25,13 +25,14 @@ tools=target/packaging/venv
     python3 -m venv "$tools"
     "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' 'ziglang>=0.13,<0.16'
 }
-# The folder in which maturin looks for what is installed beside the package. It is here while this script runs, no longer.
+# maturin packs the files in this folder, which are installed in addition to the package. The folder is removed when
+# this script ends.
 data=crates/python/inferometer._inferometer.data
 made=$(mktemp -d)
 trap 'rm -rf "$made" "$data"' EXIT
 rm -rf "$data"
 
-# wheel FOLDER: zig is found as `python -m ziglang` of the environment.
+# wheel FOLDER: builds a wheel into FOLDER. maturin calls zig as `python -m ziglang` of the environment.
 wheel() {
     CARGO_PROFILE_RELEASE_LTO=thin PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build "${optimised[@]}" --release --locked --strip \
         --manifest-path crates/python/Cargo.toml --target "$target" \
@@ -40,7 +41,7 @@ wheel() {
 
 runs=${INFEROMETER:-}
 if [ -z "$runs" ]; then
-    # What is compiled for the first wheel is not compiled again for the second one.
+    # The second wheel below uses the code that is compiled for this first one.
     wheel "$made/wheel"
     "$tools/bin/python" -m zipfile -e "$made"/wheel/*.whl "$made/package"
     runs=$made/inferometer

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Python module for development and runs its tests, in an environment of its own.
-# Usage: crates/python/test.sh [ARGUMENTS OF PYTEST]; with PREPARE=1 it makes the environment alone.
+# Builds the Python module for development and runs its tests, in the Python environment target/python.
+# Usage: crates/python/test.sh [ARGUMENTS OF PYTEST]. With PREPARE=1, it only creates the environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 environment=target/python
@@ -8,14 +8,14 @@ needed=crates/python/tests/requirements.txt
 cmp -s "$needed" "$environment/made-of.txt" || {
     python3 -m venv "$environment"
     "$environment/bin/pip" install --quiet --disable-pip-version-check -r "$needed"
-    # Whoever finds it knows that nothing is missing.
+    # This copy shows later calls that the environment is complete.
     cp "$needed" "$environment/made-of.txt"
 }
 [ -z "${PREPARE:-}" ] || exit 0
-# With the features of all tests, so that what they were built with serves here too.
+# With the features of all tests, so that this build uses the same compiled crates as the tests.
 cargo build --workspace --lib --bins --tests --locked
 
-# What an installer does with a wheel: the package, its library, and the command.
+# Does what an installer of the wheel does: copies the package and its library, and creates the command.
 site=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 rm -rf "$site/inferometer"
 cp -r crates/python/python/inferometer "$site/"

@@ -140,7 +140,7 @@ fn missing(there: &str, absent: &str) -> String {
 }
 
 fn number(name: &str, text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("{name}: `{text}` is not a whole number"))
+    text.trim().parse().map_err(|_| format!("{name}: `{text}` is not a whole number of at least 0"))
 }
 
 fn among(

@@ -105,7 +105,7 @@ impl Lead {
                 let waited = meeting.join_timeout.as_secs_f64();
                 let at = meeting.place();
                 return Err(JoinError::Failed(format!(
-                    "{} of {of} ranks did not join at {at} within {waited} s (--join-timeout): {names}",
+                    "{} of {of} other ranks did not join at {at} within {waited} s (--join-timeout): {names}",
                     missing.len(),
                 )));
             }
@@ -142,8 +142,8 @@ impl Lead {
         self.shared.changed();
     }
 
-    /// Waits until each rank works on the last order. Each rank has then sent everything that belongs to earlier
-    /// orders.
+    /// Waits until each rank works on the last order or is lost. A rank that works on the last order has sent
+    /// everything that belongs to earlier orders. The wait also ends if the run is interrupted.
     pub fn wait_for_work(&self) {
         let mut states = self.shared.lock();
         while !states.is_at_work() && !self.shared.is_interrupted() {
@@ -151,8 +151,9 @@ impl Lead {
         }
     }
 
-    /// The instant at which the pass starts; None until all ranks are prepared. `workload_hash` is rank 0's hash. A
-    /// rank with a different hash would send different requests, so it counts as lost.
+    /// The instant at which the pass starts; None until all ranks are prepared, and None if a rank is lost before.
+    /// `workload_hash` is rank 0's hash. A rank with a different hash would send different requests, so it counts as
+    /// lost.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         let mut states = self.shared.lock();
         if states.start.is_none() && states.are_prepared(workload_hash)? {
@@ -230,8 +231,9 @@ fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
             Ok(listener) => return Ok((listener, true)),
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
                 return Err(JoinError::Mistake(format!(
-                    "{at} is in use by another rank 0 or another run on this machine; give the \
-                        ranks of this run another address with --rendezvous HOST:PORT"
+                    "{at} is in use by another rank 0, another run or another program on this \
+                        machine; give the ranks of this run another address with --rendezvous \
+                        HOST:PORT"
                 )));
             }
             Err(_) => {}
@@ -279,7 +281,8 @@ fn check_place(
         Err(why) => {
             (context.notice)(&format!(
                 "warning: rank 0 should be at {at}, but this machine does not have that address \
-                    and cannot reach itself there ({why}): the other ranks may not find it"
+                    and cannot reach itself there ({why}): the other ranks may not find it; if so, \
+                    give all ranks the address of this machine with --rendezvous HOST:PORT"
             ));
             Ok(())
         }

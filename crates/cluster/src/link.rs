@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 /// The longest message, in bytes, from a process that has not yet proven that it has the token.
 const STRANGERS_BYTES: u32 = 64 << 10;
-/// The longest message of a rank, in bytes. In a message, a record needs several hundred bytes for each token.
+/// The longest message of a rank, in bytes. In a message, a record needs about 140 bytes for each token.
 const RANKS_BYTES: u32 = 512 << 20;
 
 /// One end of a connection.

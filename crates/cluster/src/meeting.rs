@@ -44,7 +44,9 @@ impl FromStr for Rendezvous {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not HOST:PORT, such as n1:29500 or [fd00::1]:29500");
+        let wrong = || {
+            format!("`{text}` is not HOST or HOST:PORT, such as n1, n1:29500 or [fd00::1]:29500")
+        };
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
@@ -81,7 +83,7 @@ pub struct Meeting {
     pub port: u16,
     /// The token that all processes of the run have.
     pub token: Token,
-    /// How long a rank waits for the other ranks.
+    /// How long rank 0 waits for the other ranks, and how long each of them tries to join.
     pub join_timeout: Duration,
     /// Whether to ask Slurm for the address of a host whose name cannot be resolved.
     asks_slurm: bool,

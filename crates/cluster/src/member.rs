@@ -26,7 +26,7 @@ pub use state::{NoMoreRecords, Outgoing};
 
 /// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
-/// The longest duration of one attempt to join.
+/// The longest duration of each step of an attempt to join: connect, and send or receive one message.
 const TRY: Duration = Duration::from_secs(10);
 /// The longest time that a thread waits before it checks the shared state again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -154,7 +154,8 @@ fn try_to_join(
             let nonces = [hello.nonce.as_str(), &challenge.nonce];
             if !meeting.token.is_proven(&proof, "lead", nonces, &salt) {
                 return Err(never(format!(
-                    "{}: the process at {at} does not have the token of this run",
+                    "{}: the process at {at} does not have the token of this run; give all ranks \
+                        the same --token-file, or none",
                     me.name()
                 )));
             }
@@ -163,9 +164,12 @@ fn try_to_join(
         }
         Welcome::Itself => Err(never(format!("{}: rank 0 connected to itself", me.name()))),
         Welcome::Refused { why, mistake: true } => Err(never(why)),
-        Welcome::Refused { why, mistake: false } => Err(Refusal::Never(JoinError::Failed(
-            format!("{} was refused at {at}: {why}", me.name()),
-        ))),
+        Welcome::Refused { why, mistake: false } => {
+            Err(Refusal::Never(JoinError::Failed(format!(
+                "{} was refused at {at}: {why}; give all ranks the same --token-file, or none",
+                me.name()
+            ))))
+        }
     }
 }
 

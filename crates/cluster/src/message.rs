@@ -98,7 +98,7 @@ pub enum Order {
 pub struct SentRecord {
     /// The record.
     pub record: Record,
-    /// The text of the answer; None if its tokens need not be counted.
+    /// The text of the answer; None if its tokens need not be counted and it is not a turn of a conversation.
     pub text: Option<String>,
 }
 

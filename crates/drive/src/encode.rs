@@ -86,7 +86,8 @@ impl RequestInfo {
 /// What the encoder returns when the driver needs a request.
 pub(crate) enum NextRequest {
     Request(Box<Encoded>),
-    /// No request now: the source waits for the end of a request in flight, or for a generated request.
+    /// No request now: the source waits for the end of a request in flight or for a generated request, or too
+    /// many encoded requests wait for event loops that are far behind.
     Wait,
     Exhausted,
     /// Why the dialect does not support this request.

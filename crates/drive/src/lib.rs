@@ -2,8 +2,9 @@
 //!
 //! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real time and
 //! over in-memory pipes in virtual time. It does not parse protocols (`wire` does), does not decide when a
-//! request is due (the load model does), and computes no metrics. Outside of a measurement, [`probe`]
-//! identifies a server, and [`tokenize`] uses its tokenizer.
+//! request is due (the load model does), and computes no results. Only a [`Watcher`] uses figures of single
+//! requests, to end a pass early. Outside of a measurement, [`probe`] identifies a server, and [`tokenize`]
+//! uses its tokenizer.
 
 mod balance;
 mod connections;

@@ -28,7 +28,7 @@ impl Api {
     }
 }
 
-/// A tokenizer inside the server under test. Each call is a request, so it is used only before a pass.
+/// A tokenizer inside the server under test. Each call is a request, so it is used only before or after a pass.
 pub struct ServerTokenizer {
     client: KeepAliveClient,
     model: String,

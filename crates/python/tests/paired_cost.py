@@ -120,7 +120,7 @@ def main():
         if min(map(min, net.values())) > 0:
             print("  without a run of one request: %.3f (%.3f to %.3f)" % interval([p / c for p, c in zip(net["python"], net["command"])]))
         else:
-            print("  without a run of one request: no figure, for one of that load took no longer; give more --requests")
+            print("  without a run of one request: no figure, because this run took as long; give more --requests")
 
 
 if __name__ == "__main__":

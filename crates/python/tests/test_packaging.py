@@ -18,7 +18,7 @@ out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
 out.mkdir(parents=True, exist_ok=True)
 with zipfile.ZipFile(out / "fake.whl", "w") as wheel:
     wheel.writestr("inferometer/__init__.py", "")
-    # Without the folder of this package, in which the command would find it in place of its own.
+    # PYTHONPATH is removed, because the command would otherwise import this package instead of its own.
     wheel.writestr("inferometer/__main__.py",
         "import os, sys; del os.environ['PYTHONPATH']; os.execv({str(COMMAND)!r}, sys.argv)")
 data = pathlib.Path("crates/python/inferometer._inferometer.data/data")
@@ -43,7 +43,7 @@ def tree(tmp_path):
 
 
 def called(tree, script, *arguments, **variables):
-    # Variables of the call of the tests are not passed on.
+    # The script does not get the variables INFEROMETER* of the process that runs the tests.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INFEROMETER")}
     ended = subprocess.run(
         [tree / "packaging" / script, *arguments],

@@ -1,5 +1,5 @@
 //! The reference for checks of the load generator: a server that writes the send time into every token event, and a
-//! reader that only counts token events.
+//! reader that only counts token events and notes the time of each first token.
 //!
 //! Server and reader are actors over a [`inferometer_net::Net`]. The server and the load generator are separate
 //! processes that read the same monotonic clock. So the difference between the arrival of an event and the send time

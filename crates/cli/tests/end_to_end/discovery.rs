@@ -207,7 +207,7 @@ fn the_error_for_an_unusable_target_explains_its_answer() {
     for (status, body, words) in [
         (401, r#"{"error":"no key"}"#, "needs a valid API key"),
         (404, "{}", "check the address of the server"),
-        (502, "<html>bad gateway</html>", "no server is behind it"),
+        (502, "<html>bad gateway</html>", "no valid answer from the server"),
         (200, "<html>hello</html>", "with a web page"),
     ] {
         let (output, summary) = measure(&server(move |_, _| Some((status, body.to_owned()))), &[]);

@@ -173,7 +173,10 @@ fn each_rank_reports_why_the_ranks_cannot_run_together() {
             ((0, 2), &plan, 2, "was started for 3 ranks, but rank 0 for 2"),
             ((1, 3), &plan, 2, "was started for 3 ranks"),
         ],
-        &[((0, 3), &short, 1, "1 of 2 ranks did not join"), ((2, 3), &plan, 1, "rank 0 is lost")],
+        &[
+            ((0, 3), &short, 1, "1 of 2 other ranks did not join"),
+            ((2, 3), &plan, 1, "rank 0 is lost"),
+        ],
         &[((0, 3), &short, 1, "within 0.5 s (--join-timeout): ranks 1, 2")],
         &[((1, 2), &short, 1, "rank 1 (")],
         &[(

@@ -257,7 +257,7 @@ mod tests {
         Box::new(|_| ())
     }
 
-    /// Two ranks, of which rank 1 received the first order and its sink.
+    /// A run of two ranks. Rank 1 has received the first order and its sink.
     fn with_first_order() -> RankStates {
         let mut states = RankStates::of(2);
         states.give(Order::End { failed: None }, vec![sink()]);

@@ -31,7 +31,7 @@ pub trait Rank0Connection {
     /// Sends a message and returns the answer.
     ///
     /// # Errors
-    /// If rank 0 does not answer in time.
+    /// If the connection fails, or if rank 0 does not answer in time.
     fn ask(&mut self, up: &Up) -> io::Result<Down>;
 
     /// Waits for at most this time. Returns earlier if there is news for rank 0.
@@ -224,7 +224,7 @@ impl<L: Rank0Connection> Rank0Thread<L> {
     }
 
     /// Moves the instants of a record to rank 0's time axis. All instants move by the same offset, so the durations
-    /// between them do not change.
+    /// between them do not change. Only the due times of a scheduled pass are computed from its start instead.
     fn shift(&mut self, record: &mut Record) {
         let at = record.picked.unwrap_or(record.due);
         let Some(offset) = self.clock.offset(at) else { return };

@@ -1,6 +1,6 @@
 //! The state that the event loops of a pass share: its requests in their order, its limits, the reasons to
-//! end it early, and the recorder. A loop takes the lock when a request begins and when a request ends, never
-//! for a token.
+//! end it early, and the recorder. A loop waits for the lock when a request begins or ends, and when it checks
+//! whether the pass must end early. It never waits for the lock because of a token.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,7 +122,7 @@ pub(super) enum TakeResult {
     Begun(Box<Encoded>, Record),
     /// The request was dropped and recorded. Contains its conversation and its record.
     Dropped(u32, Record),
-    /// No request now: the source has no request ready, or too many records wait to be written.
+    /// No request now: the encoder has no request ready, or too many records wait to be written.
     Later,
     /// No request until another request has ended: the limit of requests in flight is reached.
     Full,
@@ -188,7 +188,8 @@ impl<R: Recorder> State<R> {
                 self.encoder.address_to(&mut encoded, server);
                 return TakeResult::Begun(encoded, record);
             }
-            // The source waits for the end of a request, or for a thread that generates requests.
+            // The source waits for the end of a request or for a thread that generates requests, or other loops
+            // are far behind.
             NextRequest::Wait => return TakeResult::Later,
             NextRequest::Exhausted => "the source of requests ended before it was due".to_owned(),
             // The dialect does not support a request of this source, so all remaining requests are skipped.

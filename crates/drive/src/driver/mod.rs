@@ -1,8 +1,8 @@
 //! The driver: it begins requests when they are due according to the load model, and sends them over
 //! connections. It gives each request to the recorder, whatever its outcome.
 //!
-//! It is an actor over a [`Net`]: nothing here sleeps, blocks or reads another clock. No other work is done
-//! between a socket read and its time stamp.
+//! It is an actor over a [`Net`]: nothing here sleeps or reads another clock, and nothing blocks while a
+//! request is in flight. No other work is done between a socket read and its time stamp.
 
 mod begin;
 mod common;
@@ -176,11 +176,8 @@ impl<R: Recorder> Driver<R> {
         self
     }
 
-    /// Splits the pass into several event loops, each with its part. If the pass ends early, it ends in all
-    /// loops, and the last loop to end records the requests that never began.
-    ///
-    /// # Panics
-    /// If `parts` is empty.
+    /// Splits the pass into several event loops, and returns the driver of each part. If the pass ends early, it
+    /// ends in all loops, and the last loop to end records the requests that never began.
     #[must_use]
     pub fn on_loops(self, order: Order, parts: Vec<LoopPart>) -> Vec<Self> {
         let mut state = self.common.lock();

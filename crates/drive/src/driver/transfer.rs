@@ -100,8 +100,8 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// All answers in flight together use too much memory. Ends the request whose answer exceeds the plan's need by the
-    /// most memory.
+    /// All answers in flight together use too much memory. Ends one request of this loop: the one whose answer exceeds
+    /// the plan's need by the most memory.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;

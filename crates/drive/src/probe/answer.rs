@@ -6,7 +6,7 @@ use inferometer_plan::spec::shown_address;
 use inferometer_wire::error_message;
 use serde_json::Value;
 
-/// An unexpected answer at a path where a known server sends JSON of a known form.
+/// An unexpected answer at a path where known servers send JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnexpectedAnswer {
     /// The path.
@@ -31,7 +31,7 @@ impl UnexpectedAnswer {
             || begins.starts_with("<!doctype html")
             || begins.starts_with("<html");
         let message = if response.status == 200 {
-            "JSON of an unknown form".to_owned()
+            "content that is not JSON".to_owned()
         } else {
             error_message(response.status, &response.body, &secrets)
         };
@@ -40,8 +40,8 @@ impl UnexpectedAnswer {
         Self { path: path.to_owned(), status, location, is_page, message }
     }
 
-    /// Whether this is the answer of a server that is not ready yet, or of a gateway without a server behind
-    /// it.
+    /// Whether this is the answer of a server that is not ready yet, or of a gateway that got no valid answer
+    /// from its server.
     pub fn may_pass(&self) -> bool {
         matches!(self.status, Some(502..=504))
     }
@@ -81,14 +81,14 @@ impl UnexpectedAnswer {
                 format!("{came}: check the address of the server, including any path before /v1")
             }
             (502 | 504, _) => format!(
-                "{came}{said}: a gateway answered, but no server is behind \
-                it"
+                "{came}{said}: a gateway answered, but it got no valid answer from the server \
+                    behind it"
             ),
             (503, _) => format!("{came}{said}: the server is not ready"),
             (_, _) if *is_page => {
                 format!("{came}{said}: this is not the address of the server's API")
             }
-            (200, _) => format!("{came} with {message}"),
+            (200, _) => format!("{came} with {message}: check the address of the server"),
             (_, _) => format!("{came}{said}"),
         }
     }

@@ -29,7 +29,8 @@ pub struct ServerInfo {
     pub lists_models: bool,
     /// The answer to the request for the list of models, if it was not JSON.
     pub unexpected: Option<UnexpectedAnswer>,
-    /// The server's answer while it loads its model, or the answer of a gateway without a server behind it.
+    /// The answer of a server that is loading its model, or of a gateway that got no valid answer from its
+    /// server.
     pub loading: Option<UnexpectedAnswer>,
 }
 

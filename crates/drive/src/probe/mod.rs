@@ -28,8 +28,8 @@ pub fn probe(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, false)
 }
 
-/// Like [`probe`], for a server that may not be ready yet. If it cannot list its models for this reason, no
-/// further requests are sent.
+/// Like [`probe`], for a server that may not be ready yet. If it cannot list its models for this reason, the
+/// only further request is `/health`.
 ///
 /// # Errors
 /// The errors of [`probe`].

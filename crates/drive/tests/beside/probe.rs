@@ -208,7 +208,10 @@ fn an_unexpected_response_to_the_model_list_request_is_explained() {
             "points to /login: the path does not exist, or it needs an API key",
         ),
         ("404 Not Found\r\n\r\n{}", "any path before /v1"),
-        ("502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<html>x", "no server is behind it"),
+        (
+            "502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<html>x",
+            "no valid answer from the server",
+        ),
         ("200 OK\r\ncontent-type: text/html\r\n\r\n<!DOCTYPE html><p>hello", "with a web page"),
         (
             "503 Service Unavailable\r\n\r\n{\"error\":{\"message\":\"Loading model\"}}",

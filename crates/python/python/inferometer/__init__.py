@@ -169,7 +169,7 @@ def search(
 
     ``search`` contains the keys of the table ``[search]`` of a plan, for example
     ``search={"over": "concurrency"}``. With ``predict``, the search runs in virtual time, without
-    progress, and accepts the arguments of the engine that :func:`predict` accepts. The answers are in
+    progress, and also accepts the arguments of the engine that :func:`predict` accepts. The answers are in
     ``run.summary["searches"]``.
     """
     return _trials("search", plan, predict, progress, strict, keys)
@@ -232,7 +232,10 @@ def compare(
     if store is not None:
         stores = {Path(store)}
     if len(stores) > 1:
-        raise PlanError(["the runs are in different stores: export one and import it into the other"])
+        raise PlanError([
+            "the runs are in different stores: give the path of the summary.json of one of them, or pack one with "
+            "`inferometer bundle` and import it into the other store"
+        ])
     where = stores.pop() if stores else Path("inferometer.db")
     names = (_name(baseline) or "", _name(contender) or "")
     return Comparison(_inferometer.compare(*names, where, margin, gate, seed))

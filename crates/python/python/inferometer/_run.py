@@ -170,8 +170,9 @@ class Store:
         """Returns the runs that meet all conditions, the oldest first, in the form of
         ``inferometer runs --json``.
 
-        ``model``, ``engine`` and ``card`` are parts of the names. ``since`` and ``until`` are in UTC, such
-        as ``2026-11-20`` or ``2026-11-20T05:12``.
+        ``model``, ``engine`` and ``card`` are parts of the names. A run has all ``tags``. ``since`` and ``until``
+        are in UTC, such as ``2026-11-20`` or ``2026-11-20T05:12``. ``limit`` is the maximum number of runs: the
+        last ones are returned.
         """
         given = dict(
             model=model,
