@@ -19,7 +19,7 @@ esac
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 # As one unit the library is 8 % smaller, so that the wheel stays below 15 MB; it takes three times as long.
-export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
+export CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 tools=target/packaging/venv
 [ -x "$tools/bin/maturin" ] || {
     python3 -m venv "$tools"
@@ -34,7 +34,7 @@ rm -rf "$data"
 
 # wheel FOLDER: builds a wheel into FOLDER. maturin calls zig as `python -m ziglang` of the environment.
 wheel() {
-    CARGO_PROFILE_RELEASE_LTO=thin PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build "${optimised[@]}" --release --locked --strip \
+    PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build "${optimised[@]}" --release --locked --strip \
         --manifest-path crates/python/Cargo.toml --target "$target" \
         --zig --compatibility manylinux2014 --out "$1"
 }

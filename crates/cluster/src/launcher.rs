@@ -140,7 +140,9 @@ fn missing(there: &str, absent: &str) -> String {
 }
 
 fn number(name: &str, text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("{name}: `{text}` is not a whole number of at least 0"))
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{name}: `{text}` is not a whole number from 0 to {}", u32::MAX))
 }
 
 fn among(

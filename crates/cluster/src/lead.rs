@@ -243,7 +243,13 @@ fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
         Some(SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
         _ => Ipv4Addr::UNSPECIFIED.into(),
     };
-    let listener = TcpListener::bind((any, meeting.port)).map_err(|error| failed(&error))?;
+    let listener = TcpListener::bind((any, meeting.port)).map_err(|error| {
+        JoinError::Failed(format!(
+            "rank 0 cannot listen at port {} of this machine: {error}; give another one with \
+                --rendezvous HOST:PORT",
+            meeting.port
+        ))
+    })?;
     Ok((listener, false))
 }
 

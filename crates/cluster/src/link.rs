@@ -118,7 +118,7 @@ fn invalid(why: String) -> io::Error {
 /// Describes in words how a connection failed.
 pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
     match error.kind() {
-        io::ErrorKind::TimedOut => format!("did not communicate for {} s", within.as_secs()),
+        io::ErrorKind::TimedOut => format!("did not communicate for {} s", within.as_secs_f64()),
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
