@@ -4,7 +4,6 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Pass;
-use inferometer_load::arrival::Arrivals;
 use inferometer_load::{OpenPlan, PassPlan};
 use inferometer_model::record::Record;
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
@@ -88,8 +87,7 @@ fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
 /// loads without an arrival rate.
 pub fn burstiness(plan: &PassPlan) -> f64 {
     match plan {
-        PassPlan::Open(OpenPlan { arrivals: Arrivals::Constant, .. }) => f64::INFINITY,
-        PassPlan::Open(OpenPlan { arrivals: Arrivals::Gamma { shape }, .. }) => *shape,
+        PassPlan::Open(OpenPlan { arrivals, .. }) => arrivals.burstiness(),
         _ => 1.0,
     }
 }

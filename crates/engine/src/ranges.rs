@@ -84,9 +84,9 @@ impl LoadKind {
 /// is 1 / shape.
 fn scatter_of_rate(open: &OpenPlan) -> f64 {
     let shape = match open.arrivals {
-        Arrivals::Constant => return 0.0,
-        Arrivals::Poisson => 1.0,
-        Arrivals::Gamma { shape } => shape,
+        // The number of arrivals in a time is known.
+        Arrivals::Constant | Arrivals::Vllm { .. } => return 0.0,
+        random => random.burstiness(),
     };
     let seconds = open.bound.duration.map(|duration| duration.as_secs_f64());
     let of_duration = PassPlan::Open(open.clone()).constant_load().zip(seconds);

@@ -223,6 +223,36 @@ fn scaled_arrivals_have_exactly_the_requested_rate_and_unscaled_ones_vary() {
 }
 
 #[test]
+fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
+    let pass = |rate: f64| {
+        PassPlan::Open(OpenPlan {
+            rate: rate.into(),
+            arrivals: Arrivals::of_vllm(1.0),
+            scaled: true,
+            bound: Bound::requests(4),
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        })
+    };
+    let cell = |input_length| CellPlan { input_length, output_length: 32 };
+    // The first gaps of numpy.random.seed(0), and numpy.random.exponential().
+    let gaps = [0.79587450816311, 1.2559307629658378, 0.9232231458040688, 0.7872011523172707];
+    let sum: f64 = gaps.iter().sum();
+    for (rate, input_length) in [(2.0, 128), (8.0, 512)] {
+        let pass = pass(rate);
+        let mut load = load_model(&pass, pass.seed(0, cell(input_length), 1));
+        let mut expected_s = 0.0;
+        for gap in gaps {
+            expected_s += gap * 4.0 / rate / sum;
+            let Due::At(at) = load.next_due() else { panic!("an arrival") };
+            assert!((at.seconds_after(Nanos::ZERO) - expected_s).abs() < 2e-9, "{at:?}");
+            load.take();
+        }
+    }
+    assert_eq!(pass(2.0).seed(5, cell(128), 3), 7);
+}
+
+#[test]
 fn each_pass_of_a_plan_has_its_own_seed() {
     let cell = |input_length| CellPlan { input_length, output_length: 32 };
     let load = |rate| PassPlan::open(rate, Bound::requests(10));

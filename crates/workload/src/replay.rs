@@ -32,11 +32,12 @@ const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
 /// The keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
 /// not in this list, because they come from the resolved plan. The prompts are in the file itself.
-const SENDING_KEYS: [&str; 23] = [
+const SENDING_KEYS: [&str; 24] = [
     "concurrency",
     "rate",
     "stages",
     "burstiness",
+    "arrivals",
     "scale",
     "max_in_flight",
     "over_limit",

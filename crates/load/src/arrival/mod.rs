@@ -9,6 +9,7 @@ mod constant;
 mod gamma;
 mod poisson;
 mod scaled;
+mod vllm;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ pub use constant::Constant;
 pub use gamma::Gamma;
 pub use poisson::Poisson;
 pub(crate) use scaled::scaled;
+pub use vllm::Vllm;
 
 /// The arrival process: how the gaps between arrivals vary at a given rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,6 +34,11 @@ pub enum Arrivals {
     Gamma {
         /// The shape, above 0: a shape below 1 gives bursts, 1 is Poisson, a larger shape gives more even
         /// gaps.
+        shape: f64,
+    },
+    /// The gaps that `vllm bench serve` draws with the same seed.
+    Vllm {
+        /// vLLM's burstiness, above 0: the shape of the gamma distribution of the gaps.
         shape: f64,
     },
 }
@@ -49,6 +56,20 @@ impl Arrivals {
         }
     }
 
+    /// Returns the arrivals of `vllm bench serve` with this burstiness.
+    pub fn of_vllm(burstiness: f64) -> Self {
+        if burstiness.is_infinite() { Self::Constant } else { Self::Vllm { shape: burstiness } }
+    }
+
+    /// The shape of the gamma distribution of the gaps, which vLLM calls burstiness; infinity for equal gaps.
+    pub fn burstiness(self) -> f64 {
+        match self {
+            Self::Poisson => 1.0,
+            Self::Constant => f64::INFINITY,
+            Self::Gamma { shape } | Self::Vllm { shape } => shape,
+        }
+    }
+
     /// Returns an endless iterator over the arrival times in seconds, with one arrival per second on
     /// average.
     pub fn seconds(self, seed: u64) -> Box<dyn Iterator<Item = f64> + Send> {
@@ -56,6 +77,7 @@ impl Arrivals {
             Self::Poisson => Box::new(Poisson::new(seed)),
             Self::Constant => Box::new(Constant::default()),
             Self::Gamma { shape } => Box::new(Gamma::new(shape, seed)),
+            Self::Vllm { shape } => Box::new(Vllm::new(shape, seed)),
         }
     }
 }
@@ -66,6 +88,8 @@ impl fmt::Display for Arrivals {
             Self::Poisson => f.write_str("Poisson"),
             Self::Constant => f.write_str("constant"),
             Self::Gamma { shape } => write!(f, "gamma (burstiness {shape})"),
+            Self::Vllm { shape: 1.0 } => f.write_str("Poisson (as vLLM)"),
+            Self::Vllm { shape } => write!(f, "gamma (burstiness {shape}, as vLLM)"),
         }
     }
 }
@@ -80,6 +104,7 @@ mod tests {
             Just(Arrivals::Poisson),
             Just(Arrivals::Constant),
             (0.2f64..20.0).prop_map(|shape| Arrivals::Gamma { shape }),
+            (0.2f64..20.0).prop_map(|shape| Arrivals::Vllm { shape }),
         ]
     }
 
@@ -138,8 +163,11 @@ mod tests {
     #[test]
     fn gaps_follow_the_gamma_distribution() {
         use statrs::distribution::ContinuousCDF;
-        for shape in [0.3, 1.0, 2.5] {
-            let mut gaps = gaps(Arrivals::Gamma { shape }, 3, 20_000);
+        let processes = [|shape| Arrivals::Gamma { shape }, |shape| Arrivals::Vllm { shape }];
+        for (shape, process) in
+            [0.3, 1.0, 2.5].into_iter().flat_map(|it| processes.map(|of| (it, of)))
+        {
+            let mut gaps = gaps(process(shape), 3, 20_000);
             gaps.sort_by(f64::total_cmp);
             let law = statrs::distribution::Gamma::new(shape, shape).unwrap();
             let furthest = gaps

@@ -172,7 +172,17 @@ impl PassPlan {
     /// The seed of the random choices of this pass. It is computed from the seed of the plan, the cell, the
     /// load and the repeat (from 1). So two passes of a run have different arrivals, and the same pass has
     /// the same arrivals in every run.
+    ///
+    /// If the arrivals are those of vLLM, it is the seed of the plan plus the number of earlier repeats. Then each cell
+    /// and each rate has the gaps that vLLM draws with this seed.
     pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
+        let begin = match self {
+            PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,
+            own => own,
+        };
+        if let PassPlan::Open(OpenPlan { arrivals: Arrivals::Vllm { .. }, .. }) = begin {
+            return of_plan.wrapping_add(u64::from(repeat.saturating_sub(1)));
+        }
         let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }

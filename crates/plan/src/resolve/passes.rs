@@ -139,6 +139,26 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     (spec.max_in_flight, over_limit)
 }
 
+/// The arrival process of open loops.
+pub(super) fn arrivals(spec: &Spec, mistakes: &mut Mistakes) -> Arrivals {
+    let burstiness =
+        mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
+    match spec.arrivals.as_deref() {
+        None | Some("inferometer") => Arrivals::of_burstiness(burstiness),
+        Some("vllm") => {
+            if spec.seed.is_some_and(|seed| seed > u64::from(u32::MAX)) {
+                let problem = format!("is above {}, the largest seed of vLLM's arrivals", u32::MAX);
+                mistakes.add("seed", problem);
+            }
+            Arrivals::of_vllm(burstiness)
+        }
+        Some(other) => {
+            mistakes.add("arrivals", format!("`{other}` is not one of inferometer, vllm"));
+            Arrivals::default()
+        }
+    }
+}
+
 /// Makes the passes of the loads that the user gave: loops, stages, a replay.
 struct Loads<'a> {
     spec: &'a Spec,
@@ -164,14 +184,11 @@ impl Loads<'_> {
 
     fn open_at(&self, rate: Level, mistakes: &mut Mistakes) -> PassPlan {
         let spec = self.spec;
-        let burstiness = mistakes
-            .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
-            .unwrap_or(1.0);
         let (max_in_flight, over_limit) = self.limit;
         PassPlan::Open(OpenPlan {
             bound: self.bound_of(&rate),
             rate,
-            arrivals: Arrivals::of_burstiness(burstiness),
+            arrivals: arrivals(spec, mistakes),
             scaled: spec.scale.unwrap_or(true),
             max_in_flight,
             over_limit,
@@ -334,6 +351,9 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     }
     if spec.burstiness.is_some() && !drawn {
         mistakes.add("burstiness", format!("{no_pass}it applies to the arrivals of --rate"));
+    }
+    if spec.arrivals.is_some() && !drawn {
+        mistakes.add("arrivals", format!("{no_pass}it applies to the arrivals of --rate"));
     }
     if spec.scale.is_some() && !drawn {
         mistakes.add("scale", format!("{no_pass}it scales the arrivals of --rate"));

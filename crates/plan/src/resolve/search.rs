@@ -1,10 +1,10 @@
 //! Resolves the search of a plan from a spec: its limits, and the pass that its trials vary.
 
+use super::passes;
 use crate::parts::WorkloadPlan;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, Value, levels, values};
-use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OpenPlan, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::{self, Objective};
@@ -266,6 +266,7 @@ pub(super) fn refuse_loads(
 pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
     for (key, given) in [
         ("burstiness", spec.burstiness.is_some()),
+        ("arrivals", spec.arrivals.is_some()),
         ("scale", spec.scale.is_some()),
         ("max_in_flight", spec.max_in_flight.is_some()),
         ("over_limit", spec.over_limit.is_some()),
@@ -286,11 +287,9 @@ pub(super) fn open_pass(
     (max_in_flight, over_limit): (Option<u32>, inferometer_load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> PassPlan {
-    let burstiness =
-        mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
     PassPlan::Open(OpenPlan {
         rate: rate_per_s.into(),
-        arrivals: Arrivals::of_burstiness(burstiness),
+        arrivals: passes::arrivals(spec, mistakes),
         scaled: false,
         bound,
         max_in_flight,

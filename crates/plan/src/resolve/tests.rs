@@ -330,13 +330,42 @@ fn a_prefix_beyond_the_longest_prompt_is_refused_also_if_lengths_have_a_distribu
 #[test]
 fn a_search_over_requests_in_flight_refuses_every_key_of_arrivals() {
     let spec: Spec = serde_json::from_str(
-        r#"{"search": {"over": "concurrency"}, "slo": "ttft_p99<500ms", "burstiness": 2, "scale": true,
+        r#"{"search": {"over": "concurrency"}, "slo": "ttft_p99<500ms", "burstiness": 2, "arrivals": "vllm",
+            "scale": true,
             "max_in_flight": 4, "over_limit": "drop"}"#,
     )
     .unwrap();
     let told = mistakes(&spec);
-    for key in ["burstiness", "scale", "max_in_flight", "over_limit"] {
+    for key in ["burstiness", "arrivals", "scale", "max_in_flight", "over_limit"] {
         let is_told = |line: &String| line.starts_with(key) && line.contains("give --over rate");
         assert!(told.iter().any(is_told), "{key}: {told:?}");
+    }
+}
+
+#[test]
+fn arrivals_are_those_of_vllm_if_the_plan_says_so() {
+    let resolved = |keys: &str| {
+        let spec: Spec = serde_json::from_str(keys).unwrap();
+        spec.resolve(&KNOWN).map(|plan| plan.passes[0].to_string()).map_err(|_| mistakes(&spec))
+    };
+    assert_eq!(
+        resolved(r#"{"rate": [2], "arrivals": "vllm"}"#).unwrap(),
+        "open loop, 2 requests/s, Poisson (as vLLM) arrivals"
+    );
+    assert_eq!(
+        resolved(r#"{"rate": [2], "arrivals": "vllm", "burstiness": 0.5}"#).unwrap(),
+        "open loop, 2 requests/s, gamma (burstiness 0.5, as vLLM) arrivals"
+    );
+    assert_eq!(
+        resolved(r#"{"rate": [2], "arrivals": "inferometer"}"#).unwrap(),
+        "open loop, 2 requests/s"
+    );
+    for (keys, expected) in [
+        (r#"{"rate": [2], "arrivals": "vlm"}"#, "`vlm` is not one of inferometer, vllm"),
+        (r#"{"rate": [2], "arrivals": "vllm", "seed": 4294967296}"#, "seed (--seed): "),
+        (r#"{"concurrency": [2], "arrivals": "vllm"}"#, "has no effect on any pass"),
+    ] {
+        let told = resolved(keys).unwrap_err();
+        assert!(told.iter().any(|line| line.contains(expected)), "{keys}: {told:?}");
     }
 }

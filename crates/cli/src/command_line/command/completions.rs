@@ -132,6 +132,7 @@ mod tests {
         }
         for (flag, value_name, expected) in [
             ("over_limit", "queue|drop", &["queue", "drop"][..]),
+            ("arrivals", "inferometer|vllm", &["inferometer", "vllm"]),
             ("proxy", "URL|none", &[]),
             ("trace_format", "NAME", &["auto", "mooncake", "azure", "burstgpt", "plain"]),
         ] {

@@ -41,6 +41,12 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
+    /// The random numbers of the gaps between arrivals [default: inferometer]:
+    ///   inferometer: new gaps for each cell and each rate
+    ///   vllm: the gaps of `vllm bench serve` with the same --seed (its default is 0, too); repeat N
+    ///     has the gaps of the seed plus N - 1
+    #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
+    arrivals: Option<String>,
     /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N
     /// arrivals at the rate R span exactly N / R seconds (with --stages, each stage is scaled
     /// separately)

@@ -94,6 +94,9 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
         put("max_in_flight", most.into());
     }
     let is_drawn = arrivals.ramp.is_some() || arrivals.rate.is_finite();
+    if is_drawn && arrivals.burstiness.is_finite() {
+        put("arrivals", "vllm".into());
+    }
     if is_drawn && arrivals.burstiness != 1.0 {
         put("burstiness", arrivals.burstiness.to_string().into());
     }

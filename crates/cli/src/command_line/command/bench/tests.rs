@@ -154,7 +154,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "--no-self-timed --request-rate 3",
         r#"{"rate": ["3"], "trace_format": "mooncake"}"#,
     ),
-    ("--request-rate", "", "--request-rate 4", r#"{"rate": ["4"]}"#),
+    ("--request-rate", "", "--request-rate 4", r#"{"rate": ["4"], "arrivals": "vllm"}"#),
     ("--burstiness", "--request-rate 4", "--burstiness 0.5", r#"{"burstiness": "0.5"}"#),
     ("--max-concurrency", "", "--max-concurrency 8", r#"{"concurrency": ["8"]}"#),
     (
