@@ -66,7 +66,8 @@ pub struct Level {
     pub peak_concurrency: u64,
     /// Mean number of requests in flight, as the client reports it.
     pub mean_concurrency: f64,
-    /// The server's own statistics of the requests with which errors and concurrency were measured.
+    /// The server's own statistics of the requests with which CPU time and concurrency were measured at this pace.
+    /// The errors are measured in a second pass with the same requests.
     pub server: ServerStats,
 }
 

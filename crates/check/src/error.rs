@@ -10,7 +10,7 @@ use inferometer_store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The operating system rejects socket operations.
-    #[error("sockets: {0}")]
+    #[error("the check cannot use its sockets: {0}")]
     Sockets(#[source] io::Error),
     /// The plan of the check is invalid.
     #[error(transparent)]

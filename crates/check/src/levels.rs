@@ -24,7 +24,8 @@ struct Load {
     gap_us: u64,
     /// Tokens of each request at this pace. Each stream has two requests, one after the other.
     tokens: u32,
-    /// Total tokens when the server sends as fast as it can.
+    /// Total tokens when the server sends as fast as it can. Each stream has at least one request, so the total can be
+    /// higher.
     fast_tokens: u32,
 }
 

@@ -29,8 +29,9 @@ pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, Chec
     let process = ServerProcess::spawn("reference server", program, &arguments);
     let process = process.map_err(CheckError::new)?;
     let address = process.url.authority().parse();
-    let address = address
-        .map_err(|error| CheckError::new(format!("reference server: its address: {error}")))?;
+    let address = address.map_err(|error| {
+        CheckError::new(format!("reference server: its address is invalid: {error}"))
+    })?;
     Ok(Server { _process: process, address })
 }
 

@@ -11,8 +11,8 @@ const HEAD: [&str; 13] = [
     "TTFT error us",
     "TTFT minus reader ms",
     "gap error us",
-    "by user stamps",
-    "width p99",
+    "with user stamps",
+    "width p99 us",
     "CPU s/Mtok paced",
     "reader",
     "tokens/s",
@@ -53,7 +53,9 @@ pub fn text(document: &Document) -> String {
     }
     let mut out = String::from(
         "This client was tested with a server that writes the send time into each token. Errors \
-            are p50 / p99 / max. TTFT minus the TTFT of a minimal reader is mean / p99.\n\n",
+            are p50 / p99 / max. TTFT minus the TTFT of a minimal reader is mean / p99. User \
+            stamps: the gap error with the program's time stamps instead of the kernel's. Requests \
+            in flight: peak and mean of the client, then of the server.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');

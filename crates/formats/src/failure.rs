@@ -39,7 +39,8 @@ pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     (outcome, text)
 }
 
-/// HTTP status codes and reason phrases of responses that reject a request (RFC 9110, section 15).
+/// HTTP status codes and usual reason phrases of responses that reject a request. The phrases are those of
+/// RFC 9110, section 15, and of older standards.
 const PHRASES: [(u16, &str); 14] = [
     (400, "Bad Request"),
     (401, "Unauthorized"),

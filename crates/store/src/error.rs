@@ -16,7 +16,10 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The store already has a log with this name; logs are never overwritten.
-    #[error("{} exists already: a run log is never overwritten", path.display())]
+    #[error(
+        "{} exists already: a run log is never overwritten; move this file away, or start again",
+        path.display()
+    )]
     LogExists {
         /// The file.
         path: PathBuf,
@@ -174,8 +177,8 @@ pub enum StoreError {
     },
     /// The text cannot be a tag, because a list or a command line could not show it clearly.
     #[error(
-        "{tag:?} is not a tag: a tag has at least one character, no space and no comma, and does \
-            not begin with + or -"
+        "{tag:?} is not a tag: a tag has at least one character, no space, comma or control \
+            character, and does not begin with + or -"
     )]
     InvalidTag {
         /// The text.
@@ -216,7 +219,10 @@ pub enum StoreError {
         run: String,
     },
     /// A document in the database is not in the form in which this program stores it.
-    #[error("the {what} of run {run} in the store cannot be read: {source}")]
+    #[error(
+        "the {what} of run {run} in the store cannot be read: {source}; another version of \
+            inferometer may have written it"
+    )]
     Document {
         /// The run.
         run: String,

@@ -24,7 +24,7 @@ pub struct LiveNote {
     /// The number of chunks with output that arrived. Their tokens are only known after the end of a
     /// request.
     pub chunks: u64,
-    /// Chunks per second since the previous note; absent in the first note.
+    /// Chunks per second since the previous note; absent in the first note of a pass.
     pub chunks_per_s: Option<f64>,
     /// The last sample of the server and of the cards.
     #[serde(rename = "said")]

@@ -1,4 +1,4 @@
-//! Tests that a store and its run logs that version 0.1.0 wrote still open with the same content. One run
+//! Tests that a store and its run logs from version 0.1.0 still open with the same content. One run
 //! has failures of many kinds, one run has conversations. The tests read only these recorded files.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]

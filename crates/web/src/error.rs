@@ -12,7 +12,9 @@ pub(crate) enum PageError {
     #[error("{0}")]
     BadQuery(String),
     /// A thread is still making this report or another one.
-    #[error("reading the records; this takes a while, and the page reloads by itself")]
+    #[error(
+        "the records of a run are being read: the page reloads by itself until it can be shown"
+    )]
     NotReady,
     /// The page could not be created.
     #[error("{0}")]

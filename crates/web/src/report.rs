@@ -14,7 +14,7 @@ use crate::error::PageError;
 pub(crate) struct ReportParts {
     /// The charts of the run.
     pub(crate) charts: Vec<Chart>,
-    /// The traces of its passes; empty for a run without a log.
+    /// The traces of its passes; empty for a run without a log, or without a plan that can be read.
     pub(crate) traces: Traces,
     plan: String,
     report_command: String,
@@ -27,7 +27,7 @@ impl ReportParts {
     /// If the log exists but cannot be read.
     pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
         let known_plan = Plan::from_json(&stored.plan_json).ok();
-        // Runs without their own records, such as imported ones, have no log.
+        // An imported run has no plan. The log of a run may be missing.
         let traces = match known_plan.filter(|_| stored.log.exists()) {
             Some(plan) => summarise_log(stored, &plan)?.traces,
             None => Traces::default(),

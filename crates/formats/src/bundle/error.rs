@@ -29,6 +29,6 @@ pub enum BundleError {
     #[error("{0}")]
     Content(String),
     /// A part cannot be read for writing, or the output cannot be written.
-    #[error("cannot be written: {0}")]
+    #[error("its content cannot be written: {0}")]
     Unwritable(std::io::Error),
 }

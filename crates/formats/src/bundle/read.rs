@@ -258,7 +258,7 @@ fn part_name(path: &[u8]) -> Result<String, BundleError> {
     let text = String::from_utf8_lossy(path);
     let own = text.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
     let shown = text.escape_debug().take(120).collect::<String>();
-    match own.map_or(Some("its name leads out of the bundle"), name::problem) {
+    match own.map_or(Some("it is not in the folder inferometer-bundle"), name::problem) {
         None => Ok(own.unwrap_or_default().to_owned()),
         Some(problem) => Err(BundleError::Foreign(format!("`{shown}`: {problem}"))),
     }

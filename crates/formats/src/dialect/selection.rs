@@ -71,9 +71,9 @@ impl ServingMetric {
 /// threshold, and ends when the number last falls below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyStateWindow {
-    /// The maximum number of requests in flight.
+    /// The limit of requests in flight (`--max-concurrency`).
     pub most_in_flight: u32,
-    /// The threshold as a share of that maximum, above 0 and at most 1.
+    /// The threshold as a share of that limit, above 0 and at most 1.
     pub threshold: f64,
     /// The window length, in seconds, below which a warning is given. If absent: 10 s or a tenth of the duration
     /// of the pass, whichever is longer.

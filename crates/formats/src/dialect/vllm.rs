@@ -112,7 +112,7 @@ pub(crate) fn goodput(
 }
 
 /// Returns the seconds from the beginning of the pass to the end of its last request. `None` if the beginning
-/// is not known.
+/// is not known, or if no request ended after it.
 pub(crate) fn since_begin_s(records: &[Record], selection: &ServingSelection) -> Option<f64> {
     let ended = records.iter().filter_map(|record| record.ended).max()?;
     Some(ended.seconds_after(selection.begin?)).filter(|seconds| *seconds > 0.0)
@@ -153,7 +153,7 @@ impl Figures {
         }
     }
 
-    /// The values of a metric in milliseconds.
+    /// Returns the values of a metric, in milliseconds.
     pub(crate) fn of_metric(&self, metric: ServingMetric) -> &Numbers {
         match metric {
             ServingMetric::Ttft => &self.ttft,

@@ -41,7 +41,10 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     let unknown = |what: &str| ImportError::Unknown {
         file: file.to_owned(),
         what: what.to_owned(),
-        known: format!("published Markdown tables and text-block logs, {}", tool::names()),
+        known: format!(
+            "published Markdown tables, text-block logs, benchmark_serving.py of vLLM 0.2, {}",
+            tool::names()
+        ),
     };
     let text = std::str::from_utf8(bytes)
         .map_err(|error| unknown(&format!("is not UTF-8 text (byte {})", error.valid_up_to())))?;

@@ -19,8 +19,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::BeingWritten`] if a process writes the run, or may have just started to;
-    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`]; [`StoreError::Io`] if the log cannot be opened
-    /// or removed. If it cannot be removed, the rows of the run are already removed.
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`]; [`StoreError::Io`] if the log cannot be opened,
+    /// or if the log or the live note cannot be removed. In the second case, the rows of the run are already
+    /// removed.
     pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
         let being_written = || StoreError::BeingWritten { run: row.id.to_string() };
         // On a file system without locks, the stored state decides.

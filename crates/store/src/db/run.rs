@@ -75,7 +75,8 @@ pub enum RunKind {
     Measured,
     /// A model predicted the figures; no server was measured.
     Predicted,
-    /// Another program measured the figures, or they were published as a table.
+    /// The figures come from a file: a result of another program, a published table, or a summary of this
+    /// program.
     Imported,
 }
 

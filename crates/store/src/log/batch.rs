@@ -59,11 +59,11 @@ impl Batch {
         // The batch may be almost full before this record. The limits leave room for that, so a record is
         // only refused because of its own size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
-            return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
+            return Err(format!("it has more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
         if text(&record.detail) + text(&record.finish_reason) + class > most {
-            return Err(format!("more than {most} bytes of text"));
+            return Err(format!("it has more than {most} bytes of text"));
         }
         let mut chain = Chain(self.before.due);
         let row = row::encode(record, &self.before, &mut self.strings, &mut chain);

@@ -95,7 +95,7 @@ pub struct PassEnd {
     pub ending: Ending,
     /// The number of records of the pass; the reader compares it with the number that it read.
     pub records: u64,
-    /// Resource use of the client's process; absent in logs of earlier versions.
+    /// Resource use of the client's process; absent for imported passes, and in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }

@@ -249,7 +249,9 @@ impl LogReader {
             return Err(self.corrupt("its records belong to no pass".to_owned()));
         };
         if let Some(stray) = records.iter().find(|record| record.pass != open) {
-            return Err(self.corrupt(format!("a record of pass {} in pass {open}", stray.pass)));
+            return Err(
+                self.corrupt(format!("it has a record of pass {} in pass {open}", stray.pass))
+            );
         }
         self.pass = Some((open, count + records.len() as u64));
         if self.header.format < 4 {

@@ -15,7 +15,7 @@ const COLUMNS_1: usize = 22;
 const COLUMNS_2: usize = 23;
 /// Columns in the fourth and fifth versions, which had no server and no rank.
 const COLUMNS_4: usize = 25;
-/// Columns in the sixth version, which had no times by the server.
+/// Columns in the sixth version, which had no server times.
 const COLUMNS_6: usize = 27;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.

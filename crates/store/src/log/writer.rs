@@ -232,7 +232,7 @@ impl LogWriter {
     fn sync(&mut self) -> Result<(), StoreError> {
         // After a failed fdatasync the kernel may have dropped the data, so a second successful call
         // proves nothing.
-        self.guarded("write to the device of", |file| {
+        self.guarded("flush", |file| {
             file.sync_data()?;
             // A file that was deleted disappears when this process ends.
             match file.metadata()?.nlink() {

@@ -1,8 +1,8 @@
--- Runs, their grid and passes, what was found, and one row for each request.
+-- Runs, their cells, passes and findings, and one row for each request.
 --
--- Documents are the ones that `--json` prints, kept whole; the columns beside them are taken out
--- of them by SQLite, so that a column and its document cannot disagree. docs/store.md has the
--- units. The raw reads and events of a request are in the run's log.
+-- A document is stored whole, as `--json` prints it. SQLite computes the columns below it from the
+-- document, so a column always agrees with its document. docs/store.md has the units. The raw reads
+-- and events of a request are in the run's log.
 
 CREATE TABLE runs (
     id               TEXT    NOT NULL PRIMARY KEY,
@@ -128,7 +128,7 @@ CREATE TABLE requests (
     PRIMARY KEY (run_id, pass, request)
 ) STRICT, WITHOUT ROWID;
 
--- The table of the published records, one row for each cell of each run.
+-- The columns of published tables: one row for each cell of each run.
 CREATE VIEW v_table AS
 SELECT
     runs.id                           AS run_id,
@@ -150,7 +150,7 @@ FROM cells
 JOIN runs ON runs.id = cells.run_id
 ORDER BY runs.started_unix_ns, runs.id, cells.cell;
 
--- What failed, and how often, for each pass and each way to fail.
+-- The failures of each pass: one row for each outcome, phase and status.
 CREATE VIEW v_failures AS
 SELECT
     requests.run_id        AS run_id,

@@ -1,2 +1,2 @@
--- What kind of request it is within its pass (`turn 2`, `cold`), where the workload has several.
+-- The kind of the request (`turn 2`, `cold`), if the workload has several kinds.
 ALTER TABLE requests ADD COLUMN class TEXT;

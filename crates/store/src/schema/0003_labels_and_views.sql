@@ -1,4 +1,4 @@
--- What people say of runs, of which kind they are, and views for the common questions.
+-- Tags and notes of runs, the kind of each run, and views for common queries.
 
 -- The file that the figures of an imported run come from. Absent for runs of this program.
 ALTER TABLE runs ADD COLUMN imported_from TEXT AS (target ->> '$.facts."imported from"');
@@ -7,7 +7,7 @@ ALTER TABLE runs ADD COLUMN kind TEXT AS (
     CASE WHEN imported_from IS NOT NULL THEN 'imported' WHEN predicted THEN 'predicted' ELSE 'measured' END
 );
 
--- How many cells a run has results of, so that a list of runs reads no other table.
+-- The number of cells with results.
 ALTER TABLE runs ADD COLUMN cells INTEGER NOT NULL DEFAULT 0;
 UPDATE runs SET cells = (SELECT count(*) FROM cells WHERE cells.run_id = runs.id);
 
@@ -28,15 +28,15 @@ CREATE TABLE notes (
     PRIMARY KEY (run_id, note)
 ) STRICT, WITHOUT ROWID;
 
--- What a list of runs reads, without the documents beside it: a run's own are some hundred
--- kilobytes, and SQLite walks through those that lie before a column.
+-- The columns of the list of runs. The documents of a run have some hundred kilobytes. Without this
+-- index, SQLite would read the documents that are stored before a column.
 CREATE INDEX runs_listed ON runs (
     started_unix_ns, id, started_at, finished_at, state, kind, engine, engine_version, model, card,
     simulated, predicted, imported_from, validity, cells, log_file
 );
 DROP INDEX runs_by_start;
 
--- The table of the published records, as before and with the kind of each run.
+-- The same view as before, with the kind of each run.
 DROP VIEW v_table;
 CREATE VIEW v_table AS
 SELECT
@@ -66,7 +66,7 @@ SELECT
 FROM runs
 ORDER BY started_unix_ns, id;
 
--- One row for each pass, with whose it is.
+-- One row for each pass, with its run.
 CREATE VIEW v_passes AS
 SELECT
     passes.run_id AS run_id, runs.kind AS run_kind, runs.model AS model, runs.engine AS engine,
@@ -93,7 +93,7 @@ JOIN runs ON runs.id = passes.run_id
 JOIN cells ON cells.run_id = passes.run_id AND cells.cell = passes.cell
 ORDER BY runs.started_unix_ns, runs.id, passes.pass;
 
--- Every latency of every pass with its percentiles, a row each.
+-- One row for each latency of each pass, with its percentiles.
 CREATE VIEW v_latencies AS
 SELECT
     passes.run_id AS run_id, passes.pass AS pass, cells.input_length AS input_length,
@@ -117,7 +117,7 @@ JOIN json_each(passes.summary) AS figure ON figure.key = metric.value
 WHERE figure.type = 'object'
 ORDER BY passes.run_id, passes.pass, metric.key;
 
--- One row for each request, with whose it is and its wall times.
+-- One row for each request, with its run and its wall-clock times.
 CREATE VIEW v_requests AS
 SELECT
     requests.*, runs.kind AS run_kind, runs.model AS model, runs.engine AS engine,
@@ -135,7 +135,7 @@ JOIN runs ON runs.id = requests.run_id
 LEFT JOIN passes ON passes.run_id = requests.run_id AND passes.pass = requests.pass
 LEFT JOIN cells ON cells.run_id = passes.run_id AND cells.cell = passes.cell;
 
--- Figures by name, a row each: what a comparison joins on itself.
+-- One row for each figure of each pass. A comparison joins this view with itself.
 CREATE VIEW v_figures AS
 SELECT
     passes.run_id AS run_id, passes.pass AS pass, cells.input_length AS input_length,
@@ -160,8 +160,8 @@ JOIN json_each('[["requests_per_s","$.requests_per_s"],
 WHERE passes.summary ->> (names.value ->> '$[1]') IS NOT NULL
 ORDER BY passes.run_id, passes.pass, names.key;
 
--- The same figure of two runs beside each other, for each cell and load that both have. Means
--- over repeats; `inferometer compare` says what a difference is worth.
+-- Figures of two runs side by side, for each cell and load that both runs have. Values are means
+-- over repeats. `inferometer compare` says whether a difference is significant.
 CREATE VIEW v_differences AS
 WITH means AS NOT MATERIALIZED (
     SELECT run_id, input_length, output_length, load, figure, avg(value) AS value,

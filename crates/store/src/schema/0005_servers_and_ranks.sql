@@ -1,4 +1,3 @@
--- Which of several servers behind one load a request was for, and which of several ranks sent it, from 0; NULL
--- where there was one.
+-- The index of the server and of the rank of a request, from 0. NULL if there was only one.
 ALTER TABLE requests ADD COLUMN server INTEGER;
 ALTER TABLE requests ADD COLUMN rank INTEGER;

@@ -30,7 +30,7 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
     names.dedup();
     if names.len() > MAX_RUNS {
         return Err(PageError::BadQuery(format!(
-            "{} runs: at most {MAX_RUNS} are compared",
+            "{} runs are chosen, but at most {MAX_RUNS} can be compared: choose fewer",
             names.len()
         )));
     }
@@ -39,7 +39,7 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
     for name in &names {
         let stored = site.store.run(name)?;
         let id = stored.row.id.to_string();
-        let without = || PageError::BadQuery(format!("run {id} has no results yet"));
+        let without = || PageError::BadQuery(format!("run {id} has no results"));
         summaries.push((id.clone(), stored.summary.ok_or_else(without)?));
     }
     let mut content = Html::new();
@@ -70,7 +70,7 @@ fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     runs.retain(|line| line.has_results);
     let mut out = Html::new();
     out.raw("<form class=\"filters\" method=\"get\">\n");
-    for (name, label, chosen) in [("a", "Baseline", first), ("b", "Against it", None)] {
+    for (name, label, chosen) in [("a", "Baseline", first), ("b", "Compared run", None)] {
         out.raw("<label>").text(label).raw(" <select").attribute("name", name).raw(">");
         for line in runs.iter().rev().take(RECENT_RUNS) {
             out.raw("<option").attribute("value", &line.id);

@@ -131,7 +131,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
         (_, _, true) => "Reading the records so far …".to_owned(),
         (RunState::Running, None, _) => "In progress. Completed so far:".to_owned(),
         (RunState::Running, Some(_), _) => {
-            "All passes are complete; results are being computed.".to_owned()
+            "All passes have ended; the results are being stored.".to_owned()
         }
         (state, ..) => format!("This run is {}.", state.name()),
     };
@@ -142,8 +142,8 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     out.raw("</p>\n");
     if follow.passes().is_empty() {
         out.paragraph(
-            "No pass has started yet: servers are starting, prompts are being made, or \
-            the warm-up is running.",
+            "No pass has started. Before the first pass, servers start, prompts are made, and \
+            the warm-up runs.",
         );
     }
 }
@@ -161,7 +161,7 @@ fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
         }
     };
     let all = all.max(done);
-    progress(out, &format!("{done} of {up_to}{all} passes are complete"), done as u64, all as u64);
+    progress(out, &format!("{done} of {up_to}{all} passes have ended"), done as u64, all as u64);
 }
 
 fn progress(out: &mut Html, label: &str, done: u64, all: u64) {

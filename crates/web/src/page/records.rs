@@ -1,5 +1,5 @@
-//! The list of records: published results that were imported into the store. In the store, a record is a
-//! run of the kind `imported`.
+//! The list of records: results that were imported into the store, such as published tables. In the store,
+//! a record is a run of the kind `imported`.
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
@@ -16,8 +16,8 @@ pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, Pa
     let mut content = Html::new();
     content.raw("<h1>Records</h1>\n");
     content.paragraph(
-        "Published results that were imported into the store. They were not measured here: all \
-            facts about them come from their sources.",
+        "Results that were imported into the store: published tables, and results of other tools \
+            or stores. They were not measured here: all facts about them come from their sources.",
     );
     if records.is_empty() {
         content.raw("<p>There are none yet: <code>inferometer import FILE</code> takes tables in ");

@@ -1,4 +1,4 @@
-//! The page of one run: its report and the list of its files, or its plan as long as it has no results.
+//! The page of one run: its report and the list of its files, or only its plan if it has no results.
 //! Another module makes the report.
 
 use inferometer_store::{Note, RunState, StoredRun};
@@ -77,7 +77,7 @@ fn without_results(stored: StoredRun) -> Html {
     out.raw("<div class=\"callout note\"><p><b>")
         .text(&format!("Run {} is {}", line.id, line.state));
     out.raw("</b></p>\n");
-    out.paragraph(&format!("It began at {} UTC and has no results yet.", line.started));
+    out.paragraph(&format!("It began at {} UTC and has no results.", line.started));
     out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "Records so far");
     out.raw("</p></div>\n<h2>Plan</h2>\n<pre><code>");
     for text in plan.trim_end().lines() {

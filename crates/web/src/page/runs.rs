@@ -104,7 +104,9 @@ impl Order {
 }
 
 fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize, PageError> {
-    let wrong = |value: &str| PageError::BadQuery(format!("{name}={value}: is not a number"));
+    let wrong = |value: &str| {
+        PageError::BadQuery(format!("{name}={value}: is not a positive whole number"))
+    };
     target.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
 }
 

@@ -227,7 +227,7 @@ fn the_live_page_of_a_run_follows_its_growing_log() {
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();
     let (markup, is_last) = event(&mut site, &id);
-    assert!(markup.contains("1 of 1 passes are complete") && is_last);
+    assert!(markup.contains("1 of 1 passes have ended") && is_last);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The steady state as the Rust version of `vllm bench serve` defines it: the time in which the number of
-//! requests in flight is near its maximum.
+//! requests in flight is near its limit.
 
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,7 @@ pub(crate) struct SteadyState {
 
 impl SteadyState {
     /// Finds the window in the completed requests of a pass of `duration` seconds. `None` if the number of
-    /// requests in flight never reaches the threshold.
+    /// requests in flight never reaches the threshold, or reaches it only for an instant.
     pub(crate) fn of(
         window: SteadyStateWindow,
         requests: &[Request],
@@ -156,7 +156,8 @@ impl SteadyState {
 }
 
 /// Returns the first and the last instant, in seconds, at which at least [`SteadyStateWindow::fewest`]
-/// requests are in flight. Also returns the maximum number of requests in flight.
+/// requests are in flight. Also returns the maximum number of requests in flight. `None` if there are no two
+/// such instants.
 fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64, u32)> {
     let mut changes: Vec<(f64, bool)> = requests
         .iter()

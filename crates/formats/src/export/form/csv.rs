@@ -1,5 +1,6 @@
 //! CSV (RFC 4180): a header line, then one line for each row. Lines end with CRLF. An absent value is an
-//! empty field; an empty text is `""`. The crate `csv` cannot write this difference.
+//! empty field; an empty text is `""`. The crate `csv` cannot write this difference. A text that a
+//! spreadsheet would read as a formula gets a leading `'`.
 
 use std::io::Write;
 

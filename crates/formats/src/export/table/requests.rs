@@ -199,7 +199,7 @@ static COLUMNS: [C; 49] = [
     C::sometimes(
         "server_inference_ms",
         Integer,
-        "Prefill and decode, as the server states.",
+        "Time of prefill and decode, as the server states it.",
         |r| Value::integer(r.record.server_times.inference_ms),
     ),
     C::sometimes(
@@ -234,7 +234,7 @@ static COLUMNS: [C; 49] = [
     C::sometimes("picked_ns", Integer, "When the client began to process it.", |r| {
         at(r.record.picked)
     }),
-    C::sometimes("connected_ns", Integer, "When a connection opened for it was ready.", |r| {
+    C::sometimes("connected_ns", Integer, "When its new connection was ready.", |r| {
         at(r.record.connected)
     }),
     C::sometimes("send_start_ns", Integer, "When its first byte was sent.", |r| {

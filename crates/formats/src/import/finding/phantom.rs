@@ -18,8 +18,8 @@ const ROWS: usize = 2;
 /// share is low, because a disturbed measurement of a shorter row also makes additional tokens look fast.
 const LEAST_SHARE: f64 = 0.25;
 
-/// Returns the findings about phantom tokens. A decode step does not get faster as the context grows. So there
-/// are two signs of latencies that were divided by tokens that were not generated:
+/// Returns the findings about phantom tokens. A decode step does not get faster as the context grows. So two
+/// signs show that a latency was divided by too many tokens:
 ///
 /// - The latency per output token falls by the factor by which a limit on the total length cuts the output.
 /// - Additional tokens take almost no time, whether or not a limit on the length ended the outputs.
@@ -81,7 +81,7 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
         let finding = Finding::of(
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
-                "{} of {} rows have more output tokens than the previous row with the same input \
+                "{} of {} rows have more output tokens than the next shorter row with the same input \
                     length, but took about the same time or less: the figures count tokens that \
                     were not generated, or something slowed down the shorter row ({})",
                 evidence.len(),

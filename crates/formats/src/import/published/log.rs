@@ -1,5 +1,5 @@
 //! Imports the log of a text-block client as a run. Each logged block becomes a cell with one closed-loop pass.
-//! Totals are computed from the logged rates and durations.
+//! Totals that the log does not state are computed from its rates and durations.
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::cell::Cell;
@@ -93,7 +93,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
     }
 }
 
-/// Returns the totals and times from which the client computed its log.
+/// Returns the totals and times from which the client computed its log, as far as the log shows them.
 fn figures(block: &LoggedBlock) -> BlockFigures {
     let total = |rate: &str| {
         let rate = block.stated(rate)?;

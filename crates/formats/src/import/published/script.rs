@@ -93,8 +93,8 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     let (number, words) = command;
     let wrong = |name: &str, value: &str| {
         format!(
-            "line {number}: {name}: `{value}` is not a \
-        number"
+            "line {number}: {name}: `{value}` is not valid; --num-prompts is a whole number, and \
+             --request-rate is a number above 0"
         )
     };
     let prompts = match option(words, "--num-prompts") {

@@ -139,7 +139,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     };
     let mut findings = common();
     let load =
-        "the records do not state the load: the pass is imported as a replay of the send times";
+        "the records do not state the load: the pass is imported as a replay of the start times";
     findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
     findings.extend(counts(Some(output as f64), usage));
     findings.extend(failures(planned, complete, true));
@@ -153,7 +153,8 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])
 }
 
-/// Returns the factor from the unit of a metric to milliseconds. The user of the tool may choose the unit.
+/// Returns the factor from the unit of a metric to milliseconds; 1 if no unit is stated. The user of the tool
+/// may choose the unit.
 fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ImportError> {
     match document.words(&format!("{metric}.unit")) {
         None | Some("ms") => Ok(1.0),

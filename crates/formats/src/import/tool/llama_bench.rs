@@ -135,8 +135,9 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
     for (number, row) in (head + 3..).zip(&rows) {
         let fields: BTreeMap<String, String> = names.iter().cloned().zip(cells(row)).collect();
         let test = fields.get("test").map_or("", String::as_str);
-        let (prompt, output) = lengths(test)
-            .ok_or_else(|| malformed(format!("line {number}: `{test}` is not a name of a test")))?;
+        let (prompt, output) = lengths(test).ok_or_else(|| {
+            malformed(format!("line {number}: `{test}` is not a test name such as pp512 or tg128"))
+        })?;
         let rate = fields.get("t/s").map_or("", String::as_str);
         let (mean, deviation) = rate.split_once('±').unwrap_or((rate, "0"));
         let number_of = |text: &str| {

@@ -212,7 +212,7 @@ fn lengths(pass: &Pass) -> (u32, u32) {
     )
 }
 
-/// Returns the finding that requests failed, if any did.
+/// Returns the finding that requests did not complete, if there are any.
 pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Option<Finding> {
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
@@ -220,11 +220,11 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
             "the outcome of each comes from its error text, and is `malformed` if this text is \
                 unknown"
         } else {
-            "the file does not state the errors, so these requests have no outcome"
+            "their errors are not imported, so these requests have no outcome"
         };
         Finding::of(
             code::IMPORTED_REQUESTS_LOST,
-            format!("{failed} of {planned} requests failed; {how}"),
+            format!("{failed} of {planned} requests did not complete; {how}"),
         )
     })
 }

@@ -113,8 +113,11 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let queued = document.list("queue_times").unwrap_or(&[]);
     let count = |value: &Value| value.as_u64().and_then(|count| u32::try_from(count).ok());
     let requests = ttfts.iter().enumerate().map(|(at, ttft)| {
-        let wrong =
-            |name: &str| document.malformed(format!("value {at} of `{name}` is not a number"));
+        let wrong = |name: &str| {
+            document.malformed(format!(
+                "`{name}[{at}]` is not a valid number, or in `itls` not a list of numbers"
+            ))
+        };
         let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
         let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
