@@ -41,7 +41,7 @@ pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
 
 /// HTTP status codes and usual reason phrases of responses that reject a request. The phrases are those of
 /// RFC 9110, section 15, and of older standards.
-const PHRASES: [(u16, &str); 14] = [
+const PHRASES: [(u16, &str); 15] = [
     (400, "Bad Request"),
     (401, "Unauthorized"),
     (403, "Forbidden"),
@@ -51,6 +51,7 @@ const PHRASES: [(u16, &str); 14] = [
     (413, "Request Entity Too Large"),
     (413, "Content Too Large"),
     (422, "Unprocessable Entity"),
+    (422, "Unprocessable Content"),
     (429, "Too Many Requests"),
     (500, "Internal Server Error"),
     (502, "Bad Gateway"),
@@ -69,6 +70,7 @@ mod tests {
             (to_text(own, None), own),
             (to_text(own, Some("no answer")), own),
             ("Too Many Requests".to_owned(), Outcome::Rejected { status: 429 }),
+            ("Unprocessable Content".to_owned(), Outcome::Rejected { status: 422 }),
             (
                 "Traceback (most recent call last):\n  File \"x.py\"\n\
                  aiohttp.client_exceptions.ServerDisconnectedError: Server disconnected"

@@ -29,7 +29,11 @@ impl PageError {
     pub(crate) fn status(&self) -> u16 {
         match self {
             Self::NotFound(_)
-            | Self::Store(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => 404,
+            | Self::Store(
+                StoreError::NoSuchRun { .. }
+                | StoreError::NoneOfItsKind { .. }
+                | StoreError::AmbiguousRun { .. },
+            ) => 404,
             Self::BadQuery(_) => 400,
             Self::NotReady => 503,
             Self::Store(_) | Self::Failed(_) => 500,

@@ -22,11 +22,6 @@ const RECENT_RUNS: usize = 200;
 /// `a=A&b=B`, the run A is the baseline.
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    // A browser sends the checkboxes in the order of the list, which may begin with the latest run. After
-    // sorting, the oldest run comes first.
-    if target.value("a").is_none() {
-        names.sort_unstable();
-    }
     names.dedup();
     if names.len() > MAX_RUNS {
         return Err(PageError::BadQuery(format!(
@@ -35,12 +30,20 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
         )));
     }
     let margin = margin(target)?;
-    let mut summaries = Vec::new();
+    let mut stored = Vec::new();
     for name in &names {
-        let stored = site.store.run(name)?;
-        let id = stored.row.id.to_string();
+        stored.push(site.store.run(name)?);
+    }
+    // A browser sends the checkboxes in the order of the list, which may begin with the latest run.
+    if target.value("a").is_none() {
+        stored.sort_by_cached_key(|run| (run.row.started_at.clone(), run.row.id.to_string()));
+    }
+    stored.dedup_by_key(|run| run.row.id.to_string());
+    let mut summaries = Vec::new();
+    for run in stored {
+        let id = run.row.id.to_string();
         let without = || PageError::BadQuery(format!("run {id} has no results"));
-        summaries.push((id.clone(), stored.summary.ok_or_else(without)?));
+        summaries.push((id.clone(), run.summary.ok_or_else(without)?));
     }
     let mut content = Html::new();
     content.raw("<h1>Comparison</h1>\n");

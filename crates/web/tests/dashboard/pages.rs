@@ -189,6 +189,10 @@ fn selected_runs_are_compared_with_the_oldest_or_with_the_named_baseline() {
     let swapped = get(&mut site, &format!("/compare?a={b}&b={a}")).text();
     assert!(swapped.contains(&format!("{a} against {b}")) && swapped.contains("DIFFERS"));
     assert!(text.contains("one after the other") && text.contains("measure both in turn"));
+    let part = &c[c.len() - 4..];
+    let by_part = get(&mut site, &format!("/compare?run={part}&run={a}")).text();
+    assert!(by_part.contains(&format!("{c} against {a}")), "the oldest is the baseline");
+    assert_eq!(get(&mut site, "/runs/latest-imported").status, 404, "none of its kind");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={d}")).status, 400, "without results");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={b}&margin=200")).status, 400);
     let wide = get(&mut site, &format!("/compare?a={a}&b={b}&margin=40")).text();

@@ -3,11 +3,13 @@
 use inferometer_load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_metrics::{e2e, tpot, ttft};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::outcome::Outcome;
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, cells, definitions, failures, load};
 use super::request::ToolRequest;
+use crate::failure;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
 
@@ -171,6 +173,22 @@ fn of_client(time: String) -> String {
     time + ", the client's clock"
 }
 
+/// The text of a failure, as [`failure::from_text`] reads it. AIPerf states a status of HTTP, or the name of an
+/// exception, and a message.
+fn failure_text(error: &Value) -> String {
+    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+    if let Some(status) = status.filter(|status| (400..600).contains(status)) {
+        return failure::to_text(Outcome::Rejected { status }, Some(&error.to_string()));
+    }
+    match (error["type"].as_str(), error["message"].as_str()) {
+        (Some(exception), message) => {
+            format!("{exception}: {}", message.unwrap_or_default().replace('\n', " "))
+        }
+        (None, Some(message)) => message.to_owned(),
+        (None, None) => error.to_string(),
+    }
+}
+
 /// Parses a request. `origin_ns` is the first start of all requests. `None` if a necessary time is missing.
 fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
     let of = |name: &str| line.get(&format!("metrics.{name}.value"));
@@ -182,7 +200,7 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
     let end_s = end_ns.checked_sub(start_ns)? as f64 / 1e9;
     let error = line.get("error").filter(|error| !error.is_null());
     if let Some(error) = error {
-        let error = Some(error.to_string());
+        let error = Some(failure_text(error));
         return Some(ToolRequest { start_s, end_s: Some(end_s), error, ..ToolRequest::default() });
     }
     let gaps = of("inter_chunk_latency").and_then(Value::as_array);
@@ -223,4 +241,30 @@ fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
             ),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::outcome::Phase;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_has_the_outcome_of_its_status_or_of_its_exception() {
+        for (error, expected) in [
+            (
+                json!({ "code": 429, "message": "Too Many Requests", "type": "ClientResponseError" }),
+                Outcome::Rejected { status: 429 },
+            ),
+            (
+                json!({ "code": null, "message": "timed\nout", "type": "TimeoutError" }),
+                Outcome::TimedOut { phase: Phase::Total },
+            ),
+            (json!({ "message": "something else" }), Outcome::Malformed),
+            (json!("no details"), Outcome::Malformed),
+        ] {
+            assert_eq!(failure::from_text(&failure_text(&error)).0, expected, "{error}");
+        }
+    }
 }
