@@ -20,7 +20,7 @@ pub struct Limits {
     /// Requests that may wait on a connection while a response is in progress. A client that sends more is
     /// disconnected.
     pub queued_requests: usize,
-    /// While the client has not read at least this many bytes, none of its requests is answered.
+    /// While at least this many bytes wait to be sent to the client, none of its requests is answered.
     pub unsent_bytes: usize,
     /// Requests that are answered in one turn. The connection whose last answer is the oldest is served
     /// first, so that no client delays the others.

@@ -93,7 +93,8 @@ pub struct Arrived {
     pub kernel: Option<Nanos>,
     /// When the read returned these bytes.
     pub user: Nanos,
-    /// The last instant before the arrival of these bytes at which the socket is known to have been empty.
+    /// The last instant before the arrival of these bytes at which the socket is known to have been empty, if
+    /// a wake-up takes at most 100 us.
     pub empty_before: Nanos,
 }
 
@@ -138,12 +139,12 @@ pub trait Net {
     fn close(&mut self, conn: ConnId, how: Close);
 }
 
-/// When an actor wants its next turn. An event gives the actor an earlier turn, unless the actor is done.
+/// When an actor needs its next turn. It may get an earlier turn, also without an event, unless it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// At this instant at the latest.
     At(Nanos),
-    /// Only when something is ready.
+    /// When something is ready.
     WhenReady,
     /// Never again: the actor is done.
     Done,
@@ -162,7 +163,7 @@ impl Wake {
 
 /// A program that communicates over a [`Net`].
 pub trait Actor<N: Net> {
-    /// Handles the events in `ready`, and the work that is due. The result says when the actor wants its next
+    /// Handles the events in `ready`, and the work that is due. The result says when the actor needs its next
     /// turn.
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake;
 }

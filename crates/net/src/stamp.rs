@@ -33,8 +33,8 @@ pub struct StampKeeper {
     _socket: UdpSocket,
 }
 
-/// How often to send such a datagram, with a pause after each. If none of them has a stamp, reads may have no
-/// kernel stamps.
+/// The maximum number of datagrams that [`StampKeeper::new`] sends, with a pause after each. If none of them
+/// has a stamp, reads may have no kernel stamps.
 const FIRST_STAMP_TRIES: u32 = 50;
 const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
 

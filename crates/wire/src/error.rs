@@ -42,7 +42,7 @@ impl WireError {
 }
 
 /// Returns the message for users from the body of an error. It comes from the fields that engines use
-/// (`error.message`, `error`, `message`, `detail`), otherwise it is the beginning of the body. Secrets are
+/// (`error`, `message`, `detail`, `msg`, `errors`), otherwise it is the beginning of the body. Secrets are
 /// removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
@@ -78,8 +78,8 @@ impl<'a> ErrorSigns<'a> {
         Self { error: has("error"), object, message: has("message"), choices: has("choices") }
     }
 
-    /// Whether the value is an error: `{"error": ...}`, SGLang's `{"object": "error", ...}`, or `{"message":
-    /// ..., "code": ...}`.
+    /// Whether the value is an error: `{"error": ...}`, SGLang's `{"object": "error", ...}`, or a `message`
+    /// without `choices`.
     pub(crate) fn is_error(&self) -> bool {
         self.error || self.object == Some("error") || (self.message && !self.choices)
     }

@@ -184,7 +184,10 @@ impl ResponseReader {
         } else if self.body.cut_message {
             format!("the body ended inside message {}", messages + 1)
         } else {
-            format!("the stream ended without finish reason or end mark, after {messages} messages")
+            format!(
+                "the answer ended without the end that its dialect requires, such as a finish \
+                    reason, after {messages} messages"
+            )
         }
     }
 

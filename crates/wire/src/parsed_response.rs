@@ -178,10 +178,10 @@ impl ParsedResponse {
 
     /// The outcome of the request. `http` states how the HTTP message ended.
     ///
-    /// An error event makes the outcome a server error, even if more events follow. A stream is complete if
-    /// two conditions hold: it ended as its dialect requires, and HTTP or the dialect's end mark shows that
-    /// nothing is missing. A complete response without output is malformed, unless the usage states zero
-    /// output tokens.
+    /// An error event makes the outcome a server error, even if more events follow. Otherwise, a message that
+    /// cannot be decoded makes it malformed. Otherwise, a response is complete if two conditions hold: it
+    /// ended as its dialect requires, and HTTP or the dialect's end mark shows that nothing is missing. A
+    /// complete response without output is malformed, unless the usage states zero output tokens.
     pub fn outcome(&self, http: MessageEnd) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

@@ -17,9 +17,9 @@ pub struct PromptContext {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// A text that, together with the seed, determines the words and the order of text blocks. Each run
-    /// has its own salt, so each run has different prompts. Lengths, groups and the choice of
-    /// conversations do not depend on the salt.
+    /// A text that, together with the seed, determines the words and the order of text blocks. By
+    /// default, each run has its own salt, so each run has different prompts. Lengths, groups and the
+    /// choice of conversations do not depend on the salt.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,

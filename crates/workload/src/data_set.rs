@@ -119,7 +119,8 @@ impl RowMeter {
 }
 
 /// A reader of a file. It returns an error if the current row is too large. A row that begins and ends
-/// within one read of [`CHUNK`] bytes is not measured.
+/// within one read of [`CHUNK`] bytes is not measured. With [`RowEnd::Explicit`], the bytes of a row that
+/// were read together with the end of the previous row are not counted.
 pub(crate) struct RowLimit {
     inner: File,
     row_end: RowEnd,

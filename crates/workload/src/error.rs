@@ -20,8 +20,8 @@ pub enum WorkloadError {
         spec: String,
     },
     /// A tokenizer folder without a `tokenizer.json`.
-    #[error("tokenizer: the folder {} contains no tokenizer.json; it contains \
-        {found}", path.display())]
+    #[error("tokenizer: the folder {} contains no tokenizer.json (it contains {found}); give a \
+        folder or a file with the tokenizer.json of the model", path.display())]
     NoTokenizerInFolder {
         /// The folder.
         path: PathBuf,
@@ -113,10 +113,10 @@ pub enum WorkloadError {
         /// The message of the JSON parser, or the problem at this place.
         reason: String,
     },
-    /// A file that is not a trace of a known format.
+    /// A file that is not a trace of a known format, or not of the format that the plan names.
     #[error(
-        "data set {}: is not a trace of a known format: {reason}; name the format with \
-            --trace-format if its first line does not show it", path.display()
+        "data set {}: is not a trace in an accepted format: {reason}; rename its columns or keys, or \
+            correct or leave out --trace-format", path.display()
     )]
     NotATrace {
         /// The file.
@@ -129,7 +129,7 @@ pub enum WorkloadError {
     EmptyDataSet {
         /// The file.
         path: PathBuf,
-        /// The number of its rows.
+        /// The number of its rows. For a corpus, the number of rows and files that cannot be used.
         rows: u64,
         /// Why the rows cannot be used; without rows, that there are none.
         why: String,
@@ -181,8 +181,9 @@ pub enum WorkloadError {
     /// A data set in which no conversation is within the limits of the serving run.
     #[error(
         "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
-         tokens or more, a prompt of at most {} and both together at most {}; change min_tokens, \
-         max_prompt_tokens or max_total_tokens",
+         tokens or more, a prompt of at most {} and both together at most {} (output_length, if it \
+         is set, is used in place of the answer); change min_tokens, max_prompt_tokens, \
+         max_total_tokens or output_length",
         path.display(), limits.min_tokens, limits.max_prompt_tokens, limits.max_total_tokens
     )]
     NoneWithinLimits {
@@ -250,17 +251,19 @@ pub enum WorkloadError {
         /// The path at which the file would be stored.
         destination: PathBuf,
     },
-    /// A file of a data set whose checksum is not the expected one.
+    /// A file of a data set whose checksum is not the expected one. It is in the cache, or was just
+    /// downloaded and is not stored.
     #[error(
-        "data set {name}: {} has the checksum {found} instead of {expected}: it is another \
-            version, or damaged; remove it to download it again, or give its path with --dataset \
-            to use it without this check",
+        "data set {name}: the file for {} has the checksum {found} instead of {expected}: it is \
+            another version, or damaged; remove this path and the .sha256 file beside it, if they \
+            exist, and download again, or give the path of a file with --dataset to use it \
+            without this check",
         path.display()
     )]
     Checksum {
         /// The name of the data set.
         name: &'static str,
-        /// The file.
+        /// The path of the file in the cache.
         path: PathBuf,
         /// The expected SHA-256.
         expected: String,

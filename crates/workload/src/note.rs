@@ -106,8 +106,8 @@ impl fmt::Display for Note {
             ),
             Self::Reused { prompts, available } => write!(
                 f,
-                "{} a conversation again: the data set has only {available} conversations of that \
-                    length",
+                "{} a conversation again: the data set has only {available} conversations of a \
+                    suitable length",
                 many(*prompts, "prompt uses", "prompts use")
             ),
             Self::Overlapping { prompts, available } => write!(

@@ -49,7 +49,8 @@ impl OpenWorkload {
     /// both can be changed in `context`.
     ///
     /// # Errors
-    /// If the data set cannot be used, or the tokenizer has too few plain words.
+    /// If the data set, a histogram of lengths or a template cannot be used, or the tokenizer has too few
+    /// plain words.
     pub fn open(
         plan: &WorkloadPlan,
         tokenizer: Arc<dyn Tokenizer>,
@@ -96,8 +97,8 @@ impl OpenWorkload {
     }
 }
 
-/// Completes the passes of a plan with data from the data set of the workload. These are the arrival
-/// times of a trace or of rows, or the turns and think times of conversations.
+/// Completes the passes of a plan: writes the arrival times of a trace, of rows or of a replayed file, or
+/// the turns and think times of conversations, into them.
 ///
 /// # Errors
 /// If the data set cannot be used.

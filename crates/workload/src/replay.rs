@@ -190,6 +190,16 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
     WorkloadError::MalformedDataSet { path, row, line, column: 1, reason }
 }
 
+/// The error for a line that is not the JSON of a request.
+fn not_a_request(path: &Path, line: usize, error: &serde_json::Error) -> WorkloadError {
+    let message = error.to_string();
+    // The library appends the place in the text of this line to the message. The error has fields for it.
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let reason = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+    let (path, row, column) = (path.to_owned(), line as u64, error.column());
+    WorkloadError::MalformedDataSet { path, row, line, column, reason }
+}
+
 /// The arrival times of the first pass with recorded arrivals, as offsets from the start of the pass. All
 /// cells and repeats have the same arrival times.
 ///
@@ -204,12 +214,13 @@ fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
         if line.load == RECORDED && *first_pass.get_or_insert(line.pass) == line.pass {
             let due = line.due_ns.map(Nanos);
             let reason = || "due_ns is missing: a replay needs the recorded times".to_owned();
-            instants.push(due.ok_or_else(|| malformed(path, number, reason()))?);
+            let due = due.ok_or_else(|| malformed(path, number, reason()))?;
+            if instants.last().is_some_and(|before| due < *before) {
+                let reason = "the times (due_ns) are not in ascending order".to_owned();
+                return Err(malformed(path, number, reason));
+            }
+            instants.push(due);
         }
-    }
-    if !instants.is_sorted() {
-        let reason = "the times (due_ns) are not in ascending order".to_owned();
-        return Err(malformed(path, 2, reason));
     }
     Ok(instants)
 }
@@ -222,8 +233,8 @@ fn dump_lines(
     Ok(lines.enumerate().map(move |(at, line)| {
         let number = at + 2;
         let line = line.map_err(|error| malformed(path, number, error.to_string()))?;
-        let line = serde_json::from_str(&line)
-            .map_err(|error| malformed(path, number, error.to_string()))?;
+        let line =
+            serde_json::from_str(&line).map_err(|error| not_a_request(path, number, &error))?;
         Ok((number, line))
     }))
 }

@@ -19,11 +19,11 @@ pub(crate) trait WorkloadDefinition {
     /// Opens the workload: reads its data set, if it has one.
     ///
     /// # Errors
-    /// If the data set cannot be used.
+    /// If the data set, a histogram of lengths or a template cannot be used.
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError>;
 
-    /// Writes data from the data set into the passes of the plan: the arrival times of a trace, or the
-    /// turns and think times of conversations. The result does not depend on the tokenizer.
+    /// Completes the passes of the plan: writes recorded arrival times, or the turns and think times of
+    /// conversations, into them. The result does not depend on the tokenizer.
     ///
     /// # Errors
     /// If the data set cannot be used.

@@ -49,7 +49,7 @@ pub enum ClientError {
     OtherProtocol {
         /// The address as given.
         url: String,
-        /// What the server does: `uses TLS` or `does not use TLS`.
+        /// What the server does, such as `uses TLS` or `does not use HTTP/1.1`.
         speaks: &'static str,
         /// What to do.
         advice: String,

@@ -30,8 +30,8 @@ impl Stream {
                 Some(proxy) => ClientError::Proxy {
                     url,
                     what: format!(
-                        "cannot connect to the proxy {proxy} ({}): {source}; to connect without a \
-                            proxy, add the server to NO_PROXY or give --proxy none",
+                        "cannot connect to the proxy {proxy} ({}): {source}; to use no proxy, give \
+                            --proxy none, or add the server to NO_PROXY and leave out --proxy",
                         proxy.named_by
                     ),
                 },

@@ -1,5 +1,5 @@
-//! Who may read a site: all clients if the server listens on a loopback address, otherwise clients with a
-//! token. This module only decides; it reads no socket.
+//! Who may read a site. By default, all clients if the server listens on a loopback address, otherwise
+//! clients with a token. This module only decides; it reads no socket.
 
 use std::fs::File;
 use std::io::Read as _;

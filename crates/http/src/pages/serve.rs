@@ -29,8 +29,12 @@ pub fn serve(
         address: listen.to_string(),
         advice: match error.kind() {
             ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
-            ErrorKind::PermissionDenied => ": ports below 1024 need privileges",
-            ErrorKind::AddrNotAvailable => ": this machine does not have that address",
+            ErrorKind::PermissionDenied => {
+                ": ports below 1024 need privileges; choose a higher port"
+            }
+            ErrorKind::AddrNotAvailable => {
+                ": this machine does not have that address; choose another"
+            }
             _ => "",
         },
         reason: error.to_string(),

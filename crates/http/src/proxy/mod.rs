@@ -85,7 +85,7 @@ impl Proxy {
         let user = user.map(|user| {
             percent_decoded(user).ok_or(
                 "has a user name or a password with a % that is not followed by two hexadecimal \
-                    digits",
+                    digits; write this % as %25",
             )
         });
         let user = user.transpose()?;

@@ -50,13 +50,15 @@ pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
     match (status, proxy.header().is_some()) {
         (407, false) => {
             "; it requires a user name and a password: give them in HTTP_PROXY or HTTPS_PROXY as \
-                http://USER:PASSWORD@HOST:PORT"
+                http://USER:PASSWORD@HOST:PORT, and leave out --proxy"
                 .to_owned()
         }
         (407, true) => {
             format!("; it rejects the user name and password in {}", proxy.named_by)
         }
-        _ => "; to use no proxy, add the server to NO_PROXY or give --proxy none".to_owned(),
+        _ => "; to use no proxy, give --proxy none, or add the server to NO_PROXY and leave out \
+            --proxy"
+            .to_owned(),
     }
 }
 

@@ -120,7 +120,9 @@ impl TlsFailure {
                 "give a certificate from an authority that the server trusts, with --client-cert \
                     and --client-key"
             }
-            _ => "--insecure disables verification",
+            _ => {
+                "let the server present a valid certificate, or disable verification with --insecure"
+            }
         }
     }
 }

@@ -41,9 +41,33 @@ impl ServingKeys {
         if limits.max_prompt_tokens < limits.min_tokens {
             mistakes.add("max_prompt_tokens", "is below min_tokens: no conversation is left");
         }
-        if limits.max_total_tokens < limits.min_tokens.saturating_mul(2) {
-            mistakes.add("max_total_tokens", "is below twice min_tokens: no conversation is left");
+        let (output, of_output) = match output_length {
+            Some(length) => (length, "min_tokens plus output_length"),
+            None => (limits.min_tokens, "twice min_tokens"),
+        };
+        if limits.max_total_tokens < limits.min_tokens.saturating_add(output) {
+            let problem = format!("is below {of_output}: no conversation is left");
+            mistakes.add("max_total_tokens", problem);
         }
         limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_must_allow_the_shortest_prompt_and_the_answer() {
+        let told = |output: Option<u32>, total: u32| {
+            let mut mistakes = Mistakes::default();
+            let keys = ServingKeys { max_total_tokens: Some(total), ..ServingKeys::default() };
+            keys.limits(output, &mut mistakes);
+            mistakes.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(told(None, 8), "");
+        assert!(told(None, 7).contains("is below twice min_tokens"));
+        assert_eq!(told(Some(1), 7), "");
+        assert!(told(Some(9), 12).contains("is below min_tokens plus output_length"));
     }
 }

@@ -91,7 +91,7 @@ impl Decode for Messages {
             }
             "message_stop" => parsed.done(),
             "error" => server_error(data, parsed),
-            // Events for the begin and the end of blocks, and keep-alive events.
+            // Events at the beginning and at the end of blocks, and keep-alive events.
             _ => unknown_type(data, parsed),
         }
     }

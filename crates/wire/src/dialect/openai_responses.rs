@@ -73,7 +73,7 @@ impl Decode for Responses {
                 );
             }
             "error" => server_error(data, parsed),
-            // Events for the begin and the end of items and parts.
+            // Events at the beginning and at the end of items and parts.
             kind if kind.starts_with("response.") => parsed.event(EventKind::Comment),
             _ => unknown_type(data, parsed),
         }

@@ -73,7 +73,7 @@ impl Generate {
             self.stream && listed.zip(counted).is_some_and(|(listed, all)| listed < all);
         let new = if incremental { Some(&text[..]) } else { text.get(self.output_bytes..) };
         let Some(new) = new else {
-            return unexpected("the text is shorter than in the previous message", data, parsed);
+            return unexpected("it does not continue the previous message's text", data, parsed);
         };
         let tokens = counted.and_then(|all| all.checked_sub(self.tokens));
         if !new.is_empty() || tokens.is_some_and(|tokens| tokens > 0) {

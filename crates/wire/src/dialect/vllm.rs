@@ -69,7 +69,7 @@ impl Decode for Generate {
             return unexpected("the text does not begin with the prompt", data, parsed);
         };
         let Some(new) = output.get(self.output_bytes..) else {
-            return unexpected("the text is shorter than in the previous message", data, parsed);
+            return unexpected("it does not continue the previous message's text", data, parsed);
         };
         // In a stream, a message without new text is a token that does not complete a character. A whole body
         // without text has no output.

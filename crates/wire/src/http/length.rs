@@ -21,7 +21,7 @@ pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, Ht
     for (name, value) in headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
             if length == BodyLength::Chunked || !value.trim().eq_ignore_ascii_case("chunked") {
-                let what = format!("transfer-encoding {value:?} is not plain `chunked`");
+                let what = format!("transfer-encoding {value:?}: only one `chunked` is supported");
                 return Err(HttpError::Length { what });
             }
             length = BodyLength::Chunked;

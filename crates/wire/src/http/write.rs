@@ -102,7 +102,7 @@ pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The reason phrases of RFC 9110 for the statuses that the servers of this program use.
+/// The reason phrases of RFC 9110 and RFC 6585 for the statuses that the servers of this program use.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

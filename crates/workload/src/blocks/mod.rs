@@ -3,7 +3,7 @@
 //!
 //! The order of the blocks depends on the seed and on the salt of the run. In the first round through the
 //! corpus, no two blocks share a character. In the first n rounds, no two blocks begin at the same
-//! character, so that a prefix cache never contains a whole block.
+//! character, so that a prefix cache contains no whole block from earlier in the run.
 
 mod corpus;
 mod order;

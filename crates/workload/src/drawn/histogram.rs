@@ -1,5 +1,6 @@
-//! Histograms of lengths. The file has one line per length or range of lengths, with a weight. Within a
-//! range, all lengths have the same probability. A line that cannot be parsed is an error.
+//! Histograms of lengths. The file has one line per length or range of lengths, with a weight. A range
+//! includes its last length. Within a range, all lengths have the same probability. A line that cannot be
+//! parsed is an error.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ pub enum HistogramError {
     /// A line does not consist of a length (or a range of lengths) and a weight.
     #[error(
         "line {line}: `{text}` is not a length and its weight; write `512 3.5`, or `256..512 3.5` \
-         for a range; lengths are from 1 to {MAX_LENGTH}, and weights are above 0"
+         for the lengths 256 to 512; lengths are from 1 to {MAX_LENGTH}, and weights are above 0"
     )]
     NotABin {
         /// The line, from 1.

@@ -41,7 +41,7 @@ impl LengthSampler {
     }
 
     /// Draws the length of the request with this index in a scope, in tokens. `around` is the length of
-    /// the grid. The result is at least 1; with the ratio 0 it is always `around`. A number above
+    /// the grid. With the ratio 0, the result is always `around`; otherwise it is at least 1. A number above
     /// [`MAX_LENGTH`] from a distribution becomes [`MAX_LENGTH`].
     pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
         let axis = match self.axis {

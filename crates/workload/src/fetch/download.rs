@@ -88,7 +88,9 @@ pub(super) fn to_part(
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(_) => {
                 let seconds = TIMEOUT.as_secs();
-                return Err(failed(format!("sent nothing for {seconds} s after {bytes} bytes")));
+                return Err(failed(format!(
+                    "the server sent nothing for {seconds} s after {bytes} bytes"
+                )));
             }
         };
         out.write_all(&chunk).map_err(|error| unwritable(&part.path, &error))?;
@@ -101,7 +103,10 @@ pub(super) fn to_part(
     }
     out.flush().map_err(|error| unwritable(&part.path, &error))?;
     if total.is_some_and(|total| total != bytes) {
-        return Err(failed(format!("ended after {bytes} of {} bytes", total.unwrap_or(0))));
+        return Err(failed(format!(
+            "the download ended after {bytes} of {} bytes",
+            total.unwrap_or(0)
+        )));
     }
     part.sha256 = hex(digest);
     Ok(part)
@@ -130,7 +135,8 @@ impl Progress {
         let seconds = TIMEOUT.as_secs();
         (came < SLOWEST).then(|| {
             format!(
-                "is too slow: {came} bytes arrived in {seconds} s; the minimum is {SLOWEST} bytes"
+                "the download is too slow: {came} bytes arrived in {seconds} s; the minimum is \
+                    {SLOWEST} bytes"
             )
         })
     }

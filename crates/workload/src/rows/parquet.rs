@@ -45,7 +45,9 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
         kept_bytes += kept(&row);
         if kept_bytes > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
-            let why = format!("its rows up to {number} take more than {most} MiB of memory");
+            let why = format!(
+                "its rows up to {number} take more than {most} MiB of memory: use a part of it"
+            );
             return Err(unreadable(why));
         }
         loaded.add(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);

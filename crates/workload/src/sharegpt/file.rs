@@ -100,7 +100,7 @@ pub enum RowReason {
     /// A turn without the texts `from` and `value`.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
-    /// Fewer than two turns. The meaning depends on the workload: system turns count or not.
+    /// Fewer than two turns. Whether system turns are counted depends on the workload.
     #[error("fewer than two turns")]
     TooFewTurns,
     /// The first human turn has no answer after it.

@@ -101,8 +101,13 @@ fn file_in(folder: &Path) -> Result<PathBuf, WorkloadError> {
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
+    let others = names.len().saturating_sub(5);
     names.truncate(5);
-    let found = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    let found = match others {
+        _ if names.is_empty() => "nothing".to_owned(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    };
     Err(WorkloadError::NoTokenizerInFolder { path: folder.to_owned(), found })
 }
 

@@ -1,5 +1,5 @@
 //! Parses traces with one JSON object per line. In the format of Mooncake, arrival times are in
-//! milliseconds, and each block of a prompt has a hash. In the plain format, arrival times are in seconds
+//! milliseconds, and each block of a prompt may have a hash. In the plain format, arrival times are in seconds
 //! or are dates. The module `row` checks the ranges of the values.
 
 use std::io::{self, BufRead};
@@ -59,7 +59,7 @@ impl Keys {
         }
         let found: Vec<&str> = fields.keys().map(String::as_str).collect();
         Err(format!(
-            "its first line has the keys {}; mooncake has {}, {HASHES}; plain has {}",
+            "its first line has the keys {}; mooncake has {} and optionally {HASHES}; plain has {}",
             found.join(", "),
             MOONCAKE.join(", "),
             PLAIN.join(", ")

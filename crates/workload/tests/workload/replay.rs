@@ -115,7 +115,11 @@ fn recorded_due_times_are_replayed_and_missing_or_unordered_ones_are_errors() {
     };
     assert_eq!(read([Some(0), Some(7_000_001)]), Ok(vec![0, 7_000_001]));
     assert!(read([Some(0), None]).unwrap_err().contains("line 3"));
-    assert!(read([Some(5), Some(4)]).unwrap_err().contains("not in ascending order"));
+    let unordered = read([Some(5), Some(4)]).unwrap_err();
+    assert!(
+        unordered.contains("line 3") && unordered.contains("not in ascending order"),
+        "{unordered}"
+    );
 }
 
 #[test]
