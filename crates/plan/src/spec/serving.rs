@@ -62,7 +62,7 @@ mod tests {
         let told = |output: Option<u32>, total: u32| {
             let mut mistakes = Mistakes::default();
             let keys = ServingKeys { max_total_tokens: Some(total), ..ServingKeys::default() };
-            keys.limits(output, &mut mistakes);
+            keys.resolve(output, &mut mistakes);
             mistakes.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(told(None, 8), "");
