@@ -15,7 +15,7 @@ pub enum ReportError {
     /// The scale is not between 0.1 and 8, or there is no memory for an image of this size.
     #[error(
         "the plot cannot be {width} x {height} pixels (scale {scale}); \
-         use a scale between 0.1 and 8"
+         use a scale between 0.1 and 8, on a machine with enough memory for this image"
     )]
     Size {
         /// The requested scale.

@@ -119,7 +119,8 @@ fn failures_as_inf(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass with a steady state. In a steady state, the number of requests in flight is constant.
+/// A row per pass with a steady state. In a steady state, the number of requests in flight stays near one
+/// value.
 fn steady_state(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

@@ -46,7 +46,8 @@ fn words(answer: &Reproduction) -> String {
             difference()
         ),
         ReproductionResult::NotDecided { .. } if row.is_none() => {
-            "undecided: the two have no metric at the same load".to_owned()
+            "undecided: the bundle and this run have no metric in common at the same load"
+                .to_owned()
         }
         ReproductionResult::NotDecided { .. } => format!("not decided: {}", difference()),
     }

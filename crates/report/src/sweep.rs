@@ -10,8 +10,8 @@ use crate::text_table::{Align, Table};
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     format!(
         "For each load: values over the counted requests (without start-up and drain of a trial), \
-            and in brackets the {} % interval. Latencies are means; request latency is from due to \
-            end, and absent if requests arrive faster than the server completes them. Tokens/s per \
+            and in brackets the {} % interval. Latencies are means, and absent if requests arrive \
+            faster than the server completes them. Request latency is from due to end. Tokens/s per \
             user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
             output tokens/s per user.",
         significant(answer.confidence * 100.0)

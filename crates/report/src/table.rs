@@ -256,8 +256,8 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     };
     if several {
         return Some(format!(
-            "Each row shows the pass with the highest requests/s, and {latencies}; all passes \
-                follow below."
+            "Each row shows the pass with the highest requests/s, and {latencies}; another table \
+                shows all passes."
         ));
     }
     let at_once = |cell: &Cell| {

@@ -173,8 +173,8 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     let (seconds, peak, first) =
         (began.elapsed().as_secs_f64(), memory("VmHWM:"), first.load(Relaxed));
     println!(
-        "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, {} MiB when a tenth was \
-         merged; log {:.2} bytes a token",
+        "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, \
+         {} MiB when a tenth was merged; log {:.2} bytes a token",
         summary.output_tokens,
         summary.planned,
         ranks - 1,

@@ -42,7 +42,8 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
     }
     let [Some(a), Some(b)] = sides else {
         return Err(RunError::plan(format!(
-            "{name}: the store does not contain both runs of this comparison"
+            "{name}: the store does not contain both runs of this comparison; check the name and \
+                --store"
         )));
     };
     let fact = |key: &str| a.target.facts.get(key).cloned().unwrap_or_default();

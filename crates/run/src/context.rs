@@ -58,7 +58,7 @@ pub enum ReportFiles {
     Figures,
 }
 
-/// How long a run may take: two estimates, of which either may be the larger one. Absent if nothing is known.
+/// How long a run may take: two estimates; either may be the larger one. Absent if nothing is known.
 pub type DurationEstimate = Option<(Duration, Duration)>;
 
 /// Decides whether a run begins; an error is the reason against it.

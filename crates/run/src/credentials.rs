@@ -36,9 +36,12 @@ pub fn authorization(
     let name = spec.api_key_env.as_deref().unwrap_or(USUAL_VARIABLE);
     match variables(name) {
         Some(key) if key.is_empty() && spec.api_key_env.is_none() => Ok(None),
-        Some(key) if key.is_empty() || key.chars().any(char::is_control) => Err(PlanError::new(
-            format!("api_key_env (--api-key-env): the variable {name} does not contain an API key"),
-        )),
+        Some(key) if key.is_empty() || key.chars().any(char::is_control) => {
+            Err(PlanError::new(format!(
+                "api_key_env (--api-key-env): the variable {name} is empty or contains control \
+                    characters; set it to the API key"
+            )))
+        }
         Some(key) => {
             // The API determines the header for the key; most APIs use the same header.
             let dialect = spec.dialect.as_deref().and_then(dialect);
@@ -110,7 +113,7 @@ pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(
     match keys(spec, variables).iter().any(|(_, key)| key.is_whole_in(name)) {
         true => Err(PlanError::new(
             "target: its `name` contains the API key, which would then be \
-                stored in results",
+                stored in results; give another name",
         )),
         false => Ok(()),
     }

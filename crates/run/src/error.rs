@@ -53,8 +53,9 @@ pub enum RunError {
     /// The plan cannot be measured. Nothing was measured.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The operating system refuses sockets, or can no longer wait for them.
-    #[error("sockets: {0}")]
+    /// The operating system refuses sockets or threads of the load generator, or can no longer wait for
+    /// sockets.
+    #[error("the load generator cannot use its sockets or threads: {0}")]
     Sockets(#[source] io::Error),
     /// The operating system refuses a thread.
     #[error("{0}")]
@@ -65,7 +66,8 @@ pub enum RunError {
     /// The server that the plan starts did not become ready.
     #[error(transparent)]
     Launch(LaunchError),
-    /// The server cannot be reached, or it is unknown which API it has.
+    /// The server cannot be reached or started, its API is unknown, or it lacks something that the plan
+    /// requests, such as metrics.
     #[error("{0}")]
     Target(String),
     /// The requests of a pass cannot be generated.
@@ -182,13 +184,13 @@ pub enum Shortfall {
     /// The user interrupted the run.
     #[error("{0}")]
     Interrupted(String),
-    /// The server died, or too many requests failed.
+    /// The server died, too many requests failed, or there is no usable answer or comparison.
     #[error("{0}")]
     Failed(String),
-    /// An objective was not met.
+    /// An objective was not met, or requests arrived faster than they ended.
     #[error("{0}")]
     Objective(String),
-    /// Some important figures are unreliable, because the client's own error is too large.
+    /// The verdict of the run is `suspect`, and the caller judges strictly.
     #[error("{0}")]
     Suspect(String),
 }

@@ -106,8 +106,8 @@ pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
             in_words(most)
         )),
         None => events.say(
-            "estimate: unknown: a first request was not answered, or the prompts are conversations: \
-                their length depends on the answers",
+            "estimate: unknown (a first request was not answered, or the length of the prompts \
+                depends on the answers, as in conversations)",
         ),
     }
 }

@@ -40,7 +40,10 @@ impl Outputs {
     pub fn prepare(out: Option<&Path>) -> Result<Self, RunError> {
         let folder = out.unwrap_or(Path::new(DEFAULT_FOLDER)).to_owned();
         let refused = |error| {
-            RunError::plan(format!("out (--out): {}: cannot be written: {error}", folder.display()))
+            RunError::plan(format!(
+                "out (--out): {}: cannot be written: {error}; give another folder",
+                folder.display()
+            ))
         };
         fs::create_dir_all(&folder).map_err(refused)?;
         let probe = folder.join(format!(".probe-{}", std::process::id()));

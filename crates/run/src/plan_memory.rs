@@ -66,8 +66,8 @@ impl PlanMemory {
             bytes.map_or_else(|| "unknown (the data set sets the lengths)".to_owned(), mib)
         };
         format!(
-            "memory: at most {}; for this plan: prompts {}, answers in flight {}, data set {} \
-                (docs/limits.md)",
+            "memory: at most {} plus what this plan needs: prompts {}, answers in flight {}, data \
+                set {} (docs/limits.md)",
             mib(self.of_any_run),
             own(self.prompts),
             own(self.answers),

@@ -51,8 +51,8 @@ pub enum Counter {
     None,
     /// The tokenizer that the user named; it counts when a record arrives.
     AsTheyCome(Arc<dyn Tokenizer>),
-    /// The server's own tokenizer. It must not be used while the server is measured, so records wait for the
-    /// end of their pass.
+    /// The model's own tokenizer, which may send requests to the server. Such requests must not be sent while
+    /// the server is measured, so records wait for the end of their pass.
     AfterThePass(Arc<dyn Tokenizer>),
 }
 

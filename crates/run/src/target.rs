@@ -175,7 +175,8 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
     let dialect = choose_dialect(plan, &server.url, &found)?;
     if plan.token_ids && !dialect.accepts_token_ids {
         return Err(RunError::plan(format!(
-            "token_ids (--token-ids): the dialect {} accepts text only",
+            "token_ids (--token-ids): the dialect {} accepts text only; leave out --token-ids, or \
+                give another --dialect",
             dialect.name
         )));
     }

@@ -1,6 +1,6 @@
-//! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if too many
-//! requests failed, or if an objective was missed. With `Strictness::Strict`, a run with unreliable figures is not a
-//! success either. Changes no result.
+//! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if its server
+//! died, if too many requests failed, if requests arrived faster than they ended, or if an objective was missed.
+//! With `Strictness::Strict`, a suspect run is not a success either. Changes no result.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub enum Strictness {
     /// A suspect run does not count as a failure.
     #[default]
     Lenient,
-    /// Unreliable figures count as a failure.
+    /// A suspect run counts as a failure.
     Strict,
 }
 

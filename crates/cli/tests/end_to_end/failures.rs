@@ -151,7 +151,10 @@ fn a_dry_run_says_how_much_memory_the_plan_needs() {
         "100",
     ];
     let text = String::from_utf8(inferometer(folder.path(), &flags).stdout).unwrap();
-    assert!(text.contains("# memory: at most 512 MiB; for this plan: prompts 1 MiB"), "{text}");
+    assert!(
+        text.contains("# memory: at most 512 MiB plus what this plan needs: prompts 1 MiB"),
+        "{text}"
+    );
     let json = inferometer(folder.path(), &[&flags[..], &["--json"]].concat()).stdout;
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["memory_bytes"]["answers"], 8 * 1_000 * 240);

@@ -35,10 +35,10 @@ pub enum Extent {
     /// axis below zero. On a log scale, from a little below the smallest value to a little above the
     /// largest.
     FromZero,
-    /// As [`Extent::FromZero`], unless all values are above three quarters of the largest value. Then the
-    /// axis covers only the range of the values, or a fifth of the largest value if that is more. On an axis
-    /// from zero, such values would look equal. The title of the axis states that the axis does not start at
-    /// zero.
+    /// As [`Extent::FromZero`], unless the scale is linear and all values are above three quarters of the
+    /// largest value. Then the axis covers only the range of the values, or a fifth of the largest value if
+    /// that is more. On an axis from zero, such values would look equal. The title of the axis states that the
+    /// axis does not start at zero.
     Close,
     /// From the smallest to the largest value exactly.
     Values,

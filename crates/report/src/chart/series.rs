@@ -57,10 +57,10 @@ pub enum Tint {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Straight lines between the points.
+    /// Straight lines between the points. Intervals are a pale band.
     #[default]
     Line,
-    /// As [`Shape::Line`], with a marker on each point and intervals as whiskers.
+    /// Straight lines between the points, with a marker on each point and the intervals of `y` as whiskers.
     Marked,
     /// Horizontal and vertical lines: each value is valid until the next point.
     Step,

@@ -36,8 +36,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
         "Output tokens over input, in text blocks",
         Axis::new("Size of a block", "characters"),
     );
-    let definition =
-        "Output tokens of the completed requests per second, closed loop. Higher is better.";
+    let definition = "Output tokens of the completed requests per second. Higher is better.";
     chart.notes = vec![definition.to_owned()];
     chart.legend = Legend::LineEnds("Requested (characters)".to_owned());
     let chart = OverPositions {

@@ -60,7 +60,7 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
     }
     let failed = failures(trace, 0.0, "");
     notes.extend(failed.as_ref().map(|marks| {
-        format!("Dashed lines: {} of {} that failed.", marks.x.len(), count(trace.failed))
+        format!("Dashed lines mark {} of {} failed requests.", marks.x.len(), count(trace.failed))
     }));
     all.extend(failed);
     notes.extend(cut_off_note(trace.cut_off));
@@ -181,7 +181,10 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     if let Some(n) = many {
         let sampled = match trace.step {
             1 => String::new(),
-            every => format!(", each {}th by its index", count(u64::from(every))),
+            every => format!(
+                "; the sample has one of each {} requests, evenly spaced by index",
+                count(u64::from(every))
+            ),
         };
         notes.push(format!(
             "Latencies by send time: median and 5th to 95th percentile of {} requests in {parts} \

@@ -82,7 +82,7 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
         (format!("{input} x {output} tokens"), lines)
     };
     let mut panels: Vec<(String, Vec<FigureLine>)> = cells.iter().map(panel).collect();
-    let unit = if are_numbers { "as given" } else { "columns in the order of the key" };
+    let unit = if are_numbers { "as given" } else { "columns in the order of the legend" };
     let mut chart = Chart::new(id, format!("Effect of {argument}"), Axis::new(argument, unit));
     chart.legend = if are_numbers { Legend::Absent } else { Legend::Above };
     if let [(title, _)] = panels.as_mut_slice() {

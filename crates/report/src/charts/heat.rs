@@ -1,5 +1,6 @@
-//! Creates a heat map of the grid of lengths: one tile for each pair of lengths, darker for a higher value.
-//! Only runs with at least three input lengths and three output lengths have heat maps. For fewer lengths, a
+//! Creates a heat map of the grid of lengths: one tile for each pair of lengths. A tile with more contrast to
+//! the background has a higher value: it is darker in the light theme, and lighter in the dark theme. Only
+//! runs with at least three input lengths and three output lengths have heat maps. For fewer lengths, a
 //! line chart is clearer.
 
 use inferometer_analysis::cell::Cell;
@@ -49,7 +50,10 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
     let [x, y] = [(Length::Output, outputs), (Length::Input, inputs)].map(named);
     let id = format!("heat-{}", metric.name);
     let mut chart = Chart::new(id, format!("{}, over both lengths", metric.title), x);
-    chart.notes = vec![format!("{} In {}: darker is higher.", metric.definition, metric.unit)];
+    chart.notes = vec![format!(
+        "{} In {}. A tile with more contrast to the background has a higher value.",
+        metric.definition, metric.unit
+    )];
     chart.legend = Legend::Absent;
     chart.panels = vec![Panel::new(y, height, series.collect())];
     Some(chart)

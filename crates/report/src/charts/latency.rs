@@ -61,8 +61,8 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     let fewer = latencies.iter().filter(|latency| shown(latency) < latency.curve.n);
     let most_values = fewer.max_by_key(|latency| latency.curve.n)?;
     Some(format!(
-        "Curves of many values show a selection of them, joined by straight lines: {} of {} at \
-            most.",
+        "Curves of many values show a selection of them, joined by straight lines; the curve with \
+            the most values shows {} of {}.",
         count(shown(&most_values)),
         count(most_values.curve.n)
     ))
@@ -234,8 +234,8 @@ fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String
     let choice = match undrawn {
         0 => "Choose others in the legend of the report".to_owned(),
         _ => format!(
-            "Choose {} others in the legend of the report; each pass also has its own chart under \
-                Every pass",
+            "Choose {} others in the legend of the report (each pass also has its own chart under \
+                Every pass)",
             count((left_out.len() - undrawn) as u64)
         ),
     };

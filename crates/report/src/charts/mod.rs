@@ -3,8 +3,8 @@
 //!
 //! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass needs
 //! a line in `OF_PASS` instead. Files, reports and pages then show the chart, because they use the results of
-//! [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines and names the
-//! others, as `latency` does.
+//! [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines at first, and names
+//! or counts the others, as `latency` does.
 
 mod ab;
 mod blocks;

@@ -144,9 +144,9 @@ fn front(cells: &Cells<'_>) -> Chart {
     let cards = if per_gpu { format!(" Cards: {}.", cards.join(", ")) } else { String::new() };
     chart.notes.push(format!(
         "Per user: 1000 / mean TPOT in ms, the speed of one stream after its first token. Each \
-            point is a load, with its label. The dashed line is the Pareto front of all servers: \
-            no other load has both more tokens/s {what} and more per user. Higher and further \
-            right is better.{cards}"
+            point is a load, with its label; loads with trials that are too short are left out. \
+            The dashed line is the Pareto front of all servers: no other load has both more \
+            tokens/s {what} and more per user. Higher and further right is better.{cards}"
     ));
     let y = |_: &[Series]| Axis::new(&format!("Output tokens/s {what}"), "tokens/s");
     let of = move |level: &LevelAnswer| {

@@ -12,7 +12,7 @@ use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_
 /// [`FEWEST`].
 const MOST: usize = 1_600;
 const FEWEST: usize = 12;
-/// The maximum number of single requests that are drawn.
+/// The maximum number of single requests that are drawn. Each pass has at least one, even if these are more.
 const ROWS: usize = 100;
 
 /// A pass: its name, when it begins on the time axis of the run in seconds, and its trace.
@@ -147,7 +147,8 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
         count(of)
     );
     if all.iter().any(|(.., trace)| trace.course.server.samples > 0) {
-        text += " Server values come from its own metrics, at the times at which they were read.";
+        text +=
+            " Server values are the server's own metrics, at the times at which they were read.";
     }
     let mut notes = vec![text];
     let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();

@@ -26,8 +26,9 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Heading(2, "Server metrics".to_owned()));
     out.push(Block::Paragraph(plain(
         "The server's own metrics, read on a separate thread. Gauges: mean / maximum over the \
-            samples within the pass. Counters and latencies: the increase from before the first \
-            request to after the last. Values in parentheses are the client's.",
+            samples within the pass. Counters: the increase from before the first request to after \
+            the last. Latencies: the mean over the same time. Values in parentheses are the \
+            client's.",
     )));
     let has_queue = passes.iter().any(|(_, _, metrics)| metrics.queue_ms.is_some());
     let queue_column = has_queue.then_some(("Queue mean (ms)", Align::Right));
@@ -124,11 +125,12 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     }
     out.push(Block::Heading(2, "Cards".to_owned()));
     out.push(Block::Paragraph(plain(
-        "Mean / maximum over the samples within the pass. Energy: from the first send to the last \
-            end, by the card's own counter; without a counter (marked ~), power integrated between \
-            samples. All: every card that was found, including cards that other programs used. \
-            Energy per token and per completed \
-            request is given only if --cards names the server's cards.",
+        "At work, clock and power: mean / maximum over the samples within the pass. Memory: the \
+            largest use in any sample, also before and after the pass. Energy: from the first send \
+            to the last end, by the card's own counter; without a counter (marked ~), power \
+            integrated between samples. All: every observed card; without --cards, these include \
+            cards that only other programs used. Energy per token and per completed request is \
+            given only if --cards names the server's cards.",
     )));
     out.push(Block::Table(table));
 }

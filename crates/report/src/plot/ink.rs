@@ -162,8 +162,9 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws the labels of points above the points and their whiskers, or below at the top of a panel. A label is the point's own text,
-    /// or its value if it has no text. A label that would overlap another label is left out.
+    /// Draws the labels of points above the points and their whiskers, or below them at the top of a panel. A
+    /// label is the point's own text, or its value if it has no text. A label that would overlap another label
+    /// is left out.
     fn draw_values(&self, svg: &mut Svg) {
         let of = self.series;
         let mut drawn: Vec<[f64; 3]> = Vec::new();

@@ -149,7 +149,8 @@ fn failed_requests_are_listed_below_the_table_with_their_reasons() {
     assert_eq!(
         lines(&text).last().copied(),
         Some(
-            "- 128 x 32, saturated: 3 of 399 requests failed (1 rejected, 2 timed out); figures cover the 396 that completed"
+            "- 128 x 32, saturated: 3 of 399 requests failed (1 rejected, 2 timed out); figures \
+             cover the 396 that completed"
         )
     );
 }

@@ -32,8 +32,8 @@ impl PromptCursor {
     }
 }
 
-/// The maximum number of requests of a pass; for a pass that is limited only by time, a number that it will
-/// not reach.
+/// The maximum number of requests of a pass; for a pass that is limited only by time, about a million, which
+/// few passes reach.
 fn most_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(1 << 20)
 }

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::RunError;
 
-/// How many requests are made at once for a pass that is limited only by time.
+/// How many requests are made at once, if they are made while their pass runs.
 pub const BATCH: u32 = 64;
 
 /// The requests of a pass.

@@ -62,7 +62,9 @@ impl EarlierGroup {
         }
         if runs.is_empty() {
             let unread = unread.iter().map(|why| format!("; {why}")).collect::<String>();
-            return Err(problem(format!("there is no run of {name}{unread}")));
+            return Err(problem(format!(
+                "the store has no run of {name}; check the name and --store{unread}"
+            )));
         }
         runs.sort_by(|one, other| one.row.id.as_str().cmp(other.row.id.as_str()));
         Ok(Self { name: name.to_owned(), unread, runs })

@@ -19,7 +19,7 @@ const MOST_PROBES: u32 = 30;
 /// A server is idle again when a short request takes more than this share of the time of the previous short
 /// request.
 const SETTLED: f64 = 0.8;
-/// How long to wait after a refused request.
+/// How long to wait after a short request that did not complete.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 
 impl<N: Network> Session<'_, N> {
@@ -121,7 +121,7 @@ impl<N: Network> Session<'_, N> {
 
     /// Waits until a server has finished the remaining work of a trial that was ended early. Not every server
     /// stops when its client disconnects, and the next trial would wait in its queue. The server is idle
-    /// again when a short request no longer takes less time than the one before it.
+    /// again when a short request takes more than [`SETTLED`] of the time of the one before it.
     fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
         let mut before: Option<Duration> = None;
         for probe in 0..MOST_PROBES {
@@ -142,9 +142,9 @@ impl<N: Network> Session<'_, N> {
             }
         }
         let message = format!(
-            "after trial {trial} was ended early, {MOST_PROBES} short requests were still \
-                rejected, or each was faster than the previous one: requests of the next trial may \
-                wait until the server has finished those of this trial"
+            "after trial {trial} was ended early, {MOST_PROBES} short requests failed or were each \
+                much faster than the previous one, so the server may still be busy: requests of \
+                the next trial may wait until it has finished those of this trial"
         );
         self.warn(code::SEARCH_NOT_SETTLED, cell, message);
         Ok(())
