@@ -90,7 +90,7 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     }
     let passes = table::passes(summary);
     if answers::has_answers(summary) {
-        let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
+        let _ = writeln!(out, "{}", paint(Paint::Bold, "Trials"));
     }
     if !passes.is_empty() {
         write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
