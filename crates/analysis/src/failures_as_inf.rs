@@ -20,7 +20,8 @@ const NEVER_MS: f64 = 1e12;
 pub struct FailuresAsInf {
     /// The number of requests that did not complete, whatever their outcome.
     pub failed: u64,
-    /// The percentiles, under the metric's key in results. A metric without any value is absent.
+    /// The percentiles, under the metric's key in results. A metric is absent if no completed request has a value for
+    /// it. Exception: if all requests failed, every metric is present, and all percentiles are infinite.
     #[serde(flatten)]
     pub latencies: BTreeMap<String, Tail>,
 }
@@ -118,7 +119,8 @@ impl FailuresAsInfFold {
         let nothing_completed = counts.iter().all(|count| *count == 0);
         let values = METRICS.into_iter().zip(completed).zip(counts);
         let tails = values.filter_map(|((metric, mut sample), count)| {
-            // Without streaming, completed requests also have no first token, so the metric is left out.
+            // If completed requests have no value for a metric, the metric is left out. For example, there is no TTFT
+            // without streaming.
             if count == 0 && !nothing_completed {
                 return None;
             }

@@ -23,11 +23,12 @@ pub struct TokenEvent {
 pub struct Timeline<'a> {
     /// The record.
     pub record: &'a Record,
-    /// The token events, in order. Empty for a body that is not streamed, whose E2E ends with the body.
+    /// The token events, in order. Empty if the response is not streamed.
     pub events: Vec<TokenEvent>,
     /// The number of output tokens ([`Record::output_tokens`]); 0 if they were not counted.
     pub output_tokens: u32,
-    /// The source of the count. Absent without a count: a body that is not streamed has no events to count.
+    /// The source of the count. Absent if there is no count: the response is not streamed, so that no events can be
+    /// counted, and there is no other source.
     pub tokens_from: Option<TokensFrom>,
 }
 

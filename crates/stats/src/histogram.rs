@@ -1,7 +1,7 @@
 //! A histogram of durations in bounded memory, for events that are too frequent to be stored one by one.
 //!
-//! Figures of reports do not use it: they are exact ([`crate`]). Values below 32 ns are exact here too;
-//! larger values are rounded up by at most 1/32.
+//! Figures of reports do not use this histogram, because they need more precise percentiles ([`crate`]). Here, values
+//! below 32 ns are exact; larger values are rounded up by at most 1/32.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ impl Noise {
 enum Looks {
     /// Immediately after the previous read.
     AfterRead,
-    /// At a random time in the last 200 us, because all sockets are checked in turn.
+    /// At a random time in the 200 us before the arrival, because all sockets are checked in turn.
     AnyTime,
 }
 
@@ -105,7 +105,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
 fn a_streamed_token_takes_few_bytes_in_the_log() {
     let cases = [
         ("399 requests of 512, one batch", 399, 512, 399, Looks::AfterRead, 4.0),
-        ("399 requests of 128, flushed by 20", 399, 128, 20, Looks::AfterRead, 5.0),
+        ("399 requests of 128, flushed every 20 requests", 399, 128, 20, Looks::AfterRead, 5.0),
         ("10 requests of 512, flushed each", 10, 512, 1, Looks::AfterRead, 5.0),
         ("399 requests of 512, looks at any time", 399, 512, 399, Looks::AnyTime, 5.0),
         ("10 requests of 128, flushed each", 10, 128, 1, Looks::AfterRead, 8.0),

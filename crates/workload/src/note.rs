@@ -27,7 +27,8 @@ pub enum Note {
     Reused {
         /// The number of such prompts.
         prompts: u64,
-        /// The number of conversations that have the requested length, or are within the limits of the serving run.
+        /// The number of conversations that the pass can use. With input lengths, these are the conversations of the
+        /// requested length; without, those within the limits of the plan.
         available: u64,
     },
     /// Prompts whose rows were sent earlier in the run.

@@ -1,5 +1,5 @@
 //! Measures a criterion over a series of requests: a share or a mean, and its uncertainty. Consecutive requests are not
-//! independent. The slow fluctuations of the series show how many independent requests they correspond to
+//! independent. The slow fluctuations of the series show how many independent requests would give the same uncertainty
 //! ([`inferometer_stats::serial`]).
 
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ use inferometer_stats::{student_975, wilson};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Every criterion is met, by its 95 % interval. For a load, a trial must also be long enough for a
-    /// steady state.
+    /// The 95 % intervals of all criteria show that the criteria are met. For a load, a trial must also be long enough
+    /// for a steady state.
     Met,
-    /// At least one criterion is missed, by its 95 % interval. A load is also `NotMet` if its queue kept
-    /// growing, or if so many requests missed a criterion that the load is far beyond the edge.
+    /// The 95 % interval of at least one criterion shows that the criterion is missed. A load is also `NotMet` if its
+    /// queue kept growing, or if so many requests missed a criterion that the load is far beyond the edge.
     NotMet,
     /// Neither is shown.
     Open,
@@ -54,8 +54,8 @@ pub struct Measure {
     pub degrees: f64,
 }
 
-/// The fewest requests beyond a threshold from which their correlation is estimated. Series of fewer than 20 requests
-/// may use fewer.
+/// The correlation of requests is estimated from at least this many misses or slowest requests. In a series of fewer
+/// than 20 requests, it is estimated from half of the requests.
 const ENOUGH: usize = 10;
 /// The numbers of cosines for `long_run`. `COSINES_OF_TAIL` is for needed shares above 0.9, because rare misses occur
 /// in shorter groups.
@@ -110,9 +110,9 @@ impl Measure {
 }
 
 /// Returns the variance of a share divided by its variance for independent requests, and the degrees of freedom of
-/// this ratio. It uses the misses if there are at least `ENOUGH`, at least half of the allowed number, and at most
-/// half of the requests. Otherwise it uses the slowest requests. Their number is the allowed number of misses, at
-/// least `ENOUGH` and at most half of the requests.
+/// this ratio. The ratio is computed from the misses if their number is at least `ENOUGH`, at least half of the number
+/// that the criterion allows, and at most half of the number of requests. Otherwise it is computed from the slowest
+/// requests. Their number is the allowed number of misses, but at least `ENOUGH`, and at most half of the requests.
 fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();

@@ -69,8 +69,9 @@ impl RankStates {
         }
     }
 
-    /// Whether all ranks are prepared. None if a rank is lost, because the pass would be incomplete. A rank that is
-    /// prepared with different requests counts as lost from then on.
+    /// Whether all ranks are prepared. None if a rank is lost, because the pass would be incomplete; but `Some(false)`
+    /// if a rank before the lost one is not prepared yet. A rank that is prepared with different requests counts as
+    /// lost from then on.
     pub fn are_prepared(&mut self, workload_hash: &str) -> Option<bool> {
         for number in 1..=self.ranks.len() as u32 {
             let rank = self.rank(number);
@@ -200,7 +201,7 @@ impl RankStates {
         }
     }
 
-    /// Marks a rank as lost. Records that it has already sent stay in the run.
+    /// Marks a rank as lost. The records that this rank has already sent stay in the run.
     pub fn lose(&mut self, number: u32, why: String) {
         self.is_any_lost = true;
         let rank = self.rank(number);
@@ -257,7 +258,7 @@ mod tests {
         Box::new(|_| ())
     }
 
-    /// A run of two ranks. Rank 1 has received the first order and its sink.
+    /// A run of two ranks. The first order has been given, with a sink for the records of rank 1.
     fn with_first_order() -> RankStates {
         let mut states = RankStates::of(2);
         states.give(Order::End { failed: None }, vec![sink()]);

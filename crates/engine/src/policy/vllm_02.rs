@@ -49,8 +49,8 @@ impl Scheduler for Vllm02 {
         }
         grow(queues);
         if queues.running.is_empty() {
-            // The only sequence was preempted because no block was free. It is admitted again, or ignored if it can
-            // never run.
+            // Either no sequence was running, or the only one was preempted because no block was free. A preempted
+            // sequence is admitted again, or ignored if it can never run.
             return admit(queues);
         }
         Some(Batch::Decode)

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the steps of vLLM since 0.8. Factors multiply the speeds that were measured with single operations of
-/// the card.
+/// Constants of the steps of vLLM since 0.8. Most factors multiply a speed: the speed that was measured for this
+/// operation alone on the card, or an estimate from the card's data sheet. `reduction_factor` multiplies a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConstants {
@@ -36,11 +36,11 @@ pub struct StepConstants {
     pub prompt_layer_us: f64,
     /// Factor on the bandwidth with which weights are read.
     pub bandwidth_factor: f64,
-    /// Factor on the speed of matrix products of many rows.
+    /// Factor on the speed of matrix products of many rows, and of the attention of prompts.
     pub products_factor: f64,
     /// Factor on the bandwidth with which keys and values are read.
     pub kv_factor: f64,
-    /// Additional factor on the products of eight-bit weights.
+    /// Additional factor on the speed of matrix products with FP8 weights.
     pub fp8_factor: f64,
     /// Factor on the time of reductions over cards.
     pub reduction_factor: f64,
@@ -66,7 +66,7 @@ impl StepConstants {
             ("prompt_layer_us", self.prompt_layer_us),
         ] {
             if !(time >= 0.0 && time.is_finite()) {
-                return Err(format!("steps.{key} = {time}: must be 0 or more"));
+                return Err(format!("steps.{key} = {time}: must be finite, and 0 or more"));
             }
         }
         for (key, factor) in [

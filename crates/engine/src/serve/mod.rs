@@ -39,8 +39,9 @@ pub struct FrontConfig {
     /// The model ends each text after a number of tokens that is uniformly distributed from 1 to this value, unless the
     /// request ignores the end of the text. If absent, the model never ends a text.
     pub end_of_text_within: Option<u32>,
-    /// Whether each event of a stream that is a JSON object states its send time. The send time is the last member of
-    /// the object, `sent_ns`, in nanoseconds of the monotonic clock.
+    /// Whether streamed events state their send time: each event that is a JSON object, except the first event of a
+    /// chat (which only announces the role) and errors. The send time is the last member of the object, `sent_ns`, in
+    /// nanoseconds of the monotonic clock.
     pub send_instants: bool,
 }
 

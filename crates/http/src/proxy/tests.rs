@@ -102,7 +102,7 @@ fn proxy_credentials_are_sent_to_the_proxy_and_never_displayed() {
     let secrets = Proxies::only(proxy).secret_headers();
     assert_eq!((secrets[0].1.as_str(), secrets[1].1.as_str()), (value.as_str(), "päss"));
 
-    // A user without a password gets an empty password, and may be a token.
+    // If there is only a user name, it is sent with an empty password. This user name may be a token, so it is secret.
     let proxy = Proxy::parse("http://t0ken@p:1", "HTTP_PROXY").unwrap();
     assert_eq!(proxy.header().unwrap().1, "Basic dDBrZW46");
     assert_eq!(Proxies::only(proxy).secret_headers()[1].1, "t0ken");
@@ -115,6 +115,6 @@ fn an_invalid_no_proxy_entry_is_an_error_only_if_a_proxy_would_be_used() {
         let told = list(&format!("no_proxy=a,{entry}"));
         assert!(told.contains(&format!("`{entry}`")) && told.contains("no_proxy"), "{told}");
     }
-    assert_eq!(list("no_proxy=10.0.0.0/33,h"), "none", "the server is named beside it");
+    assert_eq!(list("no_proxy=10.0.0.0/33,h"), "none", "the list also names the server");
     assert_eq!(proxy_to("http://h:8000", &["no_proxy=10.0.0.0/33"]), "none", "there is no proxy");
 }

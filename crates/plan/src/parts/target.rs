@@ -39,7 +39,7 @@ pub enum TargetPlan {
         model: Option<String>,
         /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,
-        /// The other servers behind the same load, and how requests are spread.
+        /// The other servers that share the load with the first one, and how requests are spread over all servers.
         #[serde(default, skip_serializing_if = "SpreadPlan::is_usual")]
         spread: SpreadPlan,
     },

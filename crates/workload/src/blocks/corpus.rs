@@ -59,8 +59,7 @@ impl LeftOut {
 }
 
 impl fmt::Display for LeftOut {
-    /// Writes each reason with its number and its first place: `2 x an empty text (notes.jsonl, row 3); 1
-    /// x ...`.
+    /// Writes each reason with its number and its first place: `2 x an empty text (notes.jsonl, row 3); 1 x ...`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (reason, (count, first))) in self.0.iter().enumerate() {
             let semicolon = if position > 0 { "; " } else { "" };
@@ -122,8 +121,8 @@ impl Corpus {
         block
     }
 
-    /// The position of a character in bytes. If `character` is the number of characters, the end of the
-    /// text.
+    /// The byte at which a character begins. If `character` is the number of characters of the text, returns the end of
+    /// the text.
     fn byte_of(&self, character: usize) -> usize {
         if character == self.chars {
             return self.text.len();

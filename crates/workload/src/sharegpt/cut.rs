@@ -1,9 +1,10 @@
 //! The workload `sharegpt` with input lengths. For the input length L, it selects first human turns with
 //! at least L and fewer than 1.5 L tokens. It cuts them so that prompts have L tokens.
 //!
-//! Each prompt begins with a tag of seeded words that depends on the salt of the run. So no two prompts
-//! share their first KV block, even if a conversation is used again. A tag has about six tokens, and at
-//! most half of the tokens of the prompt; a prompt of one token has no tag.
+//! Each prompt begins with a tag of seeded words that depends on the salt of the run. A full tag has about six tokens.
+//! No two prompts with a full tag share their first KV block, even if a conversation is used again. The tag of a short
+//! prompt is shorter, because a tag has at most half of the tokens of the prompt; a prompt of one token has no tag. So
+//! short prompts may be equal, and a note says so.
 
 use std::sync::Arc;
 
