@@ -271,6 +271,7 @@ pub fn known_keys() -> Vec<String> {
         wait: Some(1.0.into()),
         loops: Some(1),
         noise: Some(String::new()),
+        arrivals: Some(String::new()),
         scale: Some(true),
         failures_as_inf: Some(true),
         client_cert: Some(String::new()),

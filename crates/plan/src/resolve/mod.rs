@@ -2,6 +2,7 @@
 //! I/O.
 
 mod ab;
+mod arrivals;
 mod cells;
 mod conversations;
 mod passes;

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use super::conversations;
+use super::{arrivals, conversations};
 use crate::parts::WorkloadPlan;
 use crate::search::SearchPlan;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
 use crate::sweep::SweepPlan;
-use inferometer_load::arrival::Arrivals;
 use inferometer_load::{
     Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan,
 };
@@ -139,26 +138,6 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     (spec.max_in_flight, over_limit)
 }
 
-/// The arrival process of open loops.
-pub(super) fn arrivals(spec: &Spec, mistakes: &mut Mistakes) -> Arrivals {
-    let burstiness =
-        mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
-    match spec.arrivals.as_deref() {
-        None | Some("inferometer") => Arrivals::of_burstiness(burstiness),
-        Some("vllm") => {
-            if spec.seed.is_some_and(|seed| seed > u64::from(u32::MAX)) {
-                let problem = format!("is above {}, the largest seed of vLLM's arrivals", u32::MAX);
-                mistakes.add("seed", problem);
-            }
-            Arrivals::of_vllm(burstiness)
-        }
-        Some(other) => {
-            mistakes.add("arrivals", format!("`{other}` is not one of inferometer, vllm"));
-            Arrivals::default()
-        }
-    }
-}
-
 /// Makes the passes of the loads that the user gave: loops, stages, a replay.
 struct Loads<'a> {
     spec: &'a Spec,
@@ -188,7 +167,7 @@ impl Loads<'_> {
         PassPlan::Open(OpenPlan {
             bound: self.bound_of(&rate),
             rate,
-            arrivals: arrivals(spec, mistakes),
+            arrivals: arrivals::arrivals(spec, mistakes),
             scaled: spec.scale.unwrap_or(true),
             max_in_flight,
             over_limit,

@@ -1,6 +1,6 @@
 //! Resolves the search of a plan from a spec: its limits, and the pass that its trials vary.
 
-use super::passes;
+use super::arrivals;
 use crate::parts::WorkloadPlan;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::MAX_IN_FLIGHT;
@@ -289,7 +289,7 @@ pub(super) fn open_pass(
 ) -> PassPlan {
     PassPlan::Open(OpenPlan {
         rate: rate_per_s.into(),
-        arrivals: passes::arrivals(spec, mistakes),
+        arrivals: arrivals::arrivals(spec, mistakes),
         scaled: false,
         bound,
         max_in_flight,

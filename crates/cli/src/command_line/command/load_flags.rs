@@ -43,8 +43,7 @@ pub struct LoadFlags {
     burstiness: Option<String>,
     /// The random numbers of the gaps between arrivals [default: inferometer]:
     ///   inferometer: new gaps for each cell and each rate
-    ///   vllm: the gaps of `vllm bench serve` with the same --seed (its default is 0, too); repeat N
-    ///     has the gaps of the seed plus N - 1
+    ///   vllm: those of `vllm bench serve` with the same --seed (repeat N: with seed + N - 1)
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,
     /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N

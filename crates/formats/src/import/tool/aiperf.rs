@@ -135,7 +135,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         duration_s,
         requests_per_s: per_second(complete),
         output_tokens_per_s: per_second(output),
-        input_tokens: input,
+        input_tokens: Some(input),
         output_tokens: output,
         asked: None,
     };
