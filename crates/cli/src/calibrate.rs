@@ -148,13 +148,13 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     Ok(Calibrated { profile: fitted, text })
 }
 
-/// Rejects the flags that apply only to published tables: `--rows` and `--requests`.
+/// Rejects the flags that apply only to engines that are fitted to tables: `--rows` and `--requests`.
 fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
         Some((flag, _)) => Err(CalibrateError::new(format!(
-            "{flag}: applies only to published tables; leave it out, because each measured run \
-                states its number of requests"
+            "{flag}: cannot be used here, because every run is used and states its number of \
+                requests; leave it out (it is for engines before vLLM 0.8, which are fitted to tables)"
         ))),
         None => Ok(()),
     }
@@ -180,7 +180,7 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
     let against = read_against(request.measured, request.store, config)?;
     if against.counts.is_some_and(|counts| counts.predicted) {
         return Err(CalibrateError::new(format!(
-            "{}: a profile is fitted to measured rows",
+            "{}: a profile is fitted to measured rows, and this run is a prediction",
             against.origin
         )));
     }

@@ -22,8 +22,8 @@ pub enum ImportError {
     /// Files that cannot be imported, each with the reason. Nothing was stored.
     #[error("{}", .0.join("; "))]
     Files(Vec<String>),
-    /// A bundle cannot be restored: the store has a different run with the same id, or a log in the bundle is
-    /// incomplete.
+    /// A bundle cannot be restored: the store has a different run with the same id, a log in the bundle is incomplete,
+    /// or the store cannot be written.
     #[error(transparent)]
     Bundle(BundleRunError),
     /// The store cannot be opened. Nothing was stored.

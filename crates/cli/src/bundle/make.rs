@@ -238,7 +238,7 @@ fn contains_secret(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunErro
 fn secret_error(name: &str) -> BundleRunError {
     BundleRunError::Refused(format!(
         "{name}: contains an API key of this process, and a bundle must not contain one; nothing \
-            was written (--without-data leaves data sets out)"
+            was written. If the key is in a data set, --without-data leaves data sets out"
     ))
 }
 

@@ -10,7 +10,7 @@ use inferometer_model::visible;
 /// The text of a bundle's README.
 pub fn readme(manifest: &Manifest) -> String {
     let mut text = "# A benchmark of an LLM serving engine, as one file\n\n\
-        Made by inferometer, of "
+        Written by inferometer. It contains "
         .to_owned();
     let many = manifest.runs.len();
     let _ = writeln!(
@@ -67,7 +67,11 @@ fn of_file(file: &DataFile) -> String {
     };
     let place = match &file.file {
         Some(name) => format!("in `{name}`"),
-        None => "not in the bundle; `reproduce --data FILE` takes it".to_owned(),
+        None => {
+            "not in the bundle; `reproduce` needs it here under this name, or with --data FILE if \
+             its checksum is known"
+                .to_owned()
+        }
     };
     format!("- {} `{named}`: {sum}; {place}\n", file.key)
 }

@@ -20,7 +20,7 @@ pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let flag = if flag.is_empty() { flag } else { format!("{flag}: ") };
     Some(format!(
         "{flag}`{value}` is not UTF-8, but the plan and the results store it as text. Use another \
-            name, or a link with such a name; plan files and imported files may have any name"
+            name, or a link whose name is UTF-8; plan files and imported files may have any name"
     ))
 }
 

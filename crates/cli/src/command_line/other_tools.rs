@@ -88,7 +88,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
             true => format!("`inferometer run` has {here}"),
             false => here.to_owned(),
         };
-        let _ = write!(text, "\n  of {}: {what}", tools.join(" and "));
+        let _ = write!(text, "\n  as a flag of {}: {what}", tools.join(" and "));
     }
     if FLAGS.iter().any(|known| known.name == dashed(meant)) {
         text += "\n  `inferometer bench serve` takes the flags of vllm bench serve as they are";

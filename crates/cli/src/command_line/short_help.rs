@@ -84,7 +84,8 @@ const OF_AB: [(&str, &str); 6] = [
     ("output_lengths", "Output length in tokens; a single value [default: 64]"),
     (
         "requests",
-        "Number of requests of each block [default: 4 times the requests in flight; 64 with --rate]",
+        "Number of requests of each block [default: 4 times the requests in flight, but 1 for one \
+            request in flight; 64 with --rate]",
     ),
     ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
 ];

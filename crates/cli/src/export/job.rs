@@ -8,11 +8,11 @@ use inferometer_store::{Note, StoredRun};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum ExportedRows {
-    /// One for each planned request
+    /// One row for each planned request
     Requests,
-    /// One for each event of each stream
+    /// One row for each event of each stream
     Events,
-    /// One for each cell and pass, with all its figures
+    /// One row for each cell and pass, with all its figures
     Cells,
 }
 

@@ -47,7 +47,10 @@ impl<'a> Out<'a> {
                 let temporary = path.with_file_name(format!(".{name}.{process}.new"));
                 Ok(Self::File { path, temporary, replaces: path.exists() })
             }
-            _ => Err(ExportRunError::request(format!("--out: {}: is a folder", path.display()))),
+            _ => Err(ExportRunError::request(format!(
+                "--out: {}: is a folder; give the name of a file",
+                path.display()
+            ))),
         }
     }
 

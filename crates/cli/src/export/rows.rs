@@ -147,7 +147,7 @@ fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunErro
     }
     match cells_table::rows(&summary_of(job.run, job.say)?) {
         rows if rows.is_empty() => Err(ExportRunError::request(format!(
-            "run {} has no passes, and so no rows; --format table writes what it states",
+            "run {} has no passes, and so no rows; --format table writes its figures",
             job.run.row.id
         ))),
         rows => Ok(rows),

@@ -97,7 +97,7 @@ pub fn advice_on_key(key: &str, keys: &[String]) -> Option<String> {
     let meant = meanings(&flag);
     let told = meant.iter().map(|(here, tools)| {
         let what = as_keys(here, keys);
-        format!("; of {}: {what}", tools.join(" and "))
+        format!("; as a flag of {}: {what}", tools.join(" and "))
     });
     (!meant.is_empty()).then(|| told.collect())
 }

@@ -86,7 +86,7 @@ fn check_command(
     }
     Err(ReproduceError::refused(format!(
         "run {} records that its server was started by `{}`, but its plan would start `{}`: start \
-            the server yourself, and give --target or --server-command",
+            the server yourself and give --target, or give --server-command",
         run.id,
         shown.command.join(" "),
         starts.command.join(" ")
@@ -151,8 +151,8 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
     if run.kind == RunKind::Predicted {
         if gives_server || here.start_server {
             return Err(ReproduceError::refused(format!(
-                "run {} is a prediction, which is repeated in virtual time: leave out --target and \
-                    --server-command",
+                "run {} is a prediction, which is repeated in virtual time: leave out \
+                    --target, --server-command and --start-server",
                 run.id
             )));
         }
@@ -224,7 +224,9 @@ fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
 fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
     match there.cells.iter().find(|cell| !cells.contains(cell)) {
         None => Ok(there.cells.clone()),
-        Some(cell) => Err(PlanError::new(format!("its plan has an unexpected cell {cell}"))),
+        Some(cell) => {
+            Err(PlanError::new(format!("the run has the cell {cell}, but its plan does not")))
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The input files of a bundle's requests: extracted from the bundle, or found on this machine by their checksums.
+//! The input files of a bundle's requests: extracted from the bundle, or found on this machine by their checksums or
+//! names.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};

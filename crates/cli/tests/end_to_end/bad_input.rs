@@ -1,4 +1,4 @@
-//! Bad input: each mistake gives one clear error and exit code 2, before anything is sent.
+//! Bad input: each mistake gives one clear error, before anything is sent. The exit code is 2, or 1 for a port in use.
 
 use std::fs;
 use std::net::TcpListener;

@@ -68,10 +68,11 @@ struct AbFlags {
     #[arg(long, value_name = "SHARE")]
     minimal_effect: Option<String>,
     /// Number of requests to leave out at the start of each block, before the server reaches its
-    /// steady state [default: the concurrency; with --rate a quarter of the block]
+    /// steady state [default: the concurrency, but 0 for one request in flight; with --rate a
+    /// quarter of the block]
     #[arg(long, value_name = "N")]
     uncounted: Option<u32>,
-    /// Maximum requests of all blocks of both servers; at least 8 pairs of blocks are measured
+    /// Maximum requests of all blocks of both servers; must be enough for 8 pairs of blocks
     /// [default: 10000, or the requests of 40 pairs of blocks if these are more]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
@@ -234,7 +235,7 @@ impl AbArgs {
             let known: &[&str] = if self.predict { &OF_B_IN_VIRTUAL_TIME } else { &OF_B };
             if !is_of_engine && !known.contains(&name.as_str()) {
                 return Err(Failure::usage(format!(
-                    "--b: `{name}` cannot differ between the sides; there are {}{}",
+                    "--b: `{name}` cannot differ between the sides; only {}{} can",
                     known.join(", "),
                     if self.predict { ", and the engine flags" } else { "" }
                 )));

@@ -80,7 +80,7 @@ struct OwnFlags {
     /// needs and the cores have room for]
     #[arg(long, value_name = "N")]
     loops: Option<u32>,
-    /// Print only errors on stderr
+    /// Print only errors and warnings on stderr
     #[arg(long, short)]
     quiet: bool,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if

@@ -26,11 +26,12 @@ pub struct CalibrateArgs {
     profile: Option<String>,
     #[command(flatten)]
     engine: EngineFlags,
-    /// Use only these rows, as INPUTxOUTPUT, such as 128x128,2048x512 [default: all]
+    /// For engines before vLLM 0.8: use only these rows, as INPUTxOUTPUT, such as 128x128,2048x512
+    /// [default: all]
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Number of requests in the measured saturated pass (all requests at once) [default: that of
-    /// the run; 399 for a table]
+    /// For engines before vLLM 0.8: number of requests in the measured saturated pass (all requests
+    /// at once) [default: that of the run; 399 for a table]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     requests: Option<u32>,
     /// Name of the new profile [default: calibrated-MODEL, or calibrated-PROFILE for vLLM 0.8 and

@@ -31,10 +31,11 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
-    /// is 3 if one is missed. The confidence interval over repeats decides; with fewer than 3
-    /// repeats, a condition is missed if the difference is beyond its limit, and undecided
-    /// otherwise. If the runs were not measured alternately, a missed condition shows a difference,
-    /// but not its cause: the server may have changed, or the machine may have become slower
+    /// is 3 if one is missed. The confidence interval over repeats decides. With fewer than 3
+    /// repeats, a condition is missed if the difference is beyond its limit. Otherwise it is
+    /// undecided, or met if a side cannot be measured again (such as a prediction). If the runs were
+    /// not measured alternately, a missed condition shows a difference, but not its cause: the
+    /// server may have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed

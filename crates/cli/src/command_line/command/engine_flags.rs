@@ -107,7 +107,7 @@ impl EngineFlags {
             [("weights", "quantization"), ("enable_prefix_caching", "no_enable_prefix_caching")]
         {
             if own.contains_key(one) && own.contains_key(other) {
-                mistakes.push(format!("{one}, {other}: have the same meaning; give one of them"));
+                mistakes.push(format!("{one}, {other}: both set the same value; give one of them"));
             }
         }
         if !mistakes.is_empty() {

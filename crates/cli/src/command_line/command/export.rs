@@ -83,14 +83,14 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure
     let refused = |why: String| Err(Failure::usage(why));
     match (&format.holds, arguments.what, arguments.pass) {
         (Holds::Rows(_), _, Some(_)) => {
-            refused(format!("--pass: {name} has the rows of all passes"))
+            refused(format!("--pass: {name} has the rows of all passes; leave it out"))
         }
         (Holds::WholeRun, _, Some(_)) => refused(format!(
             "--pass: {name} contains all passes in \
-            one file"
+            one file; leave it out"
         )),
         (Holds::OnePass | Holds::WholeRun, Some(_), _) => {
-            refused(format!("--what: {name} has a fixed format without rows"))
+            refused(format!("--what: {name} has a fixed format without rows; leave it out"))
         }
         (Holds::Rows(offered), Some(what), None) if !offered.contains(&what) => {
             let offered: Vec<_> =

@@ -15,8 +15,8 @@ pub struct LoadFlags {
     /// given]
     #[arg(long, value_name = "N", help_heading = "Load")]
     one_by_one: Option<u32>,
-    /// Number of requests of every pass except one_by_one [default: 399; 32 if no server, lengths or
-    /// load is given]
+    /// Number of requests of every pass except one_by_one [default: 399; 500 for blocks; 1000 for
+    /// sharegpt without lengths; 32 if no server, lengths or load is given]
     #[arg(long, value_name = "N", help_heading = "Load")]
     requests: Option<u32>,
     /// Closed loops with this many requests in flight, instead of --passes; or stages, such as

@@ -12,7 +12,7 @@ use crate::command_line::exit::{Failure, print};
 
 /// The default sequence lengths of the table in tokens. Lengths above the longest possible sequence are left out.
 const LENGTHS: [u32; 10] = [128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
-/// The numbers of cards to try if a model does not fit. The smallest number that is enough is suggested.
+/// The values of `--tensor-parallel-size` to try if a model does not fit. The smallest one that is enough is suggested.
 const CARDS: [u32; 5] = [2, 4, 8, 16, 32];
 const GB: f64 = 1e-9;
 
@@ -39,7 +39,7 @@ pub struct MemoryArgs {
 }
 
 /// Prints how the memory is used. If the engine would not start, returns the same usage error as other commands. If the
-/// model does not fit, the text is not printed, and the error also states the number of cards that the model needs.
+/// model does not fit, the text is not printed, and the error states a `--tensor-parallel-size` with which it fits.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
@@ -49,9 +49,9 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     }
     let cards = is_too_large.then(|| found.cards_needed(&given)).flatten();
     Engine::new(given).map(drop).map_err(|error| match cards {
-        Some(cards) => Failure::usage(format!(
-            "{error}; it fits on {cards} cards (--tensor-parallel-size {cards})"
-        )),
+        Some(cards) => {
+            Failure::usage(format!("{error}; it fits with --tensor-parallel-size {cards}"))
+        }
         None => Failure::usage(error),
     })
 }

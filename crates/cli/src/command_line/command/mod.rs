@@ -71,7 +71,7 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Compare runs with a baseline, metric by metric; --gate sets conditions for CI.
     Compare(compare::CompareArgs),
-    /// Import published tables, logs and results of other tools into the store.
+    /// Import published tables, logs, results of other tools, and bundles into the store.
     Import(import::ImportArgs),
     /// List the stored runs, filtered by model, engine, card, tag, date, state and kind.
     Runs(runs::RunsArgs),

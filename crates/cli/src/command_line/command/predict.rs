@@ -41,7 +41,7 @@ pub struct PredictArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print only errors on stderr
+    /// Print only errors and the verdict on objectives on stderr
     #[arg(long, short)]
     quiet: bool,
     /// Predict results for requests without streaming

@@ -77,7 +77,7 @@ pub struct ReproduceArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print only errors on stderr
+    /// Print only errors, warnings and the verdict on the gate on stderr
     #[arg(long, short)]
     quiet: bool,
     /// No progress bars
@@ -197,7 +197,7 @@ impl ReproduceArgs {
     }
 
     /// How the runs are shown on the terminal, and whether to ask for confirmation. Several runs need no confirmation,
-    /// because nobody may be present when a later run begins.
+    /// because the user may be away when a later run begins.
     fn view(&self, runs: usize) -> View {
         View {
             quiet: self.quiet,

@@ -32,8 +32,8 @@ pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     // If one of the runs is in progress, none is removed.
     if let Some(row) = rows.iter().find(|row| row.state == RunState::Running) {
         return Err(Failure::usage(format!(
-            "run {} is being written: end the process that measures, then remove it; nothing was \
-             removed",
+            "run {} is being written: end the process that measures it, then remove the run; \
+             nothing was removed",
             row.id
         )));
     }

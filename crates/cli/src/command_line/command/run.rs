@@ -139,7 +139,7 @@ fn measure_variants(
     place: Option<&RankPlace>,
 ) -> Result<MeasuredRuns, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
-    // Several runs need no confirmation, because nobody may be present when a later run begins.
+    // Several runs need no confirmation, because the user may be away when a later run begins.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
     let (events, host) = show(view);
     let _exposed = expose(arguments, &events)?;

@@ -50,8 +50,8 @@ pub struct RunArgs {
     /// each answer of a search; a test case passes if the objective is met
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
-    /// Print less on stderr: only errors, the verdict on objectives (such as PASS), the port of
-    /// --metrics-listen, and a warning if other users can read the page of --metrics-listen
+    /// Print less on stderr: only errors, warnings, the verdict on objectives (such as PASS), and
+    /// the port that --metrics-listen 0 has chosen
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// No progress bars

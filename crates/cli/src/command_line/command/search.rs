@@ -25,8 +25,8 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::files;
 
-/// The flags of `search`. Flags that select the load are not included, because a search chooses the
-/// load.
+/// The flags of `search`. The help does not show flags that select the load, because a search
+/// chooses the load.
 #[derive(Args)]
 pub struct SearchArgs {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct SearchArgs {
     predict: bool,
     /// Choose the first load from the answer of a stored search, or from a prediction with this
     /// profile (and --model). This saves trials and does not bias the answer [default: a
-    /// prediction, if the target is the embedded engine]
+    /// prediction, if the target is the embedded engine without --speed]
     #[arg(long, value_name = "RUN|PROFILE", help_heading = "Search")]
     bracket_from: Option<String>,
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let plan = plan_of(&run);
     if arguments.plan && run.row.kind == RunKind::Imported {
         return Err(Failure::usage(format!(
-            "--plan: run {} was imported, not planned",
+            "--plan: run {} was imported, so it has no plan",
             run.row.id
         )));
     }

@@ -12,8 +12,8 @@ use super::search::in_virtual_time;
 use super::settings::{Applied, Settings};
 use crate::command_line::exit::Failure;
 
-/// The flags of `sweep`. Flags that select the load are not included, because a sweep chooses the
-/// load.
+/// The flags of `sweep`. The help does not show flags that select the load, because a sweep chooses
+/// the load.
 #[derive(Args)]
 pub struct SweepArgs {
     #[command(flatten)]

@@ -23,7 +23,8 @@ pub struct WebArgs {
     /// readers need a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// The database, which is only read; the default file is created if it does not exist
+    /// The database, which is only read. Exception: this command upgrades a database of an earlier
+    /// version, and creates the default file if it does not exist
     #[arg(long, value_name = "FILE", default_value = DEFAULT_STORE)]
     store: PathBuf,
     /// Environment variable that contains a token of your own choice, of at least 16 characters. If

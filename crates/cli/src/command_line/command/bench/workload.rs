@@ -212,9 +212,9 @@ fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     if !reader.has("--skip-chat-template") && !is_chat(backend(reader)) {
         reader.mistake(
             "--dataset-name",
-            "`custom`: vllm bench serve puts the model's chat template around each prompt, which \
-             is done by the server here: give --skip-chat-template for prompts as they are, or \
-             --backend openai-chat --endpoint /v1/chat/completions",
+            "`custom`: vllm bench serve puts the model's chat template around each prompt. Here, the \
+             server does this with --backend openai-chat --endpoint /v1/chat/completions; give \
+             these flags, or --skip-chat-template to send prompts as they are",
         );
     }
     if !reader.has("--skip-chat-template") && is_chat(backend(reader)) {

@@ -41,7 +41,7 @@ fn calibrated(model: &ModelSpec) -> &'static str {
     if config.profile.provenance.iter().any(|known| known.table == model.name) {
         "its own table"
     } else if model.experts.is_some() {
-        "nothing: experts; needs --tensor-parallel-size"
+        "nothing: experts; may need --tensor-parallel-size"
     } else if Engine::new(config).is_ok() {
         "other models"
     } else {
