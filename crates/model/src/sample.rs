@@ -281,6 +281,6 @@ mod tests {
         let together = ServerSample::together([&busy, &free, &silent]);
         assert_eq!(together.values[&Quantity::KvUse], 0.5);
         assert_eq!(together.values[&Quantity::Running], 6.0);
-        assert!(ServerSample::together([&silent]).values.get(&Quantity::KvUse).is_none());
+        assert!(!ServerSample::together([&silent]).values.contains_key(&Quantity::KvUse));
     }
 }

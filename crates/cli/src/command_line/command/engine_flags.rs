@@ -116,6 +116,15 @@ impl EngineFlags {
         serde_json::from_value(Value::Object(own)).map_err(PlanError::new)
     }
 
+    /// The flag with this name and value, both in the form that a plan stores, as one word of a command line.
+    pub fn word(name: &str, value: &str) -> String {
+        match name {
+            // The only engine flag without a value.
+            "no_enable_prefix_caching" => "--no-enable-prefix-caching".to_owned(),
+            name => format!("--{}={value}", name.replace('_', "-")),
+        }
+    }
+
     /// The values of the given flags as text, by name, in the form that a plan stores.
     pub fn given(&self) -> BTreeMap<String, String> {
         let given = given(self).unwrap_or_default();
@@ -215,6 +224,13 @@ mod tests {
                 .any(|one| one.contains("max_num_seqs: has a value of the wrong type: a text"))
         );
         assert!(plan.is_empty());
+    }
+
+    #[test]
+    fn a_stored_engine_flag_is_written_as_it_is_given() {
+        assert_eq!(EngineFlags::word("max_num_seqs", "64"), "--max-num-seqs=64");
+        let switch = EngineFlags::word("no_enable_prefix_caching", "true");
+        assert_eq!(switch, "--no-enable-prefix-caching");
     }
 
     #[test]

@@ -250,11 +250,7 @@ fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
         return Err(Failure::usage("its plan measures a server, which cannot be predicted"));
     };
     let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
-    let words = flags.map(|(name, value)| match (name.as_str(), value.as_str()) {
-        // `no_enable_prefix_caching` is the only engine flag without a value.
-        ("no_enable_prefix_caching", _) => "--no-enable-prefix-caching".to_owned(),
-        (name, value) => format!("--{}={value}", name.replace('_', "-")),
-    });
+    let words = flags.map(|(name, value)| EngineFlags::word(name, value));
     let command = EngineFlags::augment_args(Command::new("engine").no_binary_name(true));
     let matches = command.try_get_matches_from(words);
     let flags = matches.and_then(|matches| EngineFlags::from_arg_matches(&matches));

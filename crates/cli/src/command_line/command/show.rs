@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::report::Report;
 use crate::stored::plan_of;
 use clap::Args;
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, TargetPlan, shell};
 use inferometer_report::{plan_toml, terminal};
 use inferometer_run::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
+use super::engine_flags::EngineFlags;
 use super::runs::what;
 use crate::command_line::console::{screen, tell};
 use crate::command_line::exit::{Failure, print};
@@ -109,7 +110,8 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     };
     let flags: String = match &plan.target {
         TargetPlan::Embedded { engine_flags, .. } => {
-            engine_flags.iter().map(|(flag, value)| format!(" --{flag} {value}")).collect()
+            let words = engine_flags.iter().map(|(name, value)| EngineFlags::word(name, value));
+            words.map(|word| format!(" {}", shell::word(&word))).collect()
         }
         // The values of headers may be secrets, so they were not stored.
         TargetPlan::Server { header_names, .. } => {
