@@ -86,7 +86,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
 /// Imports the requests as a run. The start of each request is known, but the load model is not.
 pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
     let mut requests = Vec::new();
-    let (mut input, mut output, mut usage) = (0, 0, Some(0.0));
+    let (mut input, mut output, mut usage) = (Some(0_u64), 0, Some(0.0));
     let start_ns = |value: &Value| value.pointer("/metadata/request_start_ns")?.as_u64();
     let origin_ns = documents.iter().filter_map(start_ns).min().unwrap_or(0);
     for (number, value) in (1..).zip(documents) {
@@ -102,7 +102,8 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
             ))
         })?;
         if request.error.is_none() {
-            input += u64::from(request.input.unwrap_or(0));
+            let counted = request.input.map(u64::from);
+            input = input.zip(counted).map(|(sum, count)| sum + count);
             output += u64::from(request.output.unwrap_or(0));
             let counted = line.number("metrics.usage_completion_tokens.value");
             usage = usage.zip(counted).map(|(sum, count)| sum + count);
@@ -135,7 +136,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         duration_s,
         requests_per_s: per_second(complete),
         output_tokens_per_s: per_second(output),
-        input_tokens: Some(input),
+        input_tokens: input,
         output_tokens: output,
         asked: None,
     };
@@ -176,6 +177,10 @@ fn of_client(time: String) -> String {
 /// The text of a failure, as [`failure::from_text`] reads it. AIPerf states a status of HTTP, or the name of an
 /// exception, and a message.
 fn failure_text(error: &Value) -> String {
+    // AIPerf itself cancelled the request, and states 499 although no server did.
+    if error["type"].as_str() == Some("RequestCancellationError") {
+        return failure::to_text(Outcome::Cancelled, Some(&error.to_string()));
+    }
     let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     if let Some(status) = status.filter(|status| (400..600).contains(status)) {
         return failure::to_text(Outcome::Rejected { status }, Some(&error.to_string()));
@@ -256,6 +261,10 @@ mod tests {
             (
                 json!({ "code": 429, "message": "Too Many Requests", "type": "ClientResponseError" }),
                 Outcome::Rejected { status: 429 },
+            ),
+            (
+                json!({ "code": 499, "message": "", "type": "RequestCancellationError" }),
+                Outcome::Cancelled,
             ),
             (
                 json!({ "code": null, "message": "timed\nout", "type": "TimeoutError" }),
