@@ -39,9 +39,12 @@ pub struct SloResult {
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes
     /// doubts into account.
     pub met: bool,
-    /// Why the objective is undecided; absent if it is decided. The reasons are the client's own error,
-    /// prompts that the server may have had in its cache, a pass that was ended early, and a figure that was
-    /// not measured.
+    /// Why the objective is undecided; absent if it is decided. One of these reasons:
+    ///
+    /// - The client's own error is too large.
+    /// - The server may have had prompts in its cache.
+    /// - The pass was ended early.
+    /// - The figure was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// Why there are too few values to decide the objective; absent if there are enough.

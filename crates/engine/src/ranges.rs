@@ -279,6 +279,7 @@ mod tests {
         assert!((with(Arrivals::Poisson, false) - 0.05).abs() < 1e-12);
         assert!((with(Arrivals::Gamma { shape: 0.25 }, false) - 0.1).abs() < 1e-12);
         assert_eq!(with(Arrivals::Constant, false), 0.0);
+        assert_eq!(with(Arrivals::of_vllm(1.0), false), 0.0);
         assert_eq!(with(Arrivals::Poisson, true), 0.0);
         let [low, high] = by_arrivals([97.0, 103.0], 100.0, 0.05);
         assert!((88.0..90.0).contains(&low) && (112.0..114.0).contains(&high), "{low} {high}");

@@ -150,8 +150,8 @@ pub struct Observed {
 
 impl ServerSample {
     /// The metrics of several equal servers together. Values are summed; only for the share of KV memory
-    /// in use, the mean over the servers that state it is computed. Histograms with different bounds cannot be added, so they are
-    /// omitted.
+    /// in use, the mean over the servers that state it is computed. Histograms with different bounds cannot be
+    /// added, so they are omitted.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         let (mut with_kv_use, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());

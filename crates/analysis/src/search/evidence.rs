@@ -110,9 +110,14 @@ impl Measure {
 }
 
 /// Returns the variance of a share divided by its variance for independent requests, and the degrees of freedom of
-/// this ratio. The ratio is computed from the misses if their number is at least `ENOUGH`, at least half of the number
-/// that the criterion allows, and at most half of the number of requests. Otherwise it is computed from the slowest
-/// requests. Their number is the allowed number of misses, but at least `ENOUGH`, and at most half of the requests.
+/// this ratio. The ratio is computed from the misses if all of these hold for their number:
+///
+/// - It is at least `ENOUGH`.
+/// - It is at least half of the allowed number of misses.
+/// - It is at most half of the number of requests.
+///
+/// Otherwise the ratio is computed from the slowest requests. Their number is the allowed number of misses, limited to
+/// the range from `ENOUGH` to half of the requests.
 fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();

@@ -173,8 +173,9 @@ impl PassPlan {
     /// load and the repeat (from 1). So two passes of a run have different arrivals, and the same pass has
     /// the same arrivals in every run.
     ///
-    /// If the arrivals are those of vLLM, it is the seed of the plan plus the number of earlier repeats. Then each cell
-    /// and each rate has the gaps that vLLM draws with this seed.
+    /// If the arrivals are those of vLLM, it is the seed of the plan plus the number of earlier repeats. Then the first
+    /// repeat of each cell and each rate has the gaps that vLLM draws with the seed of the plan. Trials of a search or
+    /// a sweep, and pairs of blocks, are numbered like repeats.
     pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
         let begin = match self {
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,

@@ -362,7 +362,7 @@ fn arrivals_are_those_of_vllm_if_the_plan_says_so() {
     );
     for (keys, expected) in [
         (r#"{"rate": [2], "arrivals": "vlm"}"#, "`vlm` is not one of inferometer, vllm"),
-        (r#"{"rate": [2], "arrivals": "vllm", "seed": 4294967296}"#, "seed (--seed): "),
+        (r#"{"rate": [2], "arrivals": "vllm", "seed": 4294967295}"#, "at most 4294950911"),
         (r#"{"concurrency": [2], "arrivals": "vllm"}"#, "has no effect on any pass"),
     ] {
         let told = resolved(keys).unwrap_err();

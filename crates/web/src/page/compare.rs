@@ -1,6 +1,8 @@
 //! The page that compares several runs with a baseline, which is the first run. It shows a table of metrics
 //! for each other run, and charts with all runs. The analysis crate does the comparison.
 
+use std::collections::HashSet;
+
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
 use inferometer_report::{charts, difference, plot};
@@ -22,7 +24,8 @@ const RECENT_RUNS: usize = 200;
 /// `a=A&b=B`, the run A is the baseline.
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    names.dedup();
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(*name));
     if names.len() > MAX_RUNS {
         return Err(PageError::BadQuery(format!(
             "{} runs are chosen, but at most {MAX_RUNS} can be compared: choose fewer",

@@ -41,9 +41,9 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
-    /// The random numbers of the gaps between arrivals [default: inferometer]:
-    ///   inferometer: new gaps for each cell and each rate
-    ///   vllm: those of `vllm bench serve` with the same --seed (repeat N: with seed + N - 1)
+    /// Which random gaps between arrivals to use [default: inferometer]:
+    ///   inferometer: each cell and each rate has different gaps
+    ///   vllm: the gaps of `vllm bench serve` with the same --seed; repeat 2 uses --seed + 1
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,
     /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N
