@@ -1,6 +1,9 @@
 //! Tests how often the limits of a sweep are wrong: sweeps of simulated servers with a known curve and noisy figures.
 
-use inferometer_analysis::sweep::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer};
+use inferometer_analysis::growth::Growth;
+use inferometer_analysis::sweep::{
+    FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding,
+};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
@@ -84,6 +87,47 @@ fn saturation_intervals_cover_the_limit_of_soft_curves_in_95_percent_of_sweeps()
         let held = (0..SWEEPS).filter(|one| holds(*one)).count();
         assert!(held as u64 >= SWEEPS * 95 / 100, "a = {a}: {held} of {SWEEPS}");
     }
+}
+
+/// A trial of a server that works at 19, 20 or 21 requests per second. It keeps the same speed for a whole trial, so the
+/// errors within the trial are small. At lower rates, it keeps up.
+fn of_several_speeds(asked: NextLevel, rng: &mut ChaCha8Rng) -> LevelTrial {
+    let speed = [19.0, 20.0, 21.0][seed::below(rng, 3) as usize];
+    let is_over = asked.by == Over::Rate && asked.load > 22.0;
+    let throughput = if asked.by == Over::Rate { asked.load.min(speed) } else { 1.0 };
+    let growth = is_over.then(|| Growth {
+        per_s: asked.load - speed,
+        low: 0.9 * (asked.load - speed),
+        high: 1.1 * (asked.load - speed),
+        arrived_per_s: asked.load,
+        ended_per_s: speed,
+        failed_per_s: 0.0,
+        span_s: 60.0,
+        before: 5.0,
+        after: 500.0,
+    });
+    let latency_ms = if is_over { None } else { measured(1e3, 0.01, rng) };
+    let found = trial(asked, asked.requests, measured(throughput, 0.002, rng), latency_ms);
+    LevelTrial { growth, ..found }
+}
+
+#[test]
+fn a_sweep_by_rate_covers_the_mean_speed_of_a_server_whose_trials_have_several_speeds() {
+    let plan = SweepPlan { by: Over::Rate, precision: 0.05, max_requests: 30_000, ..plan() };
+    let [mut held, mut found] = [0, 0];
+    for number in 0..SWEEPS {
+        let mut rng = seed::rng(number, &["speeds"]);
+        let mut sweep = Sweep::new(&plan);
+        while let Some(asked) = sweep.next() {
+            sweep.add_trial(of_several_speeds(asked, &mut rng));
+        }
+        let cell = CellPlan { input_length: 64, output_length: 10 };
+        let most = SweepAnswer::of_sweep(cell, &sweep, None).saturation.expect("saturated");
+        held += u64::from(most.requests_per_s.low <= 20.0 && 20.0 <= most.requests_per_s.high);
+        found += u64::from(sweep.outcome() == SweepEnding::Found);
+    }
+    assert!(held >= SWEEPS * 85 / 100, "{held} of {SWEEPS} intervals hold the mean");
+    assert!(found >= SWEEPS * 95 / 100, "{found} of {SWEEPS} sweeps ended with an answer");
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn starts() -> Outcome<Vec<Profile>> {
             sequence_us: start.sequence,
             prompt_step_us: 300.0,
             front_us: start.front,
+            front_sequence_us: 100.0,
             front_service_us: 0.0,
             layer_us: 10.0,
             sequence_layer_us: 0.1,

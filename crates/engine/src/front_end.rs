@@ -13,6 +13,8 @@ use crate::request::{EngineRequest, RequestId};
 pub(crate) struct FrontEnd {
     service: Duration,
     delay: Duration,
+    /// The additional delay for each other request in flight.
+    delay_of_each: Duration,
     /// When the front end can handle the next request.
     free: Nanos,
     waiting: VecDeque<(Nanos, RequestId, EngineRequest)>,
@@ -26,16 +28,20 @@ impl FrontEnd {
         Self {
             service: steps.map_or(Duration::ZERO, |steps| us(steps.front_service_us)),
             delay: steps.map_or(Duration::ZERO, |steps| us(steps.front_us)),
+            delay_of_each: steps.map_or(Duration::ZERO, |steps| us(steps.front_sequence_us)),
             free: Nanos::ZERO,
             waiting: VecDeque::new(),
         }
     }
 
-    /// Adds a request that arrives at the instant `at`.
-    pub fn take(&mut self, at: Nanos, id: RequestId, request: EngineRequest) {
+    /// Adds a request that arrives at the instant `at`, when `in_flight` other requests are in flight. Requests keep
+    /// their order.
+    pub fn take(&mut self, at: Nanos, id: RequestId, request: EngineRequest, in_flight: u32) {
         let begun = at.max(self.free);
         self.free = begun + self.service;
-        self.waiting.push_back((begun + self.delay, id, request));
+        let ready = begun + self.delay + self.delay_of_each * in_flight;
+        let before = self.waiting.back().map_or(Nanos::ZERO, |last| last.0);
+        self.waiting.push_back((ready.max(before), id, request));
     }
 
     /// When the next request reaches the scheduler.
@@ -52,7 +58,7 @@ impl FrontEnd {
 
     /// Whether the front end delays requests.
     pub fn takes_time(&self) -> bool {
-        !(self.service.is_zero() && self.delay.is_zero())
+        ![self.service, self.delay, self.delay_of_each].iter().all(Duration::is_zero)
     }
 
     /// Removes an aborted request, if it has not reached the scheduler yet.

@@ -30,6 +30,7 @@ pub(crate) fn set_host(
     steps.prompt_step_us = host.value(|it| it.prompt_step_us);
     if let Some(front) = Between::of(&measured("ttft_p50_ms"), version) {
         steps.front_us = front.value(|it| it.front_us);
+        steps.front_sequence_us = front.value(|it| it.front_sequence_us);
         steps.front_service_us = front.value(|it| it.front_service_us);
     }
     Some(host.words())

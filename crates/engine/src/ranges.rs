@@ -1,13 +1,14 @@
 //! The ranges of the predicted figures of a pass. They follow from the errors of measured rows.
 
-use inferometer_load::arrival::Arrivals;
 use inferometer_load::{OpenPlan, PassPlan, ReplayPlan};
 use inferometer_model::cell::CellPlan;
 
 use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
 use crate::config::ResolvedConfig;
 use crate::error::EngineError;
-use crate::fit::runs::{MeasuredRun, RunFigures, simulate_run, simulate_slower};
+use crate::fit::runs::{
+    MeasuredRun, RunFigures, has_known_arrivals, simulate_run, simulate_slower,
+};
 use crate::profile::Profile;
 
 /// The maximum number of requests of a pass that are simulated again on a slower engine.
@@ -32,7 +33,10 @@ pub enum LoadKind {
     /// One request after the other.
     OneAtATime,
     /// The client limits the requests in flight, to two or more.
-    Limited,
+    Limited {
+        /// Whether a measured run has the same arrivals as a simulated one.
+        are_arrivals_known: bool,
+    },
     /// Requests are sent at times that do not depend on the engine.
     Open {
         /// The constant or mean recorded rate in requests per second; `None` if the rate changes.
@@ -47,7 +51,9 @@ impl LoadKind {
     /// The kind of the load of a pass.
     pub fn of(pass: &PassPlan) -> Self {
         match pass {
-            _ if pass.is_limited() => Self::Limited,
+            _ if pass.is_limited() => {
+                Self::Limited { are_arrivals_known: has_known_arrivals(pass) }
+            }
             PassPlan::OneByOne(_) | PassPlan::Closed(_) => Self::OneAtATime,
             _ if pass.limit().0.is_some() => Self::OneAtATime,
             PassPlan::Replay(ReplayPlan { recording, speed, .. }) => {
@@ -72,7 +78,7 @@ impl LoadKind {
             _ => ErrorColumn::Latency,
         };
         let [p50, p99] = match self {
-            Self::Limited => [ErrorColumn::TtftP50Limited, ErrorColumn::TtftP99Limited],
+            Self::Limited { .. } => [ErrorColumn::TtftP50Limited, ErrorColumn::TtftP99Limited],
             _ => [ErrorColumn::TtftP50, ErrorColumn::TtftP99],
         };
         [throughput, ErrorColumn::Tpot, p50, p99, ErrorColumn::Latency]
@@ -83,11 +89,10 @@ impl LoadKind {
 /// between arrivals, divided by the square root of the number of gaps. The squared relative standard deviation of a gap
 /// is 1 / shape.
 fn scatter_of_rate(open: &OpenPlan) -> f64 {
-    let shape = match open.arrivals {
-        // The number of arrivals in a time is known.
-        Arrivals::Constant | Arrivals::Vllm { .. } => return 0.0,
-        random => random.burstiness(),
-    };
+    if open.arrivals.is_known() {
+        return 0.0;
+    }
+    let shape = open.arrivals.burstiness();
     let seconds = open.bound.duration.map(|duration| duration.as_secs_f64());
     let of_duration = PassPlan::Open(open.clone()).constant_load().zip(seconds);
     let gaps = open.bound.requests.map(f64::from).or(of_duration.map(|(rate, s)| rate * s));
@@ -141,9 +146,12 @@ pub fn figure_ranges(
     let found = found.values();
     std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
-        // If the engine is full, the TTFT mostly consists of waiting in the queue. No measured row covers this case.
-        let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
-        let calibrated = sure.is_calibrated(column) && !is_of_queue;
+        // Two cases are not covered by any measured row. If the engine is full, the TTFT mostly consists of waiting in
+        // the queue. If the client limits the requests in flight, it depends on the requests that arrive together.
+        let is_by_chance =
+            is_full || matches!(inputs.kind, LoadKind::Limited { are_arrivals_known: false });
+        let is_covered = !(is_by_chance && RunFigures::NAMES[at].starts_with("ttft"));
+        let calibrated = sure.is_calibrated(column) && is_covered;
         let interval = match calibrated {
             true if at == 0 && column == ErrorColumn::Latency => {
                 sure.interval_of_rate(column, predicted)
@@ -224,6 +232,7 @@ fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_load::arrival::Arrivals;
     use inferometer_load::{Bound, OverLimit, Recording};
     use inferometer_model::time::Nanos;
 

@@ -69,7 +69,8 @@ pub fn simulate_with<R: Into<EngineRequest>>(
         front: FrontEnd::of(engine, 1.0),
         now: Nanos::ZERO,
         records: Vec::new(),
-        free_slots: max_in_flight.unwrap_or(u32::MAX),
+        max_in_flight: max_in_flight.unwrap_or(u32::MAX),
+        in_flight: 0,
         was_full: false,
         on_tokens: Some(on_tokens),
     };
@@ -96,8 +97,8 @@ struct Simulation<OnTokens> {
     front: FrontEnd,
     now: Nanos,
     records: Vec<VirtualRecord>,
-    /// The number of further requests that may be sent now.
-    free_slots: u32,
+    max_in_flight: u32,
+    in_flight: u32,
     /// Whether a request that was due had to wait for a slot.
     was_full: bool,
     /// `None` after the callback has returned `Break`.
@@ -120,17 +121,17 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 Due::At(due) => due,
                 Due::AfterEnd | Due::Never => return None,
             };
-            if self.free_slots == 0 {
+            if self.in_flight >= self.max_in_flight {
                 self.was_full = true;
                 return None;
             }
             let request = source.next()?.into();
             let prompt = request.lengths.prompt;
             load.take();
-            self.free_slots -= 1;
             let sent = if self.was_full { due.max(self.now) } else { due };
             let id = RequestId(self.records.len() as u64);
-            self.front.take(sent, id, request);
+            self.front.take(sent, id, request, self.in_flight);
+            self.in_flight += 1;
             self.records.push(VirtualRecord {
                 due,
                 sent,
@@ -165,7 +166,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 record.ended = self.now;
                 record.output = output.tokens_so_far;
                 record.finish = finish;
-                self.free_slots += 1;
+                self.in_flight -= 1;
                 load.ended(self.now, EndedRequest { conversation: request as u32, complete });
             }
         }

@@ -38,7 +38,7 @@ fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine 
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile of today");
     // Requests reach the scheduler without delay.
-    (steps.front_us, steps.front_service_us) = (0.0, 0.0);
+    (steps.front_us, steps.front_sequence_us, steps.front_service_us) = (0.0, 0.0, 0.0);
     config.max_num_seqs = Some(max_num_seqs);
     config.max_num_batched_tokens = Some(max_num_batched_tokens);
     config.max_model_len = Some(900);

@@ -10,6 +10,10 @@ const FEWEST: usize = 5;
 /// The smallest standard error as a share of the figure, because the start-up always has some remaining effect.
 const LEAST_ERROR: f64 = 0.001;
 
+/// The fewest trials from whose differences the error of their mean is estimated. Fewer trials may differ little by
+/// chance.
+pub(super) const FEWEST_TRIALS: u32 = 6;
+
 /// A figure with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureEstimate {
@@ -60,6 +64,20 @@ impl FigureEstimate {
         let squares = all.iter().zip(&parts).map(|((one, _), part)| part * part / one.degrees);
         let degrees = variance * variance / squares.sum::<f64>().max(f64::MIN_POSITIVE);
         Some(Self { value, variance: variance * scatter.max(1.0), degrees: degrees.max(1.0) })
+    }
+
+    /// The mean of independent trials, each with its weight. The error is estimated from the differences between the
+    /// trials alone, so it holds whatever happens within a trial. `None` with fewer than [`FEWEST_TRIALS`] trials.
+    pub(super) fn of_trials(all: &[(Self, f64)]) -> Option<Self> {
+        let total: f64 = all.iter().map(|(_, weight)| weight).sum();
+        if all.len() < FEWEST_TRIALS as usize || total <= 0.0 {
+            return None;
+        }
+        let value = all.iter().map(|(one, weight)| one.value * weight).sum::<f64>() / total;
+        let squares = all.iter().map(|(one, weight)| weight * (one.value - value).powi(2));
+        let degrees = (all.len() - 1) as f64;
+        let variance = (squares.sum::<f64>() / degrees / total).max((LEAST_ERROR * value).powi(2));
+        Some(Self { value, variance, degrees })
     }
 
     /// The standard error as a share of the figure.

@@ -15,6 +15,8 @@ pub struct Level {
     pub load: f64,
     /// The number of trials at this load.
     pub trials: u32,
+    /// The number of these trials whose figures are used.
+    pub settled_trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
@@ -48,13 +50,17 @@ impl Level {
         let pooled = |of: fn(&LevelTrial) -> Option<FigureEstimate>| {
             let weight = |trial: &LevelTrial| trial.counted as f64;
             let known = taken.iter().filter_map(|trial| Some((of(trial)?, weight(trial))));
-            FigureEstimate::pooled(&known.collect::<Vec<_>>())
+            let known: Vec<_> = known.collect();
+            // Random arrivals make trials independent. In a closed loop, all trials begin in the same way.
+            let of_trials = (last.by == Over::Rate).then(|| FigureEstimate::of_trials(&known));
+            of_trials.flatten().or_else(|| FigureEstimate::pooled(&known))
         };
         let last_taken = taken.last()?;
         Some(Self {
             by: last.by,
             load: last.load,
             trials: all.len() as u32,
+            settled_trials: taken.len() as u32,
             requests: all.iter().map(|trial| trial.requests).sum(),
             counted: taken.iter().map(|trial| trial.counted).sum(),
             completed: all.iter().map(|trial| trial.completed).sum(),

@@ -4,6 +4,7 @@ use inferometer_load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 
+use super::estimate::FEWEST_TRIALS;
 use super::fold::LevelTrial;
 use super::knee::{Knee, knee};
 use super::level::Level;
@@ -229,11 +230,12 @@ impl Sweep {
         }
     }
 
-    /// The median latency at the highest tried load that is not above `load`, in seconds; 0 if there is none.
+    /// The median latency at the highest tried load that is not above `load` and had a steady state, in seconds; 0 if
+    /// there is none.
     fn latency_near(&self, load: f64) -> f64 {
-        let steady = self.trials.iter().filter(|trial| {
-            (trial.load <= load || trial.by != self.plan.by) && !trial.is_overloaded()
-        });
+        let is_steady = |trial: &&LevelTrial| trial.is_settled && !trial.is_overloaded();
+        let steady = self.trials.iter().filter(is_steady);
+        let steady = steady.filter(|trial| trial.load <= load || trial.by != self.plan.by);
         let order = |trial: &&LevelTrial| (trial.by == Over::Rate, trial.load);
         let nearest = steady
             .max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
@@ -307,7 +309,9 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// First a rate just above capacity, then the rate of the knee, then longer trials above capacity.
+    /// First a rate just above capacity, then the rate of the knee, then further trials above capacity. They are equally
+    /// long: a server can work at several speeds, each of which lasts for a whole trial. (If requests have equal lengths,
+    /// those that started together also end together.) Longer trials would not show the other speeds.
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
@@ -326,10 +330,13 @@ impl Sweep {
             Some(_) => {}
         }
         let [low, high] = most.interval(self.plan.confidence);
-        if low > 0.0 && high <= low * (1.0 + self.plan.precision) {
+        let is_precise = low > 0.0 && high <= low * (1.0 + self.plan.precision);
+        if is_precise && over.settled_trials >= FEWEST_TRIALS {
             return Err(SweepEnding::Found);
         }
-        Ok(self.again(over))
+        let requests = over.requests / u64::from(over.trials);
+        let requests = requests.max(self.first(over.by, over.load));
+        Ok(NextLevel { by: over.by, load: over.load, requests })
     }
 
     fn has_tried(&self, rate: f64) -> bool {

@@ -241,7 +241,7 @@ fn due(folder: &std::path::Path, command: &str, more: &[&str]) -> Vec<Vec<u64>> 
 }
 
 #[test]
-fn arrivals_have_the_requested_rate_differ_by_pass_and_are_equal_in_run_and_predict() {
+fn arrivals_have_the_requested_rate_and_gaps_and_are_equal_in_run_and_predict() {
     let folder = folder();
     let folder = folder.path();
     let of = |command: &str, more: &[&str]| {
@@ -252,11 +252,16 @@ fn arrivals_have_the_requested_rate_differ_by_pass_and_are_equal_in_run_and_pred
     for (pass, last_ms) in played.iter().zip([250, 125, 250, 125]) {
         assert_eq!(pass.last(), Some(&(last_ms * 1_000_000)));
     }
-    // The second rate is twice the first rate. If both used the same random numbers, twice the first gap at the second
-    // rate would equal the first gap at the first rate.
-    let first: Vec<u64> = played.iter().zip([1, 2, 1, 2]).map(|(due, by)| due[0] * by).collect();
-    for (at, due) in first.iter().enumerate() {
-        assert!(!first[..at].iter().any(|other| due.abs_diff(*other) < 3), "{first:?}");
+    // The second rate is twice the first rate. If both use the same random numbers, twice the first gap at the second
+    // rate equals the first gap at the first rate.
+    let first = |passes: &[Vec<u64>]| -> Vec<u64> {
+        passes.iter().zip([1, 2, 1, 2]).map(|(due, by)| due[0] * by).collect()
+    };
+    let gaps = first(&played);
+    assert!(gaps.iter().all(|due| due.abs_diff(gaps[0]) < 3), "{gaps:?}");
+    let gaps = first(&of("predict", &["--arrivals", "inferometer"]));
+    for (at, due) in gaps.iter().enumerate() {
+        assert!(!gaps[..at].iter().any(|other| due.abs_diff(*other) < 3), "{gaps:?}");
     }
     assert_eq!(of("predict", &[]), played);
     let drawn = of("predict", &["--no-scale"]);

@@ -38,14 +38,14 @@ fn each_predicted_pass_of_a_current_engine_has_intervals_for_its_percentiles() {
         let predicted = figure["predicted"].as_f64().expect("a figure");
         assert!(low < predicted && predicted < high && high / low < 2.0, "{name}: {figure}");
     }
-    // If the client limits the requests in flight, the TTFT is very uncertain.
+    // If the client limits the requests in flight, the 99th percentile of TTFT is uncertain.
     let limited = [&TODAY[..], &["--weights", "fp8", "--max-in-flight", "2"], &load].concat();
     let limited = predict(folder.path(), &limited);
-    let width = |found: &[(String, Value)]| {
-        let range = &found[2].1["interval"];
+    let [p50, p99] = [2, 3].map(|at| {
+        let range = &figures(&limited)[at].1["interval"];
         range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end")
-    };
-    assert!(width(&figures(&limited)) > 1.5 && width(&found) < 1.2);
+    });
+    assert!(p50 < 1.25 && p99 > 1.5, "{p50} {p99}");
     // No row with sixteen-bit weights was measured on that card.
     let other = predict(folder.path(), &[&TODAY[..], &load].concat());
     assert!(figures(&other).iter().all(|(_, figure)| figure["calibrated"] == false));

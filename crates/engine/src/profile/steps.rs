@@ -26,6 +26,10 @@ pub struct StepConstants {
     /// Latency of the front end in microseconds: the time of a request from its arrival to the scheduler, plus the time
     /// of its first token back to the client.
     pub front_us: f64,
+    /// Additional latency of the front end per other request in flight, in microseconds: after each step, the front end
+    /// sends a token to each of them. 0 in profiles that were written before this key existed.
+    #[serde(default)]
+    pub front_sequence_us: f64,
     /// Time in which the front end handles one request before it can handle the next, in microseconds.
     pub front_service_us: f64,
     /// Time of a layer in addition to its matrix products and attention, in microseconds.
@@ -60,6 +64,7 @@ impl StepConstants {
             ("sequence_us", self.sequence_us),
             ("prompt_step_us", self.prompt_step_us),
             ("front_us", self.front_us),
+            ("front_sequence_us", self.front_sequence_us),
             ("front_service_us", self.front_service_us),
             ("layer_us", self.layer_us),
             ("sequence_layer_us", self.sequence_layer_us),

@@ -116,7 +116,7 @@ impl Front {
         let block_hashes = std::mem::take(&mut job.block_hashes);
         let given = EngineRequest { lengths, block_hashes };
         match self.front_end.takes_time() {
-            true => self.front_end.take(now, request, given),
+            true => self.front_end.take(now, request, given, self.clients.len() as u32),
             false => self.engine.add(request, given),
         }
         self.clients.insert(request, connection.id());

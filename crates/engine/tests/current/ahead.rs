@@ -34,7 +34,8 @@ fn a_front_end_processes_requests_one_after_the_other() {
     let mut config = EngineConfig::of_model("qwen3-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile with costs of steps");
-    (steps.front_us, steps.front_service_us) = (10_000.0, 200_000.0);
+    steps.front_us = 10_000.0;
+    (steps.front_sequence_us, steps.front_service_us) = (0.0, 200_000.0);
     let mut engine = Engine::new(config).expect("an engine");
     let mut lengths = std::iter::repeat((100, 2));
     let load = &mut Open::new([Nanos(0); 3].into_iter(), Bound::requests(3));

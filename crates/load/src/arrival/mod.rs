@@ -70,6 +70,12 @@ impl Arrivals {
         }
     }
 
+    /// Whether a measured run has the same arrivals as a simulated one: equal gaps, or the gaps of vLLM, which follow from
+    /// its seed.
+    pub fn is_known(self) -> bool {
+        matches!(self, Self::Constant | Self::Vllm { .. })
+    }
+
     /// Returns an endless iterator over the arrival times in seconds, with one arrival per second on
     /// average.
     pub fn seconds(self, seed: u64) -> Box<dyn Iterator<Item = f64> + Send> {
@@ -85,11 +91,9 @@ impl Arrivals {
 impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Poisson => f.write_str("Poisson"),
+            Self::Poisson | Self::Vllm { shape: 1.0 } => f.write_str("Poisson"),
             Self::Constant => f.write_str("constant"),
-            Self::Gamma { shape } => write!(f, "gamma (burstiness {shape})"),
-            Self::Vllm { shape: 1.0 } => f.write_str("Poisson (as vLLM)"),
-            Self::Vllm { shape } => write!(f, "gamma (burstiness {shape}, as vLLM)"),
+            Self::Gamma { shape } | Self::Vllm { shape } => write!(f, "gamma (burstiness {shape})"),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Arrivals at the times at which `vllm bench serve` sends with the same seed. Its gaps are
 //! `numpy.random.gamma(shape=burstiness, scale=1 / (rate * burstiness))` after `numpy.random.seed(seed)`.
-//! Both belong to NumPy's legacy generator, whose random numbers do not change between versions of NumPy.
+//! Both belong to NumPy's legacy generator, whose random numbers do not change between versions of NumPy. Current
+//! versions scale the gaps so that the mean rate is exact. Versions before the middle of 2025 do not, and send the first
+//! request at once.
 //!
 //! Sources: `vllm/benchmarks/serve.py` (`get_request`), and NumPy's `mt19937.c` and `legacy-distributions.c`.
 

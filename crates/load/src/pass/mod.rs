@@ -173,16 +173,18 @@ impl PassPlan {
     /// load and the repeat (from 1). So two passes of a run have different arrivals, and the same pass has
     /// the same arrivals in every run.
     ///
-    /// If the arrivals are those of vLLM, it is the seed of the plan plus the number of earlier repeats. Then the first
-    /// repeat of each cell and each rate has the gaps that vLLM draws with the seed of the plan. Trials of a search or
-    /// a sweep, and pairs of blocks, are numbered like repeats.
+    /// If the arrivals are those of vLLM, the first repeat has the seed of the plan. Then it has the gaps that vLLM
+    /// draws with this seed, in each cell and at each rate. Trials of a search or a sweep, and pairs of blocks, are
+    /// numbered like repeats.
     pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
         let begin = match self {
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => begin,
             own => own,
         };
-        if let PassPlan::Open(OpenPlan { arrivals: Arrivals::Vllm { .. }, .. }) = begin {
-            return of_plan.wrapping_add(u64::from(repeat.saturating_sub(1)));
+        let is_vllm =
+            matches!(begin, PassPlan::Open(OpenPlan { arrivals: Arrivals::Vllm { .. }, .. }));
+        if is_vllm && repeat <= 1 {
+            return of_plan;
         }
         let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)

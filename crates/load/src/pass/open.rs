@@ -102,7 +102,10 @@ impl LoadPlan for OpenPlan {
             let areas = scaled(self.arrivals, &self.rate, self.bound, seed);
             return Box::new(Open::new(areas.map_while(due), self.bound));
         }
-        Box::new(Open::new(self.arrivals.seconds(seed).map_while(due), self.bound))
+        // Versions of vLLM that do not scale the gaps send the first request at once.
+        let at_once = matches!(self.arrivals, Arrivals::Vllm { .. }).then_some(0.0);
+        let areas = at_once.into_iter().chain(self.arrivals.seconds(seed));
+        Box::new(Open::new(areas.map_while(due), self.bound))
     }
 }
 
@@ -110,7 +113,7 @@ impl fmt::Display for OpenPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "open loop, {} requests/s", self.rate)?;
         match self.arrivals {
-            Arrivals::Poisson => Ok(()),
+            Arrivals::Poisson | Arrivals::Vllm { shape: 1.0 } => Ok(()),
             other => write!(f, ", {other} arrivals"),
         }
     }

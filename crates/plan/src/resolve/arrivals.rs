@@ -2,19 +2,19 @@
 
 use inferometer_load::arrival::Arrivals;
 
-use crate::spec::limits::MAX_PASSES;
 use crate::spec::{Mistakes, Spec, values};
 
-/// The largest seed for arrivals as vLLM. vLLM accepts seeds up to 2^32 - 1, and later repeats, trials and pairs use the
-/// next seeds. No plan has more of them than [`MAX_PASSES`].
-const LARGEST_SEED: u64 = u32::MAX as u64 - MAX_PASSES as u64;
+/// The largest seed that vLLM accepts.
+const LARGEST_SEED: u64 = u32::MAX as u64;
 
-/// The arrival process of open loops.
+/// The arrival process of open loops. By default it is that of vLLM, so that a run and a prediction without options have
+/// the arrivals of published results. Of a seed that is too large for vLLM, the lower 32 bits are used then.
 pub(super) fn arrivals(spec: &Spec, mistakes: &mut Mistakes) -> Arrivals {
     let burstiness =
         mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
     match spec.arrivals.as_deref() {
-        None | Some("inferometer") => Arrivals::of_burstiness(burstiness),
+        None => Arrivals::of_vllm(burstiness),
+        Some("inferometer") => Arrivals::of_burstiness(burstiness),
         Some("vllm") => {
             if spec.seed.is_some_and(|seed| seed > LARGEST_SEED) {
                 let problem =

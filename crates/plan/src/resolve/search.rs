@@ -315,7 +315,9 @@ mod tests {
         let search = plain.search.as_ref().unwrap();
         assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 16.0, 1e-3));
         assert_eq!((search.confidence, search.precision), (0.95, 0.05));
-        assert_eq!(plain.passes, [PassPlan::open(16.0, Bound::requests(100))]);
+        let PassPlan::Open(open) = &plain.passes[0] else { panic!("an open loop") };
+        assert_eq!((&open.rate, open.bound), (&16.0.into(), Bound::requests(100)));
+        assert!(!open.scaled);
         let other = r#"{"slo": "ttft_p99<1s", "search": {"precision": "10%"}}"#;
         assert_ne!(resolved(other).unwrap().hash(), plain.hash());
         let keys = r#"{"slo": "ttft_p99<1s", "search": {"over": "concurrency", "to": 64}}"#;

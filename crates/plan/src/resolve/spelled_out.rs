@@ -163,7 +163,7 @@ fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
         ),
         ("repeat", json!(plan.repeat.at_least)),
         ("burstiness", json!(1.0)),
-        ("arrivals", json!("inferometer")),
+        ("arrivals", json!("vllm")),
         ("scale", json!(true)),
         ("over_limit", json!("queue")),
         ("temperature", json!(plan.sampling.temperature)),

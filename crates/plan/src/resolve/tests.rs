@@ -3,6 +3,7 @@
 use super::*;
 use crate::parts::TargetPlan;
 use crate::spec::{SearchSpec, Stages, WorkloadKeys};
+use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
 use std::time::Duration;
 
@@ -127,7 +128,7 @@ fn custom_loads_resolve_to_levels_arrivals_limits_and_bounds() {
     let PassPlan::Open(OpenPlan { rate: Level::Constant(2.0), arrivals, .. }) = &passes[1] else {
         panic!()
     };
-    assert_eq!(*arrivals, Arrivals::Gamma { shape: 0.5 });
+    assert_eq!(*arrivals, Arrivals::Vllm { shape: 0.5 });
     let counted = Spec { requests: Some(5), ..spec };
     let counts: Vec<_> =
         counted.resolve(&KNOWN).unwrap().passes.iter().map(PassPlan::requests).collect();
@@ -343,26 +344,27 @@ fn a_search_over_requests_in_flight_refuses_every_key_of_arrivals() {
 }
 
 #[test]
-fn arrivals_are_those_of_vllm_if_the_plan_says_so() {
+fn arrivals_are_those_of_vllm_unless_the_plan_says_otherwise() {
     let resolved = |keys: &str| {
         let spec: Spec = serde_json::from_str(keys).unwrap();
-        spec.resolve(&KNOWN).map(|plan| plan.passes[0].to_string()).map_err(|_| mistakes(&spec))
+        spec.resolve(&KNOWN).map(|plan| plan.passes).map_err(|_| mistakes(&spec))
     };
-    assert_eq!(
-        resolved(r#"{"rate": [2], "arrivals": "vllm"}"#).unwrap(),
-        "open loop, 2 requests/s, Poisson (as vLLM) arrivals"
-    );
-    assert_eq!(
-        resolved(r#"{"rate": [2], "arrivals": "vllm", "burstiness": 0.5}"#).unwrap(),
-        "open loop, 2 requests/s, gamma (burstiness 0.5, as vLLM) arrivals"
-    );
-    assert_eq!(
-        resolved(r#"{"rate": [2], "arrivals": "inferometer"}"#).unwrap(),
-        "open loop, 2 requests/s"
-    );
+    let (vllm, own) = (Arrivals::of_vllm, Arrivals::of_burstiness);
+    for (keys, expected) in [
+        (r#"{"rate": [2]}"#, vllm(1.0)),
+        (r#"{"rate": [2], "seed": 4294967296}"#, vllm(1.0)),
+        (r#"{"rate": [2], "arrivals": "vllm", "burstiness": 0.5}"#, vllm(0.5)),
+        (r#"{"rate": [2], "burstiness": "inf"}"#, Arrivals::Constant),
+        (r#"{"rate": [2], "arrivals": "inferometer"}"#, own(1.0)),
+        (r#"{"rate": [2], "arrivals": "inferometer", "burstiness": 0.5}"#, own(0.5)),
+    ] {
+        let passes = resolved(keys).unwrap();
+        let PassPlan::Open(OpenPlan { arrivals, .. }) = passes[0] else { panic!("an open loop") };
+        assert_eq!(arrivals, expected, "{keys}");
+    }
     for (keys, expected) in [
         (r#"{"rate": [2], "arrivals": "vlm"}"#, "`vlm` is not one of inferometer, vllm"),
-        (r#"{"rate": [2], "arrivals": "vllm", "seed": 4294967295}"#, "at most 4294950911"),
+        (r#"{"rate": [2], "arrivals": "vllm", "seed": 4294967296}"#, "at most 4294967295"),
         (r#"{"concurrency": [2], "arrivals": "vllm"}"#, "has no effect on any pass"),
     ] {
         let told = resolved(keys).unwrap_err();

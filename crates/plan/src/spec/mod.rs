@@ -115,7 +115,7 @@ pub struct Spec {
     /// The shape of the gamma distribution of the gaps between arrivals: 1 is Poisson, `inf` is equal
     /// gaps.
     pub burstiness: Option<Value>,
-    /// The random numbers of the gaps between arrivals: `inferometer`, or `vllm` for those of `vllm bench serve`. An
+    /// The random gaps between arrivals: `vllm` for those of `vllm bench serve` (the default), or `inferometer`. An
     /// absent value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,

@@ -41,9 +41,10 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
-    /// Which random gaps between arrivals to use [default: inferometer]:
-    ///   inferometer: each cell and each rate has different gaps
-    ///   vllm: the gaps of `vllm bench serve` with the same --seed; repeat 2 uses --seed + 1
+    /// Which random gaps between arrivals to use [default: vllm]:
+    ///   vllm: the first repeat of each cell and each rate has the gaps of `vllm bench serve`
+    ///     with the same --seed; other repeats have different gaps
+    ///   inferometer: each cell, each rate and each repeat has different gaps
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,
     /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N

@@ -19,6 +19,7 @@ pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{
     ERROR_NAMES, RunError, column_errors, replicates, run_errors, run_provenances, signed_errors,
 };
+pub(crate) use play::has_known_arrivals;
 pub use play::{simulate_run, simulate_slower, step_error};
 pub use read::{Details, details, parse_runs, parse_steps};
 pub use refits::{Refit, parse_refits, refits_to_csv};

@@ -14,7 +14,8 @@ use crate::profile::Profile;
 use crate::request::EngineRequest;
 use crate::virtual_time::{VirtualRecord, simulate_with};
 
-/// Open loads with fewer requests than this are simulated with [`SEEDS`] seeds, and the figures are averaged.
+/// Open loads with random arrivals and fewer requests than this are simulated with [`SEEDS`] seeds, and the figures are
+/// averaged.
 const FEW_REQUESTS: u32 = 300;
 const SEEDS: u64 = 6;
 
@@ -54,15 +55,22 @@ pub fn simulate_slower<Requests: Iterator<Item = EngineRequest>>(
     }))
 }
 
+/// Whether the times of the arrivals are known. The seed of vLLM's client is 0 unless another one was given.
+pub(crate) fn has_known_arrivals(pass: &PassPlan) -> bool {
+    match pass {
+        PassPlan::Open(open) => open.arrivals.is_known(),
+        _ => true,
+    }
+}
+
 /// Simulates a load with one or several seeds, and returns the mean of each figure over the seeds.
 fn play<Requests: Iterator<Item = EngineRequest>>(
     config: &EngineConfig,
     pass: &PassPlan,
     requests: impl Fn(u32) -> Requests,
 ) -> Result<RunFigures, EngineError> {
-    let is_random = matches!(pass, PassPlan::Open(_));
     let is_few = pass.requests().is_some_and(|requests| requests < FEW_REQUESTS);
-    let seeds = if is_random && is_few { SEEDS } else { 1 };
+    let seeds = if !has_known_arrivals(pass) && is_few { SEEDS } else { 1 };
     let mut all = Vec::new();
     for seed in 0..seeds {
         let mut engine = Engine::new(config.clone())?;

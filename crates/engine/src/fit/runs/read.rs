@@ -253,7 +253,8 @@ impl CsvRow {
             let expected = format!("sends all requests at once: leave `{key}` empty");
             return Err(EngineError::invalid("arrival", arrival, expected));
         }
-        if arrival == "constant" && self.rate.is_none() && self.details.is_none() {
+        let needs_rate = ["constant", "vllm", "vllm_unscaled"].contains(&arrival);
+        if needs_rate && self.rate.is_none() && self.details.is_none() {
             return Err(EngineError::invalid("arrival", arrival, "needs a `rate` or `details`"));
         }
         match self.spread.as_deref() {
@@ -281,12 +282,14 @@ impl CsvRow {
     /// loop, or all requests at once.
     fn pass(&self, details: Option<&Details>) -> Result<PassPlan, EngineError> {
         let bound = Bound::requests(self.requests);
-        let arrivals = match self.arrival.as_deref() {
-            None | Some("" | "poisson") => Arrivals::Poisson,
-            Some("constant") => Arrivals::Constant,
+        let (arrivals, scaled) = match self.arrival.as_deref() {
+            None | Some("" | "poisson") => (Arrivals::Poisson, false),
+            Some("vllm") => (Arrivals::of_vllm(1.0), true),
+            Some("vllm_unscaled") => (Arrivals::of_vllm(1.0), false),
+            Some("constant") => (Arrivals::Constant, false),
             Some("at_once") => return Ok(PassPlan::saturated(self.requests)),
             Some(other) => {
-                let expected = "must be poisson, constant or at_once";
+                let expected = "must be poisson, vllm, vllm_unscaled, constant or at_once";
                 return Err(EngineError::invalid("arrival", other, expected));
             }
         };
@@ -308,7 +311,7 @@ impl CsvRow {
             (Some(rate), _) => Ok(PassPlan::Open(OpenPlan {
                 rate: rate.into(),
                 arrivals,
-                scaled: false,
+                scaled,
                 bound,
                 max_in_flight,
                 over_limit,

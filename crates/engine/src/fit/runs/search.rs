@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use inferometer_load::{OpenPlan, PassPlan};
 
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
-use super::play::{simulate_run, step_error};
+use super::play::{has_known_arrivals, simulate_run, step_error};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::card::card;
 use crate::error::EngineError;
@@ -22,8 +22,11 @@ const UNIT: f64 = 10.0;
 /// The logarithmic error that counts as a residual of 1, for each figure in the order of [`RunFigures::NAMES`].
 /// Replicates of a run differ by 1 to 2 %. The median and the 99th percentile of TTFT differ by more.
 const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
-/// The factor on the scatter of TTFT if requests wait for each other, because TTFT then says little about the engine.
+/// The factor on the scatter of TTFT if requests wait for each other in the engine's queue or behind a limit of the
+/// client, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
+/// The same factor for a limit of the client, if the times of the arrivals are known.
+const LIMITED: f64 = 3.0;
 /// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
 /// duration is a median of many steps.
 const STEP_SCATTER: f64 = 0.01;
@@ -208,10 +211,14 @@ fn bits(profile: &Profile) -> Vec<u64> {
 fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
     let found = simulate_run(profile, run).ok()?;
     let (found, measured) = (found.values(), run.measured.values());
+    let queued = match (run.exceeds_max_num_seqs(), run.pass.is_limited()) {
+        (false, false) => 1.0,
+        (false, true) if has_known_arrivals(&run.pass) => LIMITED,
+        _ => QUEUED,
+    };
     let error = |at: usize| {
-        let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && run.is_queued();
-        let queued = if is_of_queue { QUEUED } else { 1.0 };
-        Some(robust((found[at]? / measured[at]?).ln() / (SCATTER[at] * queued)))
+        let factor = if RunFigures::NAMES[at].starts_with("ttft") { queued } else { 1.0 };
+        Some(robust((found[at]? / measured[at]?).ln() / (SCATTER[at] * factor)))
     };
     Some((0..SCATTER.len()).filter_map(error).collect())
 }

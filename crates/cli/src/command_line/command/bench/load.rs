@@ -94,10 +94,6 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
         put("max_in_flight", most.into());
     }
     let is_drawn = arrivals.ramp.is_some() || arrivals.rate.is_finite();
-    // vLLM computes each gap of a ramp from the number of the request, so the gaps of a ramp differ.
-    if arrivals.ramp.is_none() && is_drawn && arrivals.burstiness.is_finite() {
-        put("arrivals", "vllm".into());
-    }
     if is_drawn && arrivals.burstiness != 1.0 {
         put("burstiness", arrivals.burstiness.to_string().into());
     }

@@ -1,8 +1,6 @@
 //! Tests the effect of each flag. Every flag with the answer `Same` has a row here. A flag with the answer `Near` has a
 //! row, or a note that is tested.
 
-mod arrivals;
-
 use std::collections::BTreeSet;
 
 use clap::{Args, Command, FromArgMatches};
@@ -156,7 +154,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "--no-self-timed --request-rate 3",
         r#"{"rate": ["3"], "trace_format": "mooncake"}"#,
     ),
-    ("--request-rate", "", "--request-rate 4", r#"{"rate": ["4"], "arrivals": "vllm"}"#),
+    ("--request-rate", "", "--request-rate 4", r#"{"rate": ["4"]}"#),
     ("--burstiness", "--request-rate 4", "--burstiness 0.5", r#"{"burstiness": "0.5"}"#),
     ("--max-concurrency", "", "--max-concurrency 8", r#"{"concurrency": ["8"]}"#),
     (

@@ -48,10 +48,6 @@ pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated,
         keys.extend(arrivals.most_in_flight.map(|most| ("max_in_flight".to_owned(), most.into())));
     } else {
         load::keys(&arrivals, requests, &mut keys);
-        // For this data set, vLLM draws tokens from the same random numbers before it draws the gaps.
-        if matches!(dataset, DataSet::PrefixRepetition) {
-            keys.remove("arrivals");
-        }
     }
     server::sampling(&mut reader, &mut keys);
     let seed: Option<u64> = reader.number("--seed", "a whole number of at least 0", |_| true);
