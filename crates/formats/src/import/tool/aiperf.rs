@@ -7,7 +7,7 @@ use inferometer_model::outcome::Outcome;
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, definitions, failures, load};
+use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::failure;
 use crate::import::error::ImportError;
@@ -42,7 +42,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let stated = document.stated(&[]);
     let total = |name: &str| document.number(&format!("{name}.avg"));
     let pass = Pass {
-        plan: load(complete + failed, rate, concurrency, 1.0),
+        plan: load(complete + failed, rate, concurrency, unknown_arrivals(1.0)),
         stated,
         requests: Vec::new(),
         has_instants: true,

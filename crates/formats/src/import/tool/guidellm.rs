@@ -5,7 +5,7 @@ use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, failures, load};
+use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
@@ -108,7 +108,7 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
     let output_tokens = total("output_token_count").unwrap_or(0);
     let per_second = |count: u64| duration_s.filter(|s| *s > 0.0).map(|s| count as f64 / s);
     Ok(Pass {
-        plan: load(planned, rate, concurrency, burstiness),
+        plan: load(planned, rate, concurrency, unknown_arrivals(burstiness)),
         stated: document.stated(&["requests", "pdf", "config", "scheduler_state"]),
         requests,
         has_instants: true,

@@ -40,21 +40,26 @@ pub(super) struct Pass {
     pub asked: Option<(u32, u32)>,
 }
 
-/// Returns the load model: an arrival rate, one request at a time, a closed loop, or all requests at once.
+/// Arrivals of an unknown random generator. Their gaps are not scaled to the exact rate.
+pub(super) fn unknown_arrivals(burstiness: f64) -> (Arrivals, bool) {
+    (Arrivals::of_burstiness(burstiness), false)
+}
+
+/// Returns the load model: an arrival rate, one request at a time, a closed loop, or all requests at once. `arrivals` are
+/// those of the rate, and whether their gaps are scaled to the exact rate.
 pub(super) fn load(
     requests: u64,
     rate: Option<f64>,
     concurrency: Option<u32>,
-    burstiness: f64,
+    (arrivals, scaled): (Arrivals, bool),
 ) -> PassPlan {
     let requests = u32::try_from(requests).unwrap_or(u32::MAX);
     let bound = Bound::requests(requests);
     match (rate.filter(|rate| rate.is_finite()), concurrency) {
         (Some(rate), max_in_flight) => PassPlan::Open(OpenPlan {
             rate: Level::Constant(rate),
-            arrivals: Arrivals::of_burstiness(burstiness),
-            // The arrival times are those of the results, so they are not scaled.
-            scaled: false,
+            arrivals,
+            scaled,
             bound,
             max_in_flight,
             over_limit: OverLimit::default(),

@@ -8,7 +8,7 @@ use inferometer_stats as stats;
 use serde_json::Value;
 
 use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, failures, load};
+use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
 
@@ -37,7 +37,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let asked = asked("random_input_len").zip(asked("random_output_len")).filter(|_| exact);
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
     let pass = Pass {
-        plan: load(planned, document.number("request_rate"), concurrency, 1.0),
+        plan: load(planned, document.number("request_rate"), concurrency, unknown_arrivals(1.0)),
         stated,
         requests: Vec::new(),
         has_instants: true,

@@ -1,11 +1,12 @@
 //! Imports the result file of `vllm bench serve`, with or without its requests.
 
 use inferometer_analysis::imported::ImportedPass;
+use inferometer_load::arrival::Arrivals;
 use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, failures, load};
+use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
@@ -45,7 +46,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let has_requests = !requests.is_empty();
     let has_instants = document.list(STARTS).is_some();
     let pass = Pass {
-        plan: load(planned, rate, concurrency, burstiness),
+        plan: load(planned, rate, concurrency, arrivals(document.words("date"), burstiness)),
         stated,
         requests,
         has_instants,
@@ -80,6 +81,22 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
+}
+
+/// The first day of a version of vLLM that scales the gaps to the exact rate, in the form of its dates
+/// (<https://github.com/vllm-project/vllm/pull/21108>).
+const SCALED_FROM: &str = "20250718";
+
+/// Returns the arrivals of a run, and whether their gaps are scaled. Those of the Python version, whose dates have the
+/// form 20250718-120000, follow from its seed. The seed is not in the file; it is 0 unless another one was given.
+fn arrivals(date: Option<&str>, burstiness: f64) -> (Arrivals, bool) {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match date.and_then(|date| date.split_once('-')) {
+        Some((day, time)) if day.len() == 8 && is_number(day) && is_number(time) => {
+            (Arrivals::of_vllm(burstiness), day >= SCALED_FROM)
+        }
+        _ => unknown_arrivals(burstiness),
+    }
 }
 
 /// Returns our name of the API dialect of a backend.
@@ -197,4 +214,24 @@ fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> 
         ));
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_are_known_for_the_python_version_and_scaled_from_july_2025_on() {
+        let vllm = Arrivals::of_vllm(1.0);
+        for (date, expected) in [
+            (Some("20250420-101112"), (vllm, false)),
+            (Some("20250718-000000"), (vllm, true)),
+            // The Rust version writes dates in another form.
+            (Some("2026-11-23T05:33:16Z"), (Arrivals::Poisson, false)),
+            (None, (Arrivals::Poisson, false)),
+        ] {
+            assert_eq!(arrivals(date, 1.0), expected, "{date:?}");
+        }
+        assert_eq!(arrivals(Some("20260101-000000"), f64::INFINITY).0, Arrivals::Constant);
+    }
 }
