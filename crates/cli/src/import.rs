@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::import::Import;
 use inferometer_model::calendar;
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::sample::Observed;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
@@ -115,7 +116,16 @@ fn read(path: &Path) -> Result<Vec<Import>, String> {
 fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, StoreError> {
     let Import { mut summary, mut records } = import;
     // Records are matched to passes by position, so they can be used only if all passes have records.
-    if records.iter().any(|pass| pass.records.is_empty()) {
+    let without = records.iter().filter(|pass| pass.records.is_empty()).count();
+    if without > 0 {
+        if without < records.len() {
+            let message = format!(
+                "{without} of {} passes have no data of single requests, so no request records are \
+                 stored",
+                records.len()
+            );
+            summary.findings.push(Finding::of(code::IMPORTED_NO_REQUESTS, message));
+        }
         records.clear();
     }
     let source = summary.imported.clone().unwrap_or_default();

@@ -69,7 +69,10 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
         parts.iter().filter(|part| part.1 > 0).map(|(word, n)| format!("{n} {word}")).collect();
     match found.is_empty() {
         true => "No metric is compared".to_owned(),
-        false => format!("Of {} figures: {}", rows.len(), found.join(", ")),
+        false => {
+            let figures = if rows.len() == 1 { "figure" } else { "figures" };
+            format!("Of {} {figures}: {}", rows.len(), found.join(", "))
+        }
     }
 }
 
@@ -135,6 +138,6 @@ mod tests {
             from += at.unwrap_or_else(|| panic!("{words}: {text}"));
         }
         let without = markdown(&[(&comparison, &[])], None);
-        assert!(without.starts_with("## Of 1 figures: 1 worse\n"), "{without}");
+        assert!(without.starts_with("## Of 1 figure: 1 worse\n"), "{without}");
     }
 }

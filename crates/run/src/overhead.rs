@@ -214,7 +214,8 @@ fn one_by_one(
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {
     match differences {
         Some([first, second]) if first == second && *first > 0 => {
-            let message = format!("the server adds {first} tokens to each prompt");
+            let tokens = if *first == 1 { "token" } else { "tokens" };
+            let message = format!("the server adds {first} {tokens} to each prompt");
             let advice = if plan.count_template {
                 "prompts are shortened by this number, so that the total has the requested length"
             } else {

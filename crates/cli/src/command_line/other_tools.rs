@@ -71,7 +71,8 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     if let Some(near) = near {
         let _ = write!(text, ", and similar to {near}");
     }
-    let has_flags_of_run = ["run", "search", "sweep", "ab"].contains(&command);
+    let own = flags_of(command);
+    let has = |here: &str| own.iter().any(|flag| Some(flag.as_str()) == here.split(' ').next());
     for (here, tools) in meanings(meant) {
         let what = match here.starts_with("--") {
             true if command == "sweep" && LOADS.iter().any(|load| here.starts_with(load)) => {
@@ -84,7 +85,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
                     concurrency"
                     .to_owned()
             }
-            true if has_flags_of_run => format!("`inferometer {command}` has {here}"),
+            true if has(here) => format!("`inferometer {command}` has {here}"),
             true => format!("`inferometer run` has {here}"),
             false => here.to_owned(),
         };

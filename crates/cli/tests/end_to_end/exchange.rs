@@ -57,6 +57,19 @@ fn a_run_exported_as_a_vllm_bench_result_is_imported_with_the_same_figures() {
 }
 
 #[test]
+fn an_import_says_that_records_are_left_out_because_one_pass_has_none() {
+    let folder = folder();
+    let file = include_str!("../../../formats/fixtures/guidellm.json");
+    let mut file: Value = serde_json::from_str(file).expect("JSON");
+    let mut without = file["benchmarks"][0].clone();
+    without["requests"]["successful"] = Value::Array(Vec::new());
+    file["benchmarks"].as_array_mut().expect("a list").push(without);
+    fs::write(folder.path().join("two.json"), file.to_string()).expect("a file");
+    let told = stdout(folder.path(), &["import", "two.json"]);
+    assert!(told.contains("1 of 2 passes have no data of single requests"), "{told}");
+}
+
+#[test]
 fn an_imported_table_is_listed_exported_reported_compared_and_predicted_like_a_run() {
     let folder = folder();
     let at = folder.path();
