@@ -95,7 +95,7 @@ fn of_several_speeds(asked: NextLevel, rng: &mut ChaCha8Rng) -> LevelTrial {
     let speed = [19.0, 20.0, 21.0][seed::below(rng, 3) as usize];
     let is_over = asked.by == Over::Rate && asked.load > 22.0;
     let throughput = if asked.by == Over::Rate { asked.load.min(speed) } else { 1.0 };
-    let growth = is_over.then(|| Growth {
+    let growth = is_over.then_some(Growth {
         per_s: asked.load - speed,
         low: 0.9 * (asked.load - speed),
         high: 1.1 * (asked.load - speed),
