@@ -147,7 +147,8 @@ pub fn figure_ranges(
     std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
         // Two cases are not covered by any measured row. If the engine is full, the TTFT mostly consists of waiting in
-        // the queue. If the client limits the requests in flight, it depends on the requests that arrive together.
+        // the queue. If the client limits the requests in flight and the arrivals are random, it depends on the requests
+        // that arrive together.
         let is_by_chance =
             is_full || matches!(inputs.kind, LoadKind::Limited { are_arrivals_known: false });
         let is_covered = !(is_by_chance && RunFigures::NAMES[at].starts_with("ttft"));

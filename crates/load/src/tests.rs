@@ -255,8 +255,14 @@ fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
     assert_ne!(pass(2.0).seed(5, cell(128), 2), pass(2.0).seed(5, cell(512), 2));
     // Versions of vLLM that do not scale the gaps send the first request at once.
     let PassPlan::Open(open) = pass(2.0) else { panic!("an open loop") };
-    let mut load = load_model(&PassPlan::Open(OpenPlan { scaled: false, ..open }), 0);
-    let (due, _) = played(&mut *load, Duration::from_secs(3600));
+    let due_of = |open: OpenPlan| {
+        let mut load = load_model(&PassPlan::Open(OpenPlan { scaled: false, ..open }), 0);
+        played(&mut *load, Duration::from_secs(3600)).0
+    };
+    // It does not scale the gaps of a ramp, but sends its first request after the first gap.
+    let ramp = Level::Stages(vec![stage(10, 2.0, 4.0)]);
+    assert!(due_of(OpenPlan { rate: ramp, ..open.clone() })[0] > Nanos(100_000_000));
+    let due = due_of(open);
     let after = [0.0, gaps[0] / 2.0, (gaps[0] + gaps[1]) / 2.0];
     for (due, expected_s) in due.iter().zip(after) {
         assert!((due.seconds_after(Nanos::ZERO) - expected_s).abs() < 2e-9, "{due:?}");

@@ -66,17 +66,19 @@ impl FigureEstimate {
         Some(Self { value, variance: variance * scatter.max(1.0), degrees: degrees.max(1.0) })
     }
 
-    /// The mean of independent trials, each with its weight. The error is estimated from the differences between the
-    /// trials alone, so it holds whatever happens within a trial. `None` with fewer than [`FEWEST_TRIALS`] trials.
-    pub(super) fn of_trials(all: &[(Self, f64)]) -> Option<Self> {
-        let total: f64 = all.iter().map(|(_, weight)| weight).sum();
-        if all.len() < FEWEST_TRIALS as usize || total <= 0.0 {
+    /// The mean of independent trials. The error is estimated from the differences between the trials alone; an error
+    /// that all trials share is not included. All trials have the same weight, because a longer trial is not more
+    /// accurate if a server keeps one of several speeds for a whole trial. `None` with fewer than [`FEWEST_TRIALS`]
+    /// trials.
+    pub(super) fn of_trials(all: &[Self]) -> Option<Self> {
+        if all.len() < FEWEST_TRIALS as usize {
             return None;
         }
-        let value = all.iter().map(|(one, weight)| one.value * weight).sum::<f64>() / total;
-        let squares = all.iter().map(|(one, weight)| weight * (one.value - value).powi(2));
-        let degrees = (all.len() - 1) as f64;
-        let variance = (squares.sum::<f64>() / degrees / total).max((LEAST_ERROR * value).powi(2));
+        let count = all.len() as f64;
+        let value = all.iter().map(|one| one.value).sum::<f64>() / count;
+        let squares: f64 = all.iter().map(|one| (one.value - value).powi(2)).sum();
+        let degrees = count - 1.0;
+        let variance = (squares / degrees / count).max((LEAST_ERROR * value).powi(2));
         Some(Self { value, variance, degrees })
     }
 

@@ -17,6 +17,10 @@ pub struct Level {
     pub trials: u32,
     /// The number of these trials whose figures are used.
     pub settled_trials: u32,
+    /// The largest number of requests of a trial whose figures are used.
+    pub longest: u64,
+    /// Whether the last trial was long enough for a steady state.
+    pub is_last_settled: bool,
     /// The number of requests of these trials.
     pub requests: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
@@ -52,7 +56,8 @@ impl Level {
             let known = taken.iter().filter_map(|trial| Some((of(trial)?, weight(trial))));
             let known: Vec<_> = known.collect();
             // Random arrivals make trials independent. In a closed loop, all trials begin in the same way.
-            let of_trials = (last.by == Over::Rate).then(|| FigureEstimate::of_trials(&known));
+            let figures: Vec<FigureEstimate> = known.iter().map(|(figure, _)| *figure).collect();
+            let of_trials = (last.by == Over::Rate).then(|| FigureEstimate::of_trials(&figures));
             of_trials.flatten().or_else(|| FigureEstimate::pooled(&known))
         };
         let last_taken = taken.last()?;
@@ -61,6 +66,8 @@ impl Level {
             load: last.load,
             trials: all.len() as u32,
             settled_trials: taken.len() as u32,
+            longest: taken.iter().map(|trial| trial.requests).max().unwrap_or(0),
+            is_last_settled: last.is_settled,
             requests: all.iter().map(|trial| trial.requests).sum(),
             counted: taken.iter().map(|trial| trial.counted).sum(),
             completed: all.iter().map(|trial| trial.completed).sum(),

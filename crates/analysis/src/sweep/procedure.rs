@@ -230,10 +230,12 @@ impl Sweep {
         }
     }
 
-    /// The median latency at the highest tried load that is not above `load` and had a steady state, in seconds; 0 if
-    /// there is none.
+    /// The median latency at the highest tried load that is not above `load`, in seconds; 0 if there is none. Rates
+    /// without a steady state are left out: their queues may be long.
     fn latency_near(&self, load: f64) -> f64 {
-        let is_steady = |trial: &&LevelTrial| trial.is_settled && !trial.is_overloaded();
+        let is_steady = |trial: &&LevelTrial| {
+            trial.by == Over::Concurrency || (trial.is_settled && !trial.is_overloaded())
+        };
         let steady = self.trials.iter().filter(is_steady);
         let steady = steady.filter(|trial| trial.load <= load || trial.by != self.plan.by);
         let order = |trial: &&LevelTrial| (trial.by == Over::Rate, trial.load);
@@ -334,8 +336,10 @@ impl Sweep {
         if is_precise && over.settled_trials >= FEWEST_TRIALS {
             return Err(SweepEnding::Found);
         }
-        let requests = over.requests / u64::from(over.trials);
-        let requests = requests.max(self.first(over.by, over.load));
+        if !over.is_last_settled {
+            return Ok(self.again(over));
+        }
+        let requests = over.longest.max(self.first(over.by, over.load));
         Ok(NextLevel { by: over.by, load: over.load, requests })
     }
 

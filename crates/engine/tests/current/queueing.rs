@@ -14,7 +14,7 @@ fn engine() -> Engine {
     let mut config = EngineConfig::of_model("llama-3.1-8b").expect("a known model");
     config.profile = profile("vllm-0.11-h100-sxm").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile of today");
-    steps.front_us = 0.0;
+    (steps.front_us, steps.front_sequence_us) = (0.0, 0.0);
     config.max_num_seqs = Some(1);
     config.prefix_caching = Some(false);
     Engine::new(config).expect("an engine")

@@ -170,8 +170,8 @@ impl PassPlan {
     }
 
     /// The seed of the random choices of this pass. It is computed from the seed of the plan, the cell, the
-    /// load and the repeat (from 1). So two passes of a run have different arrivals, and the same pass has
-    /// the same arrivals in every run.
+    /// load and the repeat (from 1). So the same pass has the same arrivals in every run, and two passes of a run have
+    /// different arrivals, unless the arrivals are those of vLLM.
     ///
     /// If the arrivals are those of vLLM, the first repeat has the seed of the plan. Then it has the gaps that vLLM
     /// draws with this seed, in each cell and at each rate. Trials of a search or a sweep, and pairs of blocks, are

@@ -102,8 +102,9 @@ impl LoadPlan for OpenPlan {
             let areas = scaled(self.arrivals, &self.rate, self.bound, seed);
             return Box::new(Open::new(areas.map_while(due), self.bound));
         }
-        // Versions of vLLM that do not scale the gaps send the first request at once.
-        let at_once = matches!(self.arrivals, Arrivals::Vllm { .. }).then_some(0.0);
+        // Versions of vLLM that do not scale the gaps of a constant rate send the first request at once.
+        let is_vllm = matches!(self.arrivals, Arrivals::Vllm { .. });
+        let at_once = (is_vllm && self.rate.constant().is_some()).then_some(0.0);
         let areas = at_once.into_iter().chain(self.arrivals.seconds(seed));
         Box::new(Open::new(areas.map_while(due), self.bound))
     }

@@ -42,8 +42,8 @@ pub struct LoadFlags {
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
     /// Which random gaps between arrivals to use [default: vllm]:
-    ///   vllm: the first repeat of each cell and each rate has the gaps of `vllm bench serve`
-    ///     with the same --seed; other repeats have different gaps
+    ///   vllm: the first repeat of each cell and each constant rate has the gaps of
+    ///     `vllm bench serve` with the same --seed; other repeats have different gaps
     ///   inferometer: each cell, each rate and each repeat has different gaps
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,

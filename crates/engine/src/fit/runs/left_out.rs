@@ -16,7 +16,7 @@ use crate::profile::{
 pub type RunError = [Option<f64>; 7];
 
 /// The names of the errors. TTFT errors have other names if the client limits the requests in flight. In this case a
-/// request starts when another one ends. So TTFT depends less on the engine than on the requests that arrive together.
+/// request starts when another one ends. So TTFT also depends on the requests that arrive together.
 pub const ERROR_NAMES: [&str; 7] = [
     RunFigures::NAMES[0],
     RunFigures::NAMES[1],

@@ -46,7 +46,12 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let has_requests = !requests.is_empty();
     let has_instants = document.list(STARTS).is_some();
     let pass = Pass {
-        plan: load(planned, rate, concurrency, arrivals(document.words("date"), burstiness)),
+        plan: load(
+            planned,
+            rate,
+            concurrency,
+            arrivals(document.words("date"), burstiness, has_requests && !has_instants),
+        ),
         stated,
         requests,
         has_instants,
@@ -83,17 +88,18 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// The first day of a version of vLLM that scales the gaps to the exact rate, in the form of its dates
-/// (<https://github.com/vllm-project/vllm/pull/21108>).
+/// Runs from this day on are assumed to be of a version of vLLM that scales the gaps to the exact rate
+/// (<https://github.com/vllm-project/vllm/pull/21108>). The form is that of vLLM's dates.
 const SCALED_FROM: &str = "20250718";
 
 /// Returns the arrivals of a run, and whether their gaps are scaled. Those of the Python version, whose dates have the
 /// form 20250718-120000, follow from its seed. The seed is not in the file; it is 0 unless another one was given.
-fn arrivals(date: Option<&str>, burstiness: f64) -> (Arrivals, bool) {
+/// `is_old` tells that the version does not scale the gaps.
+fn arrivals(date: Option<&str>, burstiness: f64, is_old: bool) -> (Arrivals, bool) {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match date.and_then(|date| date.split_once('-')) {
         Some((day, time)) if day.len() == 8 && is_number(day) && is_number(time) => {
-            (Arrivals::of_vllm(burstiness), day >= SCALED_FROM)
+            (Arrivals::of_vllm(burstiness), day >= SCALED_FROM && !is_old)
         }
         _ => unknown_arrivals(burstiness),
     }
@@ -230,8 +236,10 @@ mod tests {
             (Some("2026-11-23T05:33:16Z"), (Arrivals::Poisson, false)),
             (None, (Arrivals::Poisson, false)),
         ] {
-            assert_eq!(arrivals(date, 1.0), expected, "{date:?}");
+            assert_eq!(arrivals(date, 1.0, false), expected, "{date:?}");
         }
-        assert_eq!(arrivals(Some("20260101-000000"), f64::INFINITY).0, Arrivals::Constant);
+        let today = Some("20260101-000000");
+        assert_eq!(arrivals(today, 1.0, true), (vllm, false));
+        assert_eq!(arrivals(today, f64::INFINITY, false).0, Arrivals::Constant);
     }
 }
