@@ -17,8 +17,8 @@ pub struct Level {
     pub trials: u32,
     /// The number of these trials whose figures are used.
     pub settled_trials: u32,
-    /// The largest number of requests of a trial whose figures are used.
-    pub longest: u64,
+    /// The number of requests of the last trial.
+    pub last_requests: u64,
     /// Whether the last trial was long enough for a steady state.
     pub is_last_settled: bool,
     /// The number of requests of these trials.
@@ -66,7 +66,7 @@ impl Level {
             load: last.load,
             trials: all.len() as u32,
             settled_trials: taken.len() as u32,
-            longest: taken.iter().map(|trial| trial.requests).max().unwrap_or(0),
+            last_requests: last.requests,
             is_last_settled: last.is_settled,
             requests: all.iter().map(|trial| trial.requests).sum(),
             counted: taken.iter().map(|trial| trial.counted).sum(),

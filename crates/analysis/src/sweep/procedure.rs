@@ -312,7 +312,7 @@ impl Sweep {
     }
 
     /// First a rate just above capacity, then the rate of the knee, then further trials above capacity. They are equally
-    /// long: a server can work at several speeds, each of which lasts for a whole trial. (If requests have equal lengths,
+    /// long (twice as long after one that has not settled): a server can work at several speeds, each of which lasts for a whole trial. (If requests have equal lengths,
     /// those that started together also end together.) Longer trials would not show the other speeds.
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
@@ -336,10 +336,8 @@ impl Sweep {
         if is_precise && over.settled_trials >= FEWEST_TRIALS {
             return Err(SweepEnding::Found);
         }
-        if !over.is_last_settled {
-            return Ok(self.again(over));
-        }
-        let requests = over.longest.max(self.first(over.by, over.load));
+        let longer = if over.is_last_settled { 1 } else { 2 };
+        let requests = (longer * over.last_requests).max(self.first(over.by, over.load));
         Ok(NextLevel { by: over.by, load: over.load, requests })
     }
 
