@@ -206,7 +206,7 @@ impl Sweep {
             return Err(SweepEnding::TrialsSpent);
         }
         let left = self.plan.max_requests.saturating_sub(self.requests());
-        let fewest = self.first(wanted.by, wanted.load);
+        let fewest = self.first(wanted.by, wanted.load).min(wanted.requests);
         let left_s = self.plan.max_time.map(|most| most.as_secs_f64() - self.time_s());
         let affordable = left_s.map_or(u64::MAX, |left_s| {
             let drain_s = self.seconds(NextLevel { requests: 0, ..wanted });
@@ -311,9 +311,11 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// First a rate just above capacity, then the rate of the knee, then further trials above capacity. They are equally
-    /// long (twice as long after one that has not settled): a server can work at several speeds, each of which lasts for a whole trial. (If requests have equal lengths,
-    /// those that started together also end together.) Longer trials would not show the other speeds.
+    /// First a rate just above capacity, then the rate of the knee, then further trials above capacity.
+    ///
+    /// These are as long as the first one, and twice as long after one that has not settled. Longer trials would not help:
+    /// a server can keep one of several speeds for a whole trial. (If requests have equal lengths, those that started
+    /// together also end together.)
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
@@ -337,8 +339,7 @@ impl Sweep {
             return Err(SweepEnding::Found);
         }
         let longer = if over.is_last_settled { 1 } else { 2 };
-        let requests = (longer * over.last_requests).max(self.first(over.by, over.load));
-        Ok(NextLevel { by: over.by, load: over.load, requests })
+        Ok(NextLevel { by: over.by, load: over.load, requests: longer * over.last_requests })
     }
 
     fn has_tried(&self, rate: f64) -> bool {

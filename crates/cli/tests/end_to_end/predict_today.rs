@@ -41,11 +41,18 @@ fn each_predicted_pass_of_a_current_engine_has_intervals_for_its_percentiles() {
     // If the client limits the requests in flight, the 99th percentile of TTFT is uncertain.
     let limited = [&TODAY[..], &["--weights", "fp8", "--max-in-flight", "2"], &load].concat();
     let limited = predict(folder.path(), &limited);
-    let [p50, p99] = [2, 3].map(|at| {
-        let range = &figures(&limited)[at].1["interval"];
+    let width = |found: &[(String, Value)], at: usize| {
+        let range = &found[at].1["interval"];
         range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end")
-    });
-    assert!(p50 < 1.25 && p99 > 1.5, "{p50} {p99}");
+    };
+    let [p50, limited_p50] = [&found, &figures(&limited)].map(|found| width(found, 2));
+    assert!(p50 < 1.21 && limited_p50 < 1.2, "{p50} {limited_p50}");
+    assert!(width(&figures(&limited), 3) > 1.5);
+    // No row has random arrivals and a limit of the client.
+    let own = ["--weights", "fp8", "--max-in-flight", "2", "--arrivals", "inferometer"];
+    for (name, figure) in figures(&predict(folder.path(), &[&TODAY[..], &own, &load].concat())) {
+        assert_eq!(figure["calibrated"], !name.starts_with("ttft"), "{name}");
+    }
     // No row with sixteen-bit weights was measured on that card.
     let other = predict(folder.path(), &[&TODAY[..], &load].concat());
     assert!(figures(&other).iter().all(|(_, figure)| figure["calibrated"] == false));

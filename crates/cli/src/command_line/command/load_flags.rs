@@ -41,10 +41,9 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
-    /// Which random gaps between arrivals to use [default: vllm]:
-    ///   vllm: the first repeat of each cell and each constant rate has the gaps of
-    ///     `vllm bench serve` with the same --seed; other repeats have different gaps
-    ///   inferometer: each cell, each rate and each repeat has different gaps
+    /// Source of the random gaps between arrivals [default: vllm]:
+    ///   vllm: the gaps of `vllm bench serve` with the same --seed (only in the first repeat)
+    ///   inferometer: different gaps for each cell, rate and repeat
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,
     /// Do not scale the random gaps between arrivals. By default the gaps are scaled so that N

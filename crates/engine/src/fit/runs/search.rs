@@ -137,14 +137,14 @@ pub fn fit_runs(
     Ok(FittedRuns { constants: constants.collect(), profiles })
 }
 
-/// Shortens a long run of an open load to [`ENOUGH_REQUESTS`] requests, which hardly changes its figures. If requests
-/// wait for each other, the run is not shortened.
+/// Shortens a long run of an open load to [`ENOUGH_REQUESTS`] requests, which hardly changes its figures. A run is not
+/// shortened if requests wait for each other, or if its gaps are scaled: the factor depends on all of them.
 fn shortened(run: &MeasuredRun) -> MeasuredRun {
     let mut run = run.clone();
     if run.is_queued() {
         return run;
     }
-    if let PassPlan::Open(OpenPlan { bound, .. }) = &mut run.pass {
+    if let PassPlan::Open(OpenPlan { bound, scaled: false, .. }) = &mut run.pass {
         bound.requests = bound.requests.map(|requests| requests.min(ENOUGH_REQUESTS));
     }
     run

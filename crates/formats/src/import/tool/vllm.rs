@@ -45,13 +45,9 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     stated.agreeing = agreeing(&document);
     let has_requests = !requests.is_empty();
     let has_instants = document.list(STARTS).is_some();
+    let arrivals = arrivals(document.words("date"), burstiness, has_requests && !has_instants);
     let pass = Pass {
-        plan: load(
-            planned,
-            rate,
-            concurrency,
-            arrivals(document.words("date"), burstiness, has_requests && !has_instants),
-        ),
+        plan: load(planned, rate, concurrency, arrivals),
         stated,
         requests,
         has_instants,
@@ -75,6 +71,13 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     imported.measured_at = document.words("date").map(str::to_owned);
     let mut findings = findings(&document, has_requests, has_instants);
     findings.extend(failures(planned, complete, has_requests));
+    if rate.is_some() && !has_instants && matches!(arrivals.0, Arrivals::Vllm { .. }) {
+        findings.push(Finding::of(
+            code::IMPORTED_NO_START_TIMES,
+            "the file does not state the seed of the arrivals: `calibrate` and `predict --against` \
+                assume vLLM's default seed 0",
+        ));
+    }
     let listed = pass.requests.iter().filter(|request| request.error.is_none()).count() as u64;
     if has_requests && listed != complete {
         findings.push(Finding::of(
