@@ -8,6 +8,8 @@
 #[path = "../tests/support/search.rs"]
 mod support;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use inferometer_analysis::search::SearchEnding;
 use inferometer_engine::{EngineConfig, Noise};
 use support::{Server, edge, ratio, search, settings, steps, wanted};
@@ -153,13 +155,11 @@ fn measure(
         true => (machine.in_flight.0..machine.in_flight.1).map(f64::from).collect(),
     };
     let requests = if whole { REQUESTS / 3 } else { REQUESTS };
-    let ratios: Vec<Vec<f64>> = (0..)
-        .zip(&loads)
-        .map(|(number, &load)| {
-            let requests = server.seeded(1 << 40).play(&mut None, load, requests, number);
-            criteria.iter().map(|criterion| ratio(criterion, &requests)).collect()
-        })
-        .collect();
+    let ratios: Vec<Vec<f64>> = on_all_cores(0..loads.len() as u64, |number| {
+        let load = loads[number as usize];
+        let requests = server.seeded(1 << 40).play(&mut None, load, requests, number);
+        criteria.iter().map(|criterion| ratio(criterion, &requests)).collect()
+    });
     let mut all = 0;
     for (index, (name, text, _)) in objectives.iter().enumerate() {
         let ratios: Vec<f64> = ratios.iter().map(|of_load| of_load[index]).collect();
@@ -176,9 +176,11 @@ fn measure(
         let (mut widths, mut errors, mut signed, mut trials) =
             (Vec::new(), Vec::new(), Vec::new(), 0);
         let count = seeds.end - seeds.start;
-        for seed in seeds.clone() {
+        let searches = on_all_cores(seeds.clone(), |seed| {
             let settings = settings(vec![criteria[index].clone()], whole, max_requests);
-            let search = search(&server, settings, seed);
+            search(&server, settings, seed)
+        });
+        for search in searches {
             let (low, high) = search.interval(0);
             found += u64::from(low.is_some() && high.is_some());
             early += u64::from(search.outcome() == SearchEnding::Found);
@@ -210,4 +212,26 @@ fn measure(
         all += held;
     }
     all
+}
+
+/// The results of a function for each number, in their order, computed on all cores.
+fn on_all_cores<T: Send>(numbers: std::ops::Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let next = AtomicU64::new(numbers.start);
+    let some = || {
+        let mut found = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if !numbers.contains(&number) {
+                return found;
+            }
+            found.push((number, of(number)));
+        }
+    };
+    let mut found: Vec<(u64, T)> = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let started: Vec<_> = (0..cores).map(|_| scope.spawn(some)).collect();
+        started.into_iter().flat_map(|it| it.join().expect("no panic")).collect()
+    });
+    found.sort_by_key(|(number, _)| *number);
+    found.into_iter().map(|(_, value)| value).collect()
 }

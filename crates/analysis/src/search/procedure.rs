@@ -153,6 +153,7 @@ impl Search {
     pub fn outcome_of(&self, tier: usize) -> SearchEnding {
         let settings = &self.settings;
         let (lowest, high) = (self.lowest(), self.tiers[tier].high);
+        let shortest_s = self.last().map_or(0.0, |(last, _)| last.shortest_next_s(settings.whole));
         let is_known = |low, high| self.long >= FEWEST_LONG && self.is_narrow(low, high);
         match self.interval(tier) {
             (Some(low), Some(high)) if is_known(low, high) => SearchEnding::Found,
@@ -163,7 +164,7 @@ impl Search {
             _ if self.lacks_gaps(tier) => SearchEnding::NotMeasurable,
             _ if self.requests() >= settings.max_requests => SearchEnding::RequestsSpent,
             _ if self.trials() >= settings.max_trials => SearchEnding::TrialsSpent,
-            _ if self.time_left_s() <= 0.0 => SearchEnding::TimeSpent,
+            _ if self.time_left_s() <= shortest_s => SearchEnding::TimeSpent,
             _ => SearchEnding::Unfinished,
         }
     }

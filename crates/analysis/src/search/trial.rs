@@ -77,6 +77,12 @@ impl Trial {
         })
     }
 
+    /// The shortest time, in seconds, for another trial near this load that shows anything: two requests at a rate, or
+    /// one latency with this number in flight (`whole`).
+    pub(super) fn shortest_next_s(&self, whole: bool) -> f64 {
+        if whole { self.latency_s } else { 2.0 / self.load }
+    }
+
     /// The number of requests that were sent and ended. Other requests were in flight when the trial was cut off.
     pub(super) fn ended(&self) -> u64 {
         let not_sent = self.planned.saturating_sub(self.requests);

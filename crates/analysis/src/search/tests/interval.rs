@@ -136,6 +136,20 @@ fn a_search_ends_at_its_time_limit_with_an_answer() {
 }
 
 #[test]
+fn a_search_ends_when_its_time_limit_leaves_no_time_for_two_requests() {
+    let asked = Settings { start: 2.0, max_time_s: Some(2.0), ..settings("ttft_p50<10s") };
+    let mut search = Search::new(asked);
+    while let Some(asked) = search.next() {
+        assert!(asked.requests >= 2, "{asked:?}");
+        let mut short = trial(&search, asked, 0.0, 1);
+        // The first of N requests is due at once, so N requests at a rate take less than N intervals.
+        short.span_s = (asked.requests - 1) as f64 / asked.load;
+        search.tell(short);
+    }
+    assert_eq!(search.outcome(), SearchEnding::TimeSpent);
+}
+
+#[test]
 fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_search() {
     let sentence = |settings: Settings, edge: f64, words: &str| {
         let (mut search, mut trials) = (Search::new(settings.clone()), Vec::new());
