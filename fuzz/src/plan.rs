@@ -3,7 +3,8 @@
 
 use inferometer_plan::spec::{Known, Spec};
 
-const KNOWN: Known<'_> = Known { dialects: &["openai-chat"], models: &["chatglm3-6b"] };
+const KNOWN: Known<'_> =
+    Known { dialects: &["openai-chat"], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
 
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

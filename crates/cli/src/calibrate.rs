@@ -46,10 +46,10 @@ impl From<PlanError> for CalibrateError {
 
 /// The input of a fit.
 pub struct Request<'a> {
-    /// The name of a stored run, or the path of a file with measurements. For engines since vLLM 0.8, the file is a CSV
-    /// file of runs or a result file of another tool. For older engines, it is a published table (Markdown), optionally
-    /// with a `#SECTION`.
-    pub measured: &'a str,
+    /// Names of stored runs, or paths of files with measurements. For engines since vLLM 0.8, a file is a CSV file of
+    /// runs or a result file of another tool. For older engines, there is a single file: a published table (Markdown),
+    /// optionally with a `#SECTION`.
+    pub measured: &'a [String],
     /// The engine, with the profile from which the fit starts.
     pub config: &'a EngineConfig,
     /// The rows to use, as input x output length such as `128x128`; if empty, all rows.
@@ -78,17 +78,17 @@ pub struct Calibrated {
 /// apply to them.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
-    if is_file_of_runs(request.measured) {
+    if config.profile.steps.is_some() || request.measured.iter().any(|it| is_file_of_runs(it)) {
         refuse_of_tables(request)?;
-        let runs = read_csv(request.measured, config)?;
-        return calibrate_runs(request.measured, &runs, request.name);
+        return of_all_runs(request);
     }
-    if config.profile.steps.is_some() {
-        refuse_of_tables(request)?;
-        let (origin, runs) = read_results(request.measured, request.store, config)?;
-        return calibrate_runs(&origin, &runs, request.name);
-    }
-    let (table, measured_on, left_out) = measured(request)?;
+    let [only] = request.measured else {
+        return Err(CalibrateError::new(
+            "engines before vLLM 0.8 are fitted to a single table or run; name one, or name an \
+                engine since vLLM 0.8 with --engine and a card with --card",
+        ));
+    };
+    let (table, measured_on, left_out) = measured(request, only)?;
     let weights = config.weights.unwrap_or(config.model.weights);
     let mut profile = config.profile.clone();
     let of_start = stated(&profile, weights);
@@ -148,6 +148,26 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     Ok(Calibrated { profile: fitted, text })
 }
 
+/// Fits a profile to the runs of all files and stored runs.
+fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+    let (mut origins, mut runs, mut told) = (Vec::new(), Vec::new(), String::new());
+    for measured in request.measured {
+        if is_file_of_runs(measured) {
+            origins.push(measured.clone());
+            runs.extend(read_csv(measured, request.config)?);
+            continue;
+        }
+        let read = read_results(measured, request.store, request.config)?;
+        for difference in read.differences {
+            let _ = writeln!(told, "warning: {}: {difference}", read.origin);
+        }
+        origins.push(read.origin);
+        runs.extend(read.runs);
+    }
+    let Calibrated { profile, text } = calibrate_runs(&origins.join(", "), &runs, request.name)?;
+    Ok(Calibrated { profile, text: told + &text })
+}
+
 /// Rejects the flags that apply only to engines that are fitted to tables: `--rows` and `--requests`.
 fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
@@ -175,9 +195,12 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
 
 /// Reads the measured rows. Returns the rows that the fit can use, the measured engine and card, and a text. The text
 /// names the origin of the rows, and the rows that were left out.
-fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
+fn measured(
+    request: &Request<'_>,
+    measured: &str,
+) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
     let config = request.config;
-    let against = read_against(request.measured, request.store, config)?;
+    let against = read_against(measured, request.store, config)?;
     if against.counts.is_some_and(|counts| counts.predicted) {
         return Err(CalibrateError::new(format!(
             "{}: a profile is fitted to measured rows, and this run is a prediction",
@@ -227,12 +250,12 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
         return Err(CalibrateError::new(format!(
             "{}: {} rows are usable; at least {ROWS_FOR_SCALES} are needed, one with short inputs \
                 and a batch of 200 or more, and one with long context",
-            request.measured,
+            measured,
             rows.len()
         )));
     }
-    let measured = against.counts.map(|counts| counts.saturated);
-    let requests = match (request.requests, measured) {
+    let saturated = against.counts.map(|counts| counts.saturated);
+    let requests = match (request.requests, saturated) {
         (Some(given), Some(sent)) if given != sent => {
             return Err(CalibrateError::new(format!(
                 "--requests: {given}, but the run sent {sent}"

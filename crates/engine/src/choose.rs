@@ -61,12 +61,17 @@ pub fn choose_from(
         );
         return Err(EngineError::invalid("--card", wanted, expected));
     }
-    if engine.is_none()
-        && !is_own
-        && wanted != start.card
-        && let Some(found) = of_card(known, &name, wanted, model, weights)
-    {
-        return Ok(found.clone());
+    if engine.is_none() && !is_own && wanted != start.card {
+        if let Some(found) = of_card(known, &name, wanted, model, weights) {
+            return Ok(found.clone());
+        }
+        if let Some(latest) = latest(known, &name, weights) {
+            let mut found = choose_from(known, start, Some(&latest), card_name, (model, weights))?;
+            let made_of = found.made_of.into_iter();
+            let told = "no --engine was given, so the latest known version is assumed".to_owned();
+            found.made_of = Some(made_of.chain([told]).collect::<Vec<_>>().join("; "));
+            return Ok(found);
+        }
     }
     if wanted == start.card && name == start.engine && version == start.engine_version {
         return Ok(start.clone());
@@ -133,9 +138,6 @@ pub fn choose_from(
             None => format!("the data of {wanted}, and the mean factors of other cards"),
         });
     }
-    if engine.is_none() {
-        sources.push(format!("no --engine was given, so the version is that of {}", start.name));
-    }
     found.made_of = Some(sources.join("; "));
     Ok(found)
 }
@@ -174,6 +176,15 @@ fn of_card<'a>(
         let has_rows = profile.provenance.iter().any(|known| known.table == model);
         (has_rows, distance(&profile.engine_version, "0"))
     })
+}
+
+/// The latest version of an engine that has a profile with measured rows and with these weights, such as `vllm-0.23`.
+fn latest(known: &[Profile], engine: &str, weights: Weights) -> Option<String> {
+    let fitted = known.iter().filter(|profile| {
+        profile.engine == engine && !profile.provenance.is_empty() && profile.supports(weights)
+    });
+    let latest = fitted.max_by_key(|profile| distance(&profile.engine_version, "0"))?;
+    Some(format!("{engine}-{}", latest.engine_version))
 }
 
 /// Parses `vllm-0.23` into engine and version.
@@ -252,6 +263,19 @@ mod tests {
         ] {
             let found = choose(&start, None, Some(card), (model, Weights::Fp16)).unwrap();
             assert_eq!(found.name, expected, "{card} {model}");
+        }
+    }
+
+    #[test]
+    fn a_card_without_any_profile_gets_the_latest_version_of_the_engine() {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        for card in ["b200", "l4"] {
+            let found = choose(&start, None, Some(card), ("llama-3.1-8b", Weights::Fp8))
+                .expect("a profile");
+            assert_eq!(found.engine_version, chosen("vllm-0.23", "h100-sxm").engine_version);
+            assert!(found.provenance.is_empty() && found.steps.is_some());
+            let told = found.made_of.expect("an origin");
+            assert!(told.contains("the latest known version is assumed"), "{told}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! nothing.
 
 mod differences;
-mod measured_on;
+pub(crate) mod measured_on;
 mod passes;
 
 use std::path::Path;

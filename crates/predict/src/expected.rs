@@ -25,7 +25,7 @@ const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 pub struct Expected {
     /// The name of the profile.
     pub profile: String,
-    /// The engine and the card, as flags: `--engine vllm-0.23 --card h100-sxm`.
+    /// The engine, the card and the known settings of the server, as flags: `--engine vllm-0.23 --card h100-sxm`.
     pub flags: String,
     /// The prediction of each pass with its cell, compared with the measurement.
     pub passes: Vec<(CellPlan, PassPrediction)>,
@@ -52,6 +52,10 @@ pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<Engi
     config.max_num_batched_tokens = facts.read("max_num_batched_tokens")?;
     config.tensor_parallel_size = facts.read("tensor_parallel_size")?;
     config.pipeline_parallel_size = facts.read("pipeline_parallel_size")?;
+    let cards = summary.environment.cards.len();
+    if cards > 1 && config.tensor_parallel_size.or(config.pipeline_parallel_size).is_none() {
+        return Err(format!("it is not known how many of the {cards} cards the server uses"));
+    }
     config.gpu_memory_utilization = facts.read("gpu_memory_utilization")?;
     config.block_size = facts.read("block_size")?;
     let weights = config.weights.unwrap_or(config.model.weights);
@@ -101,6 +105,21 @@ fn seen_card(summary: &Summary) -> Option<&str> {
     }
 }
 
+/// The known settings of a server, as flags of `predict` and `calibrate`.
+fn flags_of(config: &EngineConfig) -> String {
+    let number = |value: Option<u32>| value.map(|value| value.to_string());
+    let settings = [
+        ("weights", config.weights.map(|weights| weights.to_string())),
+        ("tensor-parallel-size", number(config.tensor_parallel_size)),
+        ("pipeline-parallel-size", number(config.pipeline_parallel_size)),
+        ("max-model-len", number(config.max_model_len)),
+        ("max-num-seqs", number(config.max_num_seqs)),
+        ("max-num-batched-tokens", number(config.max_num_batched_tokens)),
+    ];
+    let given = settings.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.map(|(name, value)| format!(" --{name} {value}")).collect()
+}
+
 /// Predicts the passes of a run.
 ///
 /// # Errors
@@ -121,14 +140,22 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
     }
     let mut passes = Vec::new();
     for MeasuredPass { cell, in_flight, run } in measured_passes(run, &config)? {
+        // Failures say nothing about the speed of the engine.
+        if run.measured.requests_per_s == Some(0.0) {
+            continue;
+        }
         let ranges = run_ranges(profiles(), &run, cell, in_flight);
         let ranges = ranges.map_err(|error| error.to_string())?;
         passes.push((cell, compared(run.set, ranges, &run.measured)));
     }
+    if passes.is_empty() {
+        return Err("no request of it completed".to_owned());
+    }
     let Profile { name, engine, engine_version, card, .. } = &config.profile;
-    let flags = match profile {
+    let named = match profile {
         Some(_) => format!("--profile {name}"),
         None => format!("--engine {engine}-{engine_version} --card {card}"),
     };
+    let flags = named + &flags_of(&config);
     Ok(Expected { profile: name.clone(), flags, passes })
 }

@@ -32,6 +32,7 @@ mod search;
 mod ab;
 
 pub use ab::{PredictedAb, ab};
+pub use against::measured_on::of_target as measured_on;
 pub use against::{Counts, MeasuredRows, read as read_against};
 pub use error::PredictError;
 pub use expected::{Expected, expected, known_engine};

@@ -112,7 +112,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     });
     let spec: Spec = serde_json::from_value(keys)?;
     let plan = spec
-        .resolve(&Known { dialects: &[], models: &[] })
+        .resolve(&Known { dialects: &[], models: &[], model_of_hub_id: |_| None })
         .map_err(|mistakes| format!("{mistakes:?}"))?;
     let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
     let folder = std::env::temp_dir().join(format!("inferometer-merge-{}", std::process::id()));

@@ -202,7 +202,8 @@ mod tests {
             let keys = keys.as_object_mut().unwrap();
             keys.extend(load.as_object().unwrap().clone());
             let spec: Spec = serde_json::from_value(keys.clone().into()).unwrap();
-            let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+            let known =
+                Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
             let plan = spec.resolve(&known).unwrap();
             let found = of_plan(&plan, cores);
             assert_eq!(found.count, count, "{load}, {cores} cores");

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn prompts_above_the_model_limit_are_refused_and_outputs_above_it_give_a_finding() {
-        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
         let told_by = |inputs: &[u32], outputs: &[u32], facts: &[(&str, &str)]| {
             let spec = Spec {
                 input_lengths: Some(inputs.to_vec()),

@@ -110,7 +110,15 @@ mod tests {
 
     fn memory(keys: serde_json::Value) -> PlanMemory {
         let spec: Spec = serde_json::from_value(keys).unwrap();
-        PlanMemory::of(&spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).unwrap())
+        PlanMemory::of(
+            &spec
+                .resolve(&Known {
+                    dialects: &[],
+                    models: &["chatglm3-6b"],
+                    model_of_hub_id: |_| None,
+                })
+                .unwrap(),
+        )
     }
 
     #[test]

@@ -122,7 +122,9 @@ fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
         inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();
     let models: Vec<&str> =
         inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
-    with(&Known { dialects: &dialects, models: &models })
+    let model_of_hub_id =
+        |id: &str| inferometer_engine::model::built_in(id).map(|model| model.name.as_str());
+    with(&Known { dialects: &dialects, models: &models, model_of_hub_id })
 }
 
 fn mistakes(errors: Vec<SpecError>) -> PlanError {

@@ -136,7 +136,8 @@ mod tests {
 
     fn plan(keys: &str) -> Plan {
         let spec: Spec = serde_json::from_str(keys).unwrap();
-        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).unwrap()
+        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None })
+            .unwrap()
     }
 
     #[test]

@@ -77,8 +77,12 @@ fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
 }
 
 fn plan(spec: &Spec) -> Result<Plan, Box<dyn Error>> {
-    spec.resolve(&inferometer_plan::spec::Known { dialects: &[], models: &[] })
-        .map_err(|errors| format!("{errors:?}").into())
+    spec.resolve(&inferometer_plan::spec::Known {
+        dialects: &[],
+        models: &[],
+        model_of_hub_id: |_| None,
+    })
+    .map_err(|errors| format!("{errors:?}").into())
 }
 
 fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dyn Error>> {

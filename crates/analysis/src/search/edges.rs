@@ -1,6 +1,7 @@
 //! Computes the edge of a tier from trials: the highest load at which all criteria of the tier are met. It requests no
 //! trial.
 
+use super::capacity::{Capacity, shown_by};
 use super::crossing::{Crossing, Of, Point, crossing};
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
 use super::settings::Settings;
@@ -33,6 +34,8 @@ pub struct TierEdge {
 
 /// The share of misses that is assumed for a trial with a growing queue, because nearly all later requests will miss.
 const EVER_MORE: f64 = 0.9;
+/// The same for a mean: the logarithm of the mean divided by its limit.
+const FAR_ABOVE: f64 = 1.0;
 
 /// Computes the edge of the criteria with these indices.
 pub(super) fn edge(
@@ -42,9 +45,16 @@ pub(super) fn edge(
 ) -> TierEdge {
     let mut edge =
         TierEdge { good: None, bad: None, estimate: None, low: None, high: None, first: None };
+    let at_rates = trials.iter().filter(|_| !settings.whole).map(|(trial, _)| trial);
+    let capacity = Capacity::of(at_rates);
+    let most = capacity.map_or(f64::INFINITY, |capacity| capacity.high());
+    let point = |index: usize, trial: &Trial, overwhelmed: Option<Overwhelmed>| {
+        point(settings, index, trial, overwhelmed, trial.load > most)
+    };
+    let mut shown: f64 = 0.0;
     for (trial, overwhelmed) in trials {
         let is_good = |&index: &usize| {
-            point(settings, index, trial, *overwhelmed).is_none_or(|(point, of)| match of {
+            point(index, trial, *overwhelmed).is_none_or(|(point, of)| match of {
                 Of::Share(allowed) => point.y <= allowed,
                 Of::Mean => point.y <= 0.0,
             })
@@ -55,6 +65,7 @@ pub(super) fn edge(
                 continue;
             }
             edge.good = Some(edge.good.map_or(trial.load, |good| good.max(trial.load)));
+            shown = shown_by(trial).max(shown);
         } else {
             edge.bad = Some(edge.bad.map_or(trial.load, |bad| bad.min(trial.load)));
         }
@@ -64,7 +75,7 @@ pub(super) fn edge(
     let found: Vec<(usize, Crossing)> = tier
         .iter()
         .filter_map(|&index| {
-            let points = || trials.iter().filter_map(|(t, o)| point(settings, index, t, *o));
+            let points = || trials.iter().filter_map(|(t, o)| point(index, t, *o));
             let of = points().next()?.1;
             let mut points: Vec<Point> = points().map(|(point, _)| point).collect();
             let first = crossing(&points, of, wrong)?;
@@ -86,9 +97,18 @@ pub(super) fn edge(
         edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
         edge.low = edge.low.filter(|low| *low < beyond);
     }
+    if let (false, Some(_), Some(bad)) = (settings.whole, edge.good, edge.bad) {
+        // The curve may rise steeply anywhere between two tried loads.
+        edge.high = edge.high.map(|high| high.max(bad));
+        edge.low = edge.low.map(|low| low.min(shown)).filter(|low| *low > 0.0);
+    }
+    if capacity.is_some() {
+        edge.high = Some(edge.high.map_or(most, |high| high.min(most)));
+    }
     if let (Some(_), Some(_)) = (edge.good, edge.bad) {
         let first = found.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at));
-        edge.estimate = first.map(|(_, it)| it.at.exp());
+        let most = capacity.map_or(f64::INFINITY, |capacity| capacity.per_s);
+        edge.estimate = first.map(|(_, it)| it.at.exp().min(most));
         edge.first = first.map(|(index, _)| *index);
     } else if edge.bad.is_some() {
         edge.first = found.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at)).map(|(it, _)| *it);
@@ -124,6 +144,7 @@ fn point(
     index: usize,
     trial: &Trial,
     overwhelmed: Option<Overwhelmed>,
+    is_above_capacity: bool,
 ) -> Option<(Point, Of)> {
     let criterion: &Criterion = &settings.criteria[index];
     let x = trial.load.ln();
@@ -147,7 +168,7 @@ fn point(
             let is_beyond = !trial.is_settled
                 && trial.requests >= LONG_ENOUGH
                 && odds(misses) >= FAR_MORE * odds(1.0 - needed);
-            let grows = trial.saturation.is_some() || is_beyond;
+            let grows = trial.saturation.is_some() || is_beyond || is_above_capacity;
             let y = if grows { misses.max(EVER_MORE) } else { misses };
             let weight = measure.independent;
             (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Share(1.0 - needed))
@@ -158,6 +179,9 @@ fn point(
             }
             let weight = (measure.value / measure.error).powi(2);
             let y = (measure.value / limit.unwrap_or(f64::INFINITY)).ln();
+            // Above the capacity, a mean grows with the length of the trial.
+            let grows = trial.saturation.is_some() || is_above_capacity;
+            let y = if grows { FAR_ABOVE } else { y.clamp(-FAR_ABOVE, FAR_ABOVE) };
             (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Mean)
         }
     };

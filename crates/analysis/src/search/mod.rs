@@ -5,6 +5,7 @@
 //! Its answer is an estimate with an interval. docs/search.md describes the procedure with its formulas.
 
 mod answer;
+mod capacity;
 mod crossing;
 mod findings;
 mod overwhelmed;
@@ -16,6 +17,7 @@ mod edges;
 mod evidence;
 mod known;
 mod procedure;
+mod rates;
 mod settings;
 
 pub use answer::{LoadAnswer, SearchAnswer, SearchObjective, load_text, sentence};

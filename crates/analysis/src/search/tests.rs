@@ -14,6 +14,7 @@ use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, CriterionResult, Over, SearchPlan, criteria};
 use inferometer_stats::seed::{rng, unit};
 
+mod capacity;
 mod criteria;
 mod cut_off;
 mod interval;
@@ -67,6 +68,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         measured: measured.collect(),
         lacks_gaps: false,
         saturation: None,
+        rates: None,
     }
 }
 

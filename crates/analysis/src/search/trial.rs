@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Measure;
 use super::overwhelmed::first_crowd;
+use super::rates::{Rates, Service};
 use crate::startup::{self, CountedPart, HasStay, Stay, median_latency_s};
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Fate, Gaps, RequestFigures};
@@ -60,6 +61,8 @@ pub struct Trial {
     pub lacks_gaps: bool,
     /// The growth of the queue. Absent if requests ended as fast as they arrived, or if the trial was too short.
     pub saturation: Option<Saturation>,
+    /// The rates at which requests arrived and were served. Absent if too few completed, or if the trial was cut off.
+    pub rates: Option<Rates>,
 }
 
 impl Trial {
@@ -109,6 +112,7 @@ pub struct TrialFold {
 #[derive(Clone, Debug)]
 struct Row {
     index: u32,
+    first: Option<Nanos>,
     fate: Fate,
     stay: Stay,
     judged: Vec<CriterionResult>,
@@ -140,7 +144,7 @@ impl TrialFold {
         self.gaps.join(figures.gaps);
         let (index, fate) = (figures.index, figures.fate);
         let stay = Stay { due: figures.due, ended, complete: figures.complete };
-        self.rows.push(Row { index, fate, stay, judged });
+        self.rows.push(Row { index, first: figures.first, fate, stay, judged });
     }
 
     /// Computes the results of the trial.
@@ -179,6 +183,12 @@ impl TrialFold {
             }
         };
         let last_end = self.rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
+        let service = |row: &Row| Service {
+            due: row.stay.due.seconds_after(first),
+            first: row.first.unwrap_or(row.stay.due).seconds_after(first),
+            end: row.stay.complete.then(|| row.stay.ended.seconds_after(first)),
+        };
+        let services: Vec<Service> = self.rows.iter().map(service).collect();
         Trial {
             load: self.load,
             requests: self.rows.len() as u64,
@@ -194,6 +204,7 @@ impl TrialFold {
             measured: (0..self.criteria.len()).map(of).collect(),
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
+            rates: Rates::of(&services, latency_s).filter(|_| cut_off == 0),
         }
     }
 }

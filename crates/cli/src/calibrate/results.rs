@@ -6,22 +6,33 @@ use std::path::Path;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::runs::MeasuredRun;
+use inferometer_engine::model::built_in;
 use inferometer_formats::import::Import;
 use inferometer_load::PassPlan;
 use inferometer_model::record::Record;
+use inferometer_model::target::Target;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
-use inferometer_predict::{MeasuredPass, measured_passes, passes_of};
+use inferometer_predict::{MeasuredPass, measured_on, measured_passes, passes_of};
 use inferometer_store::Store;
 
 use super::CalibrateError;
 
-/// A description of the origin of the runs, and the runs themselves.
-pub(crate) type ResultRuns = (String, Vec<MeasuredRun>);
+/// The passes of a result file or of a stored run.
+#[derive(Debug)]
+pub(crate) struct ResultRuns {
+    /// What was read, in words.
+    pub(crate) origin: String,
+    /// The measured passes.
+    pub(crate) runs: Vec<MeasuredRun>,
+    /// Sentences that say how the measured engine, card or model differs from those of the profile.
+    pub(crate) differences: Vec<String>,
+}
 
 /// Reads the passes of a result file or of a stored run.
 ///
 /// # Errors
-/// If `measured` is neither a file nor a stored run, if the run is a prediction, or if a pass cannot be simulated.
+/// If `measured` is neither a file nor a stored run, if the run is a prediction, if no request of a pass completed, or
+/// if a pass cannot be simulated.
 pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
@@ -33,12 +44,14 @@ pub(crate) fn read_results(
         let bytes = file::read(path, MAX_RESULTS_BYTES)
             .map_err(|error| problem(&format!("cannot be read: {error}")))?;
         let imports = inferometer_formats::import::read(measured, &bytes);
-        let mut runs = Vec::new();
+        let (mut runs, mut differences) = (Vec::new(), Vec::new());
         for Import { summary, records } in imports.map_err(CalibrateError::new)? {
             let passes = records.into_iter().map(|pass| (pass.plan, pass.records)).collect();
             runs.extend(of_import(&summary, passes, config).map_err(|why| problem(&why))?);
+            differences.extend(differences_of(&summary.target, config)?);
         }
-        return Ok((measured.to_owned(), runs));
+        differences.dedup();
+        return Ok(ResultRuns { origin: measured.to_owned(), runs, differences });
     }
     let store = Store::open_existing(Path::new(store.unwrap_or("inferometer.db")))
         .map_err(|error| problem(&format!("is not a file, and not a stored run: {error}")))?;
@@ -48,9 +61,20 @@ pub(crate) fn read_results(
     if run.row.predicted {
         return Err(problem(&"a profile is fitted to measured rows, and this run is a prediction"));
     }
-    let passes = measured_passes(&run, config).map_err(|why| problem(&why))?;
-    let model = &run.target.model;
-    Ok((format!("run {} of {model}", run.row.id), runs_of(passes)))
+    let runs = measured_passes(&run, config).and_then(runs_of).map_err(|why| problem(&why))?;
+    let origin = format!("run {} of {}", run.row.id, run.target.model);
+    let differences = differences_of(&run.target, config)?;
+    Ok(ResultRuns { origin, runs, differences })
+}
+
+/// How the measured engine, card or model differs from those of the profile, as far as they are known.
+fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>, CalibrateError> {
+    let resolved = config.resolve().map_err(CalibrateError::new)?;
+    let unlike = measured_on(target).is_unlike(&resolved);
+    let other = built_in(&target.model).filter(|model| model.name != config.model.name);
+    let other = other
+        .map(|model| format!("{} was measured, but --model is {}", model.name, config.model.name));
+    Ok(unlike.into_iter().chain(other).collect())
 }
 
 /// The passes of a result file. Returns an error if the file does not state the load of its passes, because a pass
@@ -63,11 +87,18 @@ fn of_import(
     if passes.is_empty() {
         return Err("its results do not state their load".to_owned());
     }
-    passes_of(summary, passes, config).map(runs_of)
+    passes_of(summary, passes, config).and_then(runs_of)
 }
 
-fn runs_of(passes: Vec<MeasuredPass>) -> Vec<MeasuredRun> {
-    passes.into_iter().map(|pass| pass.run).collect()
+fn runs_of(passes: Vec<MeasuredPass>) -> Result<Vec<MeasuredRun>, String> {
+    let completed_none = |pass: &MeasuredPass| pass.run.measured.requests_per_s == Some(0.0);
+    if let Some(at) = passes.iter().position(completed_none) {
+        return Err(format!(
+            "no request of pass {} completed, so it shows no speed; give a run without this pass",
+            at + 1
+        ));
+    }
+    Ok(passes.into_iter().map(|pass| pass.run).collect())
 }
 
 #[cfg(test)]
@@ -83,7 +114,7 @@ mod tests {
     #[test]
     fn results_of_other_tools_are_read_as_runs_with_request_counts_and_lengths() {
         for name in ["vllm.json", "vllm-detailed.json", "sglang-detailed.jsonl", "guidellm.json"] {
-            let (_, runs) = read(name).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let ResultRuns { runs, .. } = read(name).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(!runs.is_empty(), "{name}");
             for run in runs {
                 assert!(run.pass.requests().is_some_and(|requests| requests > 0), "{name}");
@@ -95,6 +126,13 @@ mod tests {
                 assert!(latency.is_some(), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_file_of_another_engine_or_model_is_read_with_sentences_about_the_difference() {
+        let read = read("sglang-detailed.jsonl").expect("a file");
+        let told = read.differences.join("; ");
+        assert!(told.contains("sglang was measured"), "{told}");
     }
 
     #[test]

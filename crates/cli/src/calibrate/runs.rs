@@ -21,6 +21,14 @@ const MOST_FITS: usize = 8;
 /// constant.
 const MAX_REMAINING_SHARE: f64 = 0.5;
 
+/// If half of the rows differ more than this from the engine that was fitted to them, in percent, the rows do not
+/// describe such an engine.
+const LARGEST_ERROR: f64 = 50.0;
+/// Above this factor over what operations were measured to reach, a card would be faster than its data sheet.
+const FASTEST: f64 = 1.3;
+/// A constant that is this many times as large as before, or as small, has moved.
+const MOVED: f64 = 1.25;
+
 /// Whether the measurements are a CSV file of runs.
 pub(crate) fn is_file_of_runs(measured: &str) -> bool {
     Path::new(measured).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
@@ -64,6 +72,17 @@ pub(crate) fn calibrate_runs(
             "{origin}: run {} ({}): none of its figures can be predicted; a single output token has no TPOT",
             at + 1,
             runs[at].set
+        )));
+    }
+    let errors = column_errors(&in_sample);
+    let is_far = |median: f64| median > LARGEST_ERROR || !median.is_finite();
+    let unlike = errors.iter().find(|(_, error)| is_far(error.median));
+    if let Some((name, error)) = unlike {
+        return Err(CalibrateError::new(format!(
+            "{origin}: the engine that was fitted to these rows differs from them by {:.0} % ({name}, \
+                median over the rows), so no profile is written; check the units (milliseconds, \
+                requests per second), --model, --engine and --card",
+            error.median
         )));
     }
     let left_out = left_out(&starts, runs)?;
@@ -138,11 +157,35 @@ fn add_constants(text: &mut String, fitted: &FittedRuns) {
     if determined.is_empty() {
         text.push_str("  none\n");
     }
-    let names: Vec<&str> = undetermined.iter().map(|constant| constant.name).collect();
+    let has_moved = |value: f64, prior: f64| {
+        value != prior && !(prior / MOVED..=prior * MOVED).contains(&value)
+    };
+    let (moved, kept): (Vec<_>, Vec<_>) =
+        undetermined.into_iter().partition(|constant| has_moved(constant.value, constant.prior));
+    if !moved.is_empty() {
+        text.push_str("moved by the rows, which do not tell them apart:\n");
+    }
+    for constant in moved {
+        let _ = writeln!(
+            text,
+            "  {} {:.4}, {:.4} before",
+            constant.name, constant.value, constant.prior
+        );
+    }
+    let names: Vec<&str> = kept.iter().map(|constant| constant.name).collect();
     if !names.is_empty() {
         let names = names.join(", ");
         let _ =
             writeln!(text, "not determined by the rows, so kept near the previous values: {names}");
+    }
+    let bandwidth = fitted.constants.iter().find(|constant| constant.name == "bandwidth_factor");
+    if let Some(fast) = bandwidth.filter(|constant| constant.value > FASTEST) {
+        let _ = writeln!(
+            text,
+            "warning: bandwidth_factor is {:.2}: by these rows, the card reads its memory faster \
+                than its data sheet says; check the units, --model, --weights and --card",
+            fast.value
+        );
     }
 }
 
@@ -189,6 +232,19 @@ mod tests {
         assert!(held.contains("reduction_factor") && held.contains("fp8_factor"), "{text}");
         let told = text.split("not determined").next().unwrap_or_default();
         assert!(told.contains("bandwidth_factor"), "{text}");
+    }
+
+    #[test]
+    fn rows_in_other_units_are_refused_and_rows_faster_than_the_data_sheet_are_reported() {
+        let in_seconds = "l40s,8,1,500,60,0.89,0.018\nl40s,64,32,500,60,11.0,0.042\n";
+        let why = calibrated(in_seconds, "vllm-0.8-l40s").err().expect("refused").to_string();
+        assert!(why.contains("no profile is written; check the units"), "{why}");
+        let fast = "l40s,8,1,500,60,2.7,6.0\nl40s,64,32,500,60,33.0,14.0\n";
+        let told = match calibrated(fast, "vllm-0.8-l40s") {
+            Ok(Calibrated { text, .. }) => text,
+            Err(why) => why.to_string(),
+        };
+        assert!(told.contains("check the units"), "{told}");
     }
 
     #[test]

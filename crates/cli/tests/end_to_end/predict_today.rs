@@ -233,8 +233,11 @@ fn an_unmeasured_engine_or_card_is_a_finding_that_names_the_profile_in_use() {
         found.map(|finding| finding["message"].as_str().expect("a text").to_owned())
     };
     for (flags, words) in [
-        (&["--card", "h200"][..], &["vllm 0.2.7 on h200", "a100-40g-vllm-0.2.7", "h200"][..]),
-        (&["--card", "l4"], &["vllm 0.2.7 on l4", "a100-40g-vllm-0.2.7", "--engine"]),
+        (&["--card", "h200"][..], &["on h200", "vllm-0.23-h100-sxm", "no --engine was given"][..]),
+        (
+            &["--card", "l4", "--max-model-len", "8192"],
+            &["on l4", "vllm-0.23-h100-sxm", "latest known version"],
+        ),
         (&["--engine", "vllm-9.9"], &["vllm 9.9 on a100-pcie-40gb", "vllm-0.23-h100-sxm"]),
         (&["--engine", "vllm-9.9", "--card", "h100-sxm"], &["vllm 9.9", "vllm-0.23-h100-sxm"]),
         (&["--profile", "a100-40g-vllm-0.32"], &["a100-40g-vllm-0.32"]),

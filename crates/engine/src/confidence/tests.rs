@@ -89,6 +89,18 @@ fn models_and_options_without_fitted_rows_are_reported_as_uncalibrated() {
 }
 
 #[test]
+fn an_fp8_kv_cache_is_reported_as_uncalibrated() {
+    let mut config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.23-h100-sxm")).unwrap();
+    let cell = CellPlan { input_length: 512, output_length: 512 };
+    let of = |config: &EngineConfig| {
+        confidence(&config.resolve().unwrap(), cell, 16, &MeasuredOn::default()).uncalibrated
+    };
+    assert_eq!(of(&config), None);
+    config.kv_cache_dtype = Some(crate::config::KvCacheDtype::Fp8);
+    assert!(of(&config).unwrap().contains("fp8 KV cache"));
+}
+
+#[test]
 fn lengths_and_batches_beyond_the_fitted_rows_are_uncalibrated_with_a_wide_interval() {
     for (input, output, sequences, why) in [
         (4096, 512, 10, "4096 input tokens"),

@@ -68,14 +68,17 @@ impl ResolvedConfig {
         }
     }
 
-    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages or a mixture of experts. No
-    /// profile has measured rows of such configurations.
+    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages, an fp8 KV cache or a mixture of
+    /// experts. No profile has measured rows of such configurations.
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
             return Some(format!(
                 "no fitted row has {stages} pipeline stages; a step is assumed to pass through all stages in sequence"
             ));
+        }
+        if self.kv_bytes_per_number < 2.0 {
+            return Some("no fitted row has an fp8 KV cache".to_owned());
         }
         self.model.experts.map(|experts| {
             let Experts { count, per_token, .. } = experts;

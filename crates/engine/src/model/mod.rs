@@ -4,5 +4,5 @@ mod hub_config;
 mod registry;
 mod spec;
 
-pub use registry::{model, models};
+pub use registry::{built_in, model, models};
 pub use spec::{Experts, Mlp, ModelSpec};

@@ -25,15 +25,39 @@ pub fn models() -> &'static [ModelSpec] {
     &MODELS
 }
 
-/// Returns a model by its short name or hub id (case-insensitive), or from the path of a `config.json`.
+/// Returns a built-in model by its short name or its hub id, in any case. A hub id of a tuned version of the same size,
+/// such as `Qwen/Qwen2.5-7B-Instruct`, is enough. A version with quantized weights is another model: its weights must be
+/// given.
+pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
+    let is_named = |spec: &&ModelSpec| {
+        spec.name.eq_ignore_ascii_case(name) || spec.hub_id.eq_ignore_ascii_case(name)
+    };
+    let of_hub = || name.contains('/').then(|| untuned(name));
+    let named = models().iter().find(is_named);
+    named.or_else(|| of_hub().and_then(|id| models().iter().find(|it| untuned(&it.hub_id) == id)))
+}
+
+/// Parts at the end of a hub id that name a tuned version, its date or its file format, but no other size.
+const TUNED: [&str; 5] = ["instruct", "chat", "it", "hf", "base"];
+
+/// The last part of a hub id in lower case, without the parts that name a tuned version.
+fn untuned(id: &str) -> String {
+    let id = id.rsplit('/').next().unwrap_or(id).to_lowercase();
+    let mut parts: Vec<&str> = id.strip_prefix("meta-").unwrap_or(&id).split('-').collect();
+    let is_date = |part: &str| part.len() == 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_tuned = |part: &str| TUNED.contains(&part) || part.starts_with("v0.") || is_date(part);
+    while parts.len() > 2 && parts.last().is_some_and(|part| is_tuned(part)) {
+        parts.pop();
+    }
+    parts.join("-")
+}
+
+/// Returns a model by its short name or hub id ([`built_in`]), or from the path of a `config.json`.
 ///
 /// # Errors
 /// If there is no such model, or the file cannot be read or does not describe a model.
 pub fn model(name: &str) -> Result<ModelSpec, EngineError> {
-    let known = |spec: &&ModelSpec| {
-        spec.name.eq_ignore_ascii_case(name) || spec.hub_id.eq_ignore_ascii_case(name)
-    };
-    if let Some(spec) = models().iter().find(known) {
+    if let Some(spec) = built_in(name) {
         return Ok(spec.clone());
     }
     if name.ends_with(".json") {
@@ -123,6 +147,30 @@ mod tests {
     #[test]
     fn a_model_is_found_by_its_hub_id_regardless_of_upper_and_lower_case() {
         assert_eq!(model("thudm/ChatGLM3-6B").unwrap().name, "chatglm3-6b");
+    }
+
+    #[test]
+    fn a_tuned_version_of_a_model_is_found_by_its_hub_id_but_not_one_with_quantized_weights() {
+        for (id, name) in [
+            ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"),
+            ("Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b"),
+            ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+            ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"),
+            ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
+            ("mistralai/Mistral-7B-Instruct-v0.1", "mistral-7b"),
+            ("google/gemma-2-9b-it", "gemma-2-9b"),
+            ("microsoft/phi-4", "phi-4"),
+        ] {
+            assert_eq!(model(id).unwrap().name, name, "{id}");
+        }
+        for id in [
+            "RedHatAI/Qwen2.5-7B-Instruct-FP8",
+            "Qwen/Qwen3-8B-AWQ",
+            "Qwen/Qwen2.5-Coder-7B",
+            "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B",
+        ] {
+            assert!(model(id).is_err(), "{id}");
+        }
     }
 
     #[test]

@@ -144,9 +144,9 @@ mod tests {
         let mut all = json!({ "concurrency": [2], "model": "m" });
         all.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
         let spec: Spec = serde_json::from_value(all).unwrap();
-        spec.resolve(&Known { dialects: &[], models: &[] }).map_err(|mistakes| {
-            mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-        })
+        spec.resolve(&Known { dialects: &[], models: &[], model_of_hub_id: |_| None }).map_err(
+            |mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        )
     }
 
     fn spread(plan: &Plan) -> &SpreadPlan {

@@ -127,9 +127,10 @@ mod tests {
 
     fn resolved(keys: &str) -> Result<crate::Plan, String> {
         let spec: Spec = serde_json::from_str(keys).unwrap();
-        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).map_err(|mistakes| {
-            mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-        })
+        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None })
+            .map_err(|mistakes| {
+                mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            })
     }
 
     #[test]

@@ -207,6 +207,7 @@ impl Spec {
             }
         }
         let model = self.model.clone().unwrap_or_else(|| "chatglm3-6b".to_owned());
+        let model = (known.model_of_hub_id)(&model).map_or(model, str::to_owned);
         let is_known = known.models.iter().any(|known| known.eq_ignore_ascii_case(&model));
         if !is_known && !model.ends_with(".json") {
             mistakes.add(

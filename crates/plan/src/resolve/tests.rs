@@ -7,8 +7,11 @@ use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
 use std::time::Duration;
 
-const KNOWN: Known<'_> =
-    Known { dialects: &["openai-completions", "tgi"], models: &["chatglm3-6b", "qwen-14b"] };
+const KNOWN: Known<'_> = Known {
+    dialects: &["openai-completions", "tgi"],
+    models: &["chatglm3-6b", "qwen-14b"],
+    model_of_hub_id: |_| None,
+};
 
 fn mistakes(spec: &Spec) -> Vec<String> {
     spec.resolve(&KNOWN).unwrap_err().iter().map(ToString::to_string).collect()

@@ -143,7 +143,7 @@ mod tests {
     fn resolved(keys: BlockKeys, spec: Spec) -> Result<Plan, Vec<SpecError>> {
         let workload = Some("blocks".to_owned());
         let workload = WorkloadKeys { workload, blocks: keys, ..WorkloadKeys::default() };
-        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
         Spec { workload, ..spec }.resolve(&known)
     }
 
@@ -215,7 +215,7 @@ mod tests {
             serving: crate::spec::ServingKeys { min_tokens: Some(2), ..Default::default() },
             ..WorkloadKeys::default()
         };
-        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
         let spec = Spec { workload: keys, ..Spec::default() };
         let told: Vec<String> =
             spec.resolve(&known).unwrap_err().iter().map(ToString::to_string).collect();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn sharegpt_uses_the_lengths_of_the_data_set_unless_a_grid_is_given() {
-        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
         let spec = |input_lengths| Spec {
             workload: WorkloadKeys {
                 workload: Some("sharegpt".to_owned()),

@@ -257,4 +257,6 @@ pub struct Known<'a> {
     pub dialects: &'a [&'a str],
     /// The models of the embedded engine.
     pub models: &'a [&'a str],
+    /// The model of the embedded engine with this hub id; `None` if there is none.
+    pub model_of_hub_id: fn(&str) -> Option<&'static str>,
 }

@@ -14,7 +14,7 @@ pub(super) fn of_place(place: &HeadingFacts) -> MeasuredOn {
 }
 
 /// The engine and card of a stored run.
-pub(super) fn of_target(target: &Target) -> MeasuredOn {
+pub fn of_target(target: &Target) -> MeasuredOn {
     MeasuredOn {
         engine: target.engine.as_ref().map(|engine| engine.to_lowercase()),
         engine_version: target.engine_version.clone(),

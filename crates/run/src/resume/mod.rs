@@ -183,7 +183,11 @@ mod tests {
                 "output_lengths": [8], "saturated": 4, "max_failures": max_failures,
             });
             let spec: Spec = serde_json::from_value(spec).unwrap();
-            let known = inferometer_plan::spec::Known { dialects: &[], models: &[] };
+            let known = inferometer_plan::spec::Known {
+                dialects: &[],
+                models: &[],
+                model_of_hub_id: |_| None,
+            };
             let plan = spec.resolve(&known).unwrap();
             let begin =
                 PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };

@@ -13,7 +13,12 @@ fn plan(targets: &[&str]) -> Plan {
         "output_lengths": [8], "concurrency": [2],
     });
     let spec: Spec = serde_json::from_value(keys).unwrap();
-    spec.resolve(&Known { dialects: &["openai-completions"], models: &[] }).unwrap()
+    spec.resolve(&Known {
+        dialects: &["openai-completions"],
+        models: &[],
+        model_of_hub_id: |_| None,
+    })
+    .unwrap()
 }
 
 /// A server at an address of this machine. `change` changes its description.

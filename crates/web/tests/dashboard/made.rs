@@ -115,7 +115,11 @@ fn plan() -> Plan {
         "passes": ["saturated"], "requests": 8,
     }))
     .unwrap();
-    let known = Known { dialects: &["openai-completions"], models: &["chatglm3-6b"] };
+    let known = Known {
+        dialects: &["openai-completions"],
+        models: &["chatglm3-6b"],
+        model_of_hub_id: |_| None,
+    };
     asked.resolve(&known).unwrap()
 }
 

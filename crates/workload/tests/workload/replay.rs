@@ -103,7 +103,9 @@ fn recorded_due_times_are_replayed_and_missing_or_unordered_ones_are_errors() {
         let target = Some("http://localhost:1".to_owned());
         let target = target.map(Into::into);
         let spec = Spec { target, workload: keys, replay: Some(dataset), ..Spec::default() };
-        let mut plan = spec.resolve(&Known { dialects: &[], models: &[] }).expect("it resolves");
+        let mut plan = spec
+            .resolve(&Known { dialects: &[], models: &[], model_of_hub_id: |_| None })
+            .expect("it resolves");
         prepare(&mut plan).map_err(|error| error.to_string())?;
         let mut load = load_model(&plan.passes[0], 1);
         let mut due = Vec::new();

@@ -264,7 +264,11 @@ fn a_file_without_a_usable_row_is_an_error_that_says_why() {
 /// Replays rows at twice their speed. Returns when the requests are due (in milliseconds from the start),
 /// their output lengths, and the messages of the findings.
 fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
-    let known = Known { dialects: &["openai-completions"], models: &["chatglm3-6b"] };
+    let known = Known {
+        dialects: &["openai-completions"],
+        models: &["chatglm3-6b"],
+        model_of_hub_id: |_| None,
+    };
     let workload = WorkloadKeys {
         workload: Some(rows.format.name().to_owned()),
         dataset: Some(rows.dataset.clone()),

@@ -205,7 +205,7 @@ fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
     let mut spec = Spec::default();
     spec.workload.workload = Some("trace".to_owned());
     spec.workload.dataset = workload.dataset().map(str::to_owned);
-    let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+    let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
     let mut plan = spec.resolve(&known).expect("a plan");
     plan.workload = workload;
     plan

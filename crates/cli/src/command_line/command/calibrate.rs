@@ -12,12 +12,11 @@ use crate::command_line::files;
 /// The flags of `calibrate`.
 #[derive(Args)]
 pub struct CalibrateArgs {
-    /// Measured results: a stored run or a file. For engines before vLLM 0.8, the file is a
-    /// published table (Markdown, optionally one #SECTION). For vLLM 0.8 or later, it is a CSV file
-    /// with one run in each row, or a result file that `import` reads (vLLM, SGLang, AIPerf,
-    /// GuideLLM, ...)
-    #[arg(value_name = "FILE.md[#SECTION]|RUN|FILE")]
-    measured: String,
+    /// Measured results: stored runs or files. For vLLM 0.8 or later, a file is a CSV file with one
+    /// run in each row, or a result file that `import` reads (vLLM, SGLang, AIPerf, GuideLLM, ...).
+    /// For older engines, one stored run or one published table (Markdown, optionally one #SECTION)
+    #[arg(value_name = "FILE.md[#SECTION]|RUN|FILE", required = true)]
+    measured: Vec<String>,
     /// The measured model: a name, or the path of a config.json
     #[arg(long, value_name = "NAME|FILE")]
     model: String,

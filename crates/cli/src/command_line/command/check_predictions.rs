@@ -7,6 +7,7 @@ use std::path::Path;
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::profile::profile as profile_named;
+use inferometer_model::cell::CellPlan;
 use inferometer_predict::{Expected, expected, known_engine};
 use inferometer_stats::percentile;
 use inferometer_store::Store;
@@ -39,17 +40,24 @@ pub fn check_predictions(
     }
 }
 
-/// The predicted figures that were also measured. Each item has the run id, the prediction of the run, the pass, the
-/// name of the figure, and the figure.
-fn measured(
-    held: &[(String, Expected)],
-) -> impl Iterator<Item = (&str, &Expected, &PassPrediction, &'static str, FigurePrediction)> {
+/// A predicted figure that was also measured.
+struct Measured<'a> {
+    run: &'a str,
+    profile: &'a str,
+    cell: CellPlan,
+    load: &'a str,
+    name: &'static str,
+    figure: FigurePrediction,
+}
+
+fn measured(held: &[(String, Expected)]) -> impl Iterator<Item = Measured<'_>> {
     held.iter().flat_map(|(run, expected)| {
-        expected.passes.iter().flat_map(move |(_, pass)| {
+        expected.passes.iter().flat_map(move |(cell, pass)| {
             let named = PassPrediction::NAMES.into_iter().zip(pass.figures());
             named.filter_map(move |(name, figure)| {
                 let figure = figure.filter(|figure| figure.measured.is_some())?;
-                Some((run.as_str(), expected, pass, name, figure))
+                let (profile, load) = (&expected.profile, &pass.load);
+                Some(Measured { run, profile, cell: *cell, load, name, figure })
             })
         })
     })
@@ -63,7 +71,7 @@ fn measured(
 /// - the median absolute error in percent
 fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize, usize, f64)> {
     let figures: Vec<FigurePrediction> =
-        measured(held).filter(|found| found.3 == wanted).map(|found| found.4).collect();
+        measured(held).filter(|found| found.name == wanted).map(|found| found.figure).collect();
     let mut errors: Vec<f64> =
         figures.iter().filter_map(|figure| figure.error_pct).map(f64::abs).collect();
     errors.sort_unstable_by(f64::total_cmp);
@@ -74,13 +82,11 @@ fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize,
 
 fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
     let mut text = String::new();
-    for (run, expected, pass, name, figure) in measured(held) {
+    for Measured { run, profile, cell, load, name, figure } in measured(held) {
         let FigurePrediction { predicted, interval: [low, high], .. } = figure;
         let _ = writeln!(
             text,
-            "{run}  {}  {}  {name}: predicted {predicted:.2}, measured {:.2} ({:+.1} %): {}",
-            expected.profile,
-            pass.load,
+            "{run}  {profile}  {cell}, {load}  {name}: predicted {predicted:.2}, measured {:.2} ({:+.1} %): {}",
             figure.measured.unwrap_or_default(),
             figure.error_pct.unwrap_or_default(),
             judged(figure, low, high)
@@ -181,8 +187,6 @@ fn lines(run: &str, model: &str, found: &Expected) -> String {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_model::cell::CellPlan;
-
     use super::*;
 
     fn expected_of(predicted: f64, measured: f64, calibrated: bool) -> Expected {

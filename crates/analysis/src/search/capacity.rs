@@ -1,0 +1,45 @@
+//! The capacity of a server, as far as the trials of a search show it: the rate at which requests end while more
+//! requests arrive than end.
+//!
+//! No load above the capacity has a steady state. But in a trial that is only slightly above it, the queue grows so
+//! slowly that hardly any request of the trial misses an objective. So the capacity bounds the edge, whatever latencies
+//! were measured.
+
+use super::rates::Rates;
+use super::trial::Trial;
+
+/// The capacity of a server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Capacity {
+    /// The rate at which requests end while the server is saturated, in requests per second.
+    pub(super) per_s: f64,
+    /// Half the width of its 95 % interval.
+    error: f64,
+}
+
+impl Capacity {
+    /// The capacity that trials at rates show. `None` unless a trial was saturated.
+    pub(super) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<Self> {
+        let rates = trials.clone().filter_map(|trial| trial.rates).filter(Rates::is_precise);
+        if !rates.clone().any(|rate| rate.is_saturated()) {
+            return None;
+        }
+        let most = rates.max_by(|a, b| a.served_per_s.total_cmp(&b.served_per_s))?;
+        Some(Self { per_s: most.served_per_s, error: most.error })
+    }
+
+    /// The upper end of the interval of the capacity. No higher load has a steady state.
+    pub(super) fn high(&self) -> f64 {
+        self.per_s + self.error
+    }
+}
+
+/// A queue that grows by less than the square root of `UNSEEN` / n per request cannot be distinguished from chance in a trial of n
+/// requests. A queue with Poisson arrivals needs about as many requests to reach its steady state (Odoni and Roth, "An
+/// empirical investigation of the transient behavior of stationary queueing systems", 1983).
+const UNSEEN: f64 = 4.0;
+
+/// The load that a settled trial at `load` shows to have a steady state, if the trial missed no objective.
+pub(super) fn shown_by(trial: &Trial) -> f64 {
+    trial.load * (1.0 - (UNSEEN / trial.requests.max(1) as f64).sqrt()).max(0.0)
+}

@@ -1,0 +1,87 @@
+//! The rates at which requests arrived and were served in a trial at a rate. Nothing here knows of objectives.
+
+/// The rates at which requests arrived and were served in a trial, from one latency after its start to the last arrival.
+/// Before, the server has fewer requests in flight; afterwards, it has no more prompts to read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Requests due per second that completed later.
+    pub arrived_per_s: f64,
+    /// Requests served per second. The output of a request counts evenly between its first token and its end, because
+    /// answers of equal length end in groups.
+    pub served_per_s: f64,
+    /// Half the width of the 95 % interval of `served_per_s`.
+    pub error: f64,
+}
+
+/// The times of a request, in seconds after the first request was due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Service {
+    pub(super) due: f64,
+    /// The first token, or `due` if its time is unknown.
+    pub(super) first: f64,
+    /// The end; absent if the request did not complete.
+    pub(super) end: Option<f64>,
+}
+
+/// The number of parts of the window, from which the error is computed; the quantile of Student's t for this number; and
+/// the smallest number of requests that are due in the window.
+const PARTS: usize = 8;
+const STUDENT: f64 = 2.365;
+const FEWEST: usize = 64;
+/// The smallest relative error: no server is more regular over a longer time.
+const LEAST_ERROR: f64 = 0.01;
+
+impl Service {
+    /// The share of the request that is served from `begin` to `end`.
+    fn served_in(&self, begin: f64, end: f64) -> f64 {
+        match self.end {
+            Some(last) if last > self.first => {
+                (end.min(last) - begin.max(self.first)).max(0.0) / (last - self.first)
+            }
+            Some(last) => f64::from(u8::from((begin..end).contains(&last))),
+            None => 0.0,
+        }
+    }
+}
+
+/// The largest relative error of a rate that shows the capacity. While a server is not saturated, requests are served
+/// as irregularly as they arrive.
+const PRECISE: f64 = 0.05;
+/// A server is saturated if the rates differ by more than this many errors.
+const TWICE: f64 = 2.0;
+
+impl Rates {
+    /// The rates of requests in the order of their due times. `None` if the window is shorter than `latency_s`, or if
+    /// too few of the requests that are due in it completed.
+    pub(super) fn of(requests: &[Service], latency_s: f64) -> Option<Self> {
+        let (from, until) = (latency_s, requests.last()?.due);
+        // Requests that failed are no sign of a queue.
+        let is_within = |one: &&Service| one.due >= from && one.end.is_some();
+        let arrived = requests.iter().filter(is_within).count();
+        if until - from < latency_s || until <= from || arrived < FEWEST {
+            return None;
+        }
+        let part_s = (until - from) / PARTS as f64;
+        let parts: [f64; PARTS] = std::array::from_fn(|part| {
+            let begin = from + part as f64 * part_s;
+            requests.iter().map(|one| one.served_in(begin, begin + part_s)).sum::<f64>() / part_s
+        });
+        let served_per_s = parts.iter().sum::<f64>() / PARTS as f64;
+        let squares = parts.iter().map(|part| (part - served_per_s).powi(2)).sum::<f64>();
+        let error = STUDENT * (squares / (PARTS * (PARTS - 1)) as f64).sqrt();
+        Some(Self {
+            arrived_per_s: arrived as f64 / (until - from),
+            served_per_s,
+            error: error.max(LEAST_ERROR * served_per_s),
+        })
+    }
+
+    pub(super) fn is_precise(&self) -> bool {
+        self.error <= PRECISE * self.served_per_s
+    }
+
+    /// Whether more requests arrived than were served, by more than the error of this difference.
+    pub(super) fn is_saturated(&self) -> bool {
+        self.arrived_per_s > self.served_per_s + TWICE * self.error
+    }
+}
