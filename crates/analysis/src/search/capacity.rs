@@ -1,5 +1,5 @@
-//! The capacity of a server, as far as the trials of a search show it: the rate at which requests end while more
-//! requests arrive than end.
+//! The capacity of a server: the rate at which it serves requests while more requests arrive. It is computed from the
+//! trials of a search.
 //!
 //! No load above the capacity has a steady state. But in a trial that is only slightly above it, the queue grows so
 //! slowly that hardly any request of the trial misses an objective. So the capacity bounds the edge, whatever latencies
@@ -11,7 +11,7 @@ use super::trial::Trial;
 /// The capacity of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Capacity {
-    /// The rate at which requests end while the server is saturated, in requests per second.
+    /// The rate at which the saturated server serves requests, in requests per second.
     pub(super) per_s: f64,
     /// Half the width of its 95 % interval.
     error: f64,
@@ -34,12 +34,12 @@ impl Capacity {
     }
 }
 
-/// A queue that grows by less than the square root of `UNSEEN` / n per request cannot be distinguished from chance in a trial of n
-/// requests. A queue with Poisson arrivals needs about as many requests to reach its steady state (Odoni and Roth, "An
-/// empirical investigation of the transient behavior of stationary queueing systems", 1983).
+/// In a trial of n requests, a queue that grows by less than the square root of `UNSEEN` / n per request cannot be
+/// distinguished from chance. With Poisson arrivals, a queue needs about as many requests to reach its steady state
+/// (Odoni and Roth, "An empirical investigation of the transient behavior of stationary queueing systems", 1983).
 const UNSEEN: f64 = 4.0;
 
-/// The load that a settled trial at `load` shows to have a steady state, if the trial missed no objective.
+/// The highest load for which a settled trial that met the objectives shows a steady state, in requests per second.
 pub(super) fn shown_by(trial: &Trial) -> f64 {
     trial.load * (1.0 - (UNSEEN / trial.requests.max(1) as f64).sqrt()).max(0.0)
 }

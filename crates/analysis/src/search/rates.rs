@@ -1,7 +1,8 @@
 //! The rates at which requests arrived and were served in a trial at a rate. Nothing here knows of objectives.
 
-/// The rates at which requests arrived and were served in a trial, from one latency after its start to the last arrival.
-/// Before, the server has fewer requests in flight; afterwards, it has no more prompts to read.
+/// The rates at which requests arrived and were served in the window of a trial. The window begins one latency after the
+/// first arrival, because fewer requests are in flight before. It ends with the last arrival, because the server has no
+/// prompts to read afterwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Requests due per second that completed later.
@@ -23,10 +24,11 @@ pub(super) struct Service {
     pub(super) end: Option<f64>,
 }
 
-/// The number of parts of the window, from which the error is computed; the quantile of Student's t for this number; and
-/// the smallest number of requests that are due in the window.
+/// The number of parts of the window. The error is computed from their differences.
 const PARTS: usize = 8;
+/// The quantile of Student's t for a 95 % interval from `PARTS` values.
 const STUDENT: f64 = 2.365;
+/// The smallest number of completed requests that are due in the window.
 const FEWEST: usize = 64;
 /// The smallest relative error: no server is more regular over a longer time.
 const LEAST_ERROR: f64 = 0.01;
