@@ -13,7 +13,8 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::student_above;
 use serde::{Deserialize, Serialize};
 
-use crate::startup::{Stay, median_latency_s};
+use crate::startup::median_latency_s;
+use crate::stay::{Stay, served};
 
 /// The number of parts of equal duration over which the number in flight is averaged.
 const PARTS: usize = 64;
@@ -33,6 +34,9 @@ const LEAST_SHARE: f64 = 0.05;
 /// The number of arrivals must exceed the number of ends by this many standard deviations of a difference of two
 /// Poisson counts.
 const DEVIATIONS: f64 = 2.0;
+
+/// The smallest standard error of a rate of service as a share of the rate: no server is more regular.
+const LEAST_ERROR: f64 = 0.001;
 
 /// How fast the number in flight grows, over the later half of the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +60,10 @@ pub struct Growth {
     pub before: f64,
     /// The mean number of requests in flight in the last sixteenth of `span_s`.
     pub after: f64,
+    /// Requests that the server served per second, and both ends of its confidence interval: its limit, if requests
+    /// arrive faster. Absent if requests were cut off, because their number of tokens is then unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served_per_s: Option<[f64; 3]>,
 }
 
 impl Growth {
@@ -72,64 +80,93 @@ impl Growth {
     }
 }
 
-/// Estimates the growth of the number in flight. Only arrivals and ends up to `until` count. `stays` must be in the
-/// order of their due times. `None` if fewer than 64 requests were due, or if less than six latencies have passed
-/// (unless a queue formed from the start). Also `None` if no request has completed, because requests that are refused
-/// at once do not show how long an answer takes.
+/// Estimates the growth of the number in flight. Only arrivals, first tokens and ends up to `until` count. `stays` must
+/// be in the order of their due times. `None` if fewer than 64 requests were due, or if no request has completed,
+/// because requests that are refused at once do not show how long an answer takes. Also `None` during start-up: while
+/// less than six latencies have passed, the number in flight rises under every load. Start-up is over earlier if a queue
+/// forms from the start, or if the number of requests that wait for their first token keeps growing.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
-    let first = stays.first()?.due;
-    let half_s = until.seconds_after(first) / 2.0;
-    if stays.len() < FEWEST || half_s <= 0.0 {
+    let half_s = until.seconds_after(stays.first()?.due) / 2.0;
+    let has_completed = stays.iter().any(|stay| stay.complete && stay.ended <= until);
+    if stays.len() < FEWEST || half_s <= 0.0 || !has_completed {
         return None;
     }
-    let half = first + Duration::from_secs_f64(half_s);
-    if !stays.iter().any(|stay| stay.complete && stay.ended <= until) {
-        return None;
-    }
+    let found = slope(stays, until, half_s, confidence);
+    let waits = || {
+        let waiting: Vec<Stay> = stays.iter().map(Stay::waiting).collect();
+        let waits = slope(&waiting, until, half_s, confidence);
+        waits.is_shown() && is_past_startup(&waiting, until, &waits)
+    };
+    (is_past_startup(stays, until, &found) || waits()).then_some(found)
+}
+
+/// Whether the number in flight no longer rises only because the server was idle at first.
+fn is_past_startup(stays: &[Stay], until: Nanos, growth: &Growth) -> bool {
+    let (first, half_s) = (stays[0].due, growth.span_s);
     // The latency of a request in flight is at least the time that it has already taken.
     let has_failed = |stay: &Stay| !stay.complete && stay.ended <= until;
     let known = |stay: &Stay| Stay { ended: stay.ended.min(until), complete: true, ..*stay };
+    let half = first + Duration::from_secs_f64(half_s);
     let early = stays.iter().take_while(|stay| stay.due < half);
     let early: Vec<Stay> = early.filter(|stay| !has_failed(stay)).map(known).collect();
     let sixteenth = first + Duration::from_secs_f64(half_s / 8.0);
-    let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
     // If a queue forms from the start, latencies grow with it. Only the first latencies show the latency without a
     // queue.
-    let has_filled = half_s >= SETTLED_LATENCIES * median_latency_s(&early);
-    let is_far_beyond = || half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest);
+    let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
+    half_s >= SETTLED_LATENCIES * median_latency_s(&early)
+        || growth.ended_per_s < FAR_BEYOND * growth.arrived_per_s
+            && half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest)
+}
+
+/// The slope of the number in flight over the last `half_s` seconds before `until`.
+fn slope(stays: &[Stay], until: Nanos, half_s: f64, confidence: f64) -> Growth {
+    let half = stays[0].due + Duration::from_secs_f64(half_s);
     let part_s = half_s / PARTS as f64;
     let in_flight = in_flight(stays, half, part_s);
     let trend = trend();
     let along = dot(&in_flight, &trend);
-    let squares = (2..2 + COSINES).map(|k| dot(&in_flight, &beside(k, &trend)).powi(2));
-    let error = (squares.sum::<f64>() / COSINES as f64).sqrt();
+    let error = error_beside(&in_flight, &trend);
     // The trend is a vector of length 1. This factor converts a multiple of it to requests per second.
     let per_s = (trend[1] - trend[0]) / part_s;
     let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
     let within = |at: Nanos| at >= half && at <= until;
     let count =
         |of: &dyn Fn(&Stay) -> bool| stays.iter().filter(|stay| of(stay)).count() as f64 / half_s;
-    let arrived_per_s = count(&|stay| within(stay.due));
-    let ended_per_s = count(&|stay| within(stay.ended));
-    let failed_per_s = count(&|stay| within(stay.ended) && !stay.complete);
-    let is_beyond = ended_per_s < FAR_BEYOND * arrived_per_s && is_far_beyond();
-    if !(has_filled || is_beyond) {
-        return None;
-    }
     let end = PARTS / 16;
     let mean = |parts: &[f64]| parts.iter().sum::<f64>() / parts.len() as f64;
-    Some(Growth {
+    Growth {
         per_s: along * per_s,
         low: (along - t * error) * per_s,
         high: (along + t * error) * per_s,
-        arrived_per_s,
-        ended_per_s,
-        failed_per_s,
+        arrived_per_s: count(&|stay| within(stay.due)),
+        ended_per_s: count(&|stay| within(stay.ended)),
+        failed_per_s: count(&|stay| within(stay.ended) && !stay.complete),
         span_s: half_s,
         before: mean(&in_flight[..end]),
         after: mean(&in_flight[PARTS - end..]),
-    })
+        served_per_s: served_per_s(stays, half, part_s, t),
+    }
+}
+
+/// Requests that are served per second from an instant on, with both ends of the interval. `None` if requests were cut
+/// off or are still in flight.
+fn served_per_s(stays: &[Stay], from: Nanos, part_s: f64, t: f64) -> Option<[f64; 3]> {
+    if stays.iter().any(|stay| stay.ended == Nanos::MAX) {
+        return None;
+    }
+    let parts: [f64; PARTS] = served(stays.iter().map(|stay| (*stay, 1.0)), from, part_s);
+    let mean = parts.iter().sum::<f64>() / PARTS as f64;
+    let level = [1.0 / (PARTS as f64).sqrt(); PARTS];
+    let error = error_beside(&parts, &level) / (PARTS as f64).sqrt();
+    let reach = t * error.max(LEAST_ERROR * mean);
+    Some([mean, mean - reach, mean + reach].map(|served| served / part_s))
+}
+
+/// The standard error of a series along a direction, from its slow fluctuations beside it.
+fn error_beside(series: &[f64; PARTS], along: &[f64; PARTS]) -> f64 {
+    let squares = (2..2 + COSINES).map(|k| dot(series, &beside(k, along)).powi(2));
+    (squares.sum::<f64>() / COSINES as f64).sqrt()
 }
 
 /// The number of requests in flight, averaged over each part.
@@ -182,7 +219,7 @@ mod tests {
         let stay = |index: u32| {
             let due = f64::from(index) / arrivals_per_s;
             free = free.max(due) + 1.0;
-            Stay { due: at(due), ended: at(free), complete: true }
+            Stay::new(at(due), None, at(free), true)
         };
         (0..count).map(stay).collect()
     }
@@ -196,6 +233,40 @@ mod tests {
         assert!((found.ended_per_s - 1.0).abs() < 0.01 && found.is_shown(), "{found:?}");
         assert!(found.low <= found.per_s && found.per_s <= found.high, "{found:?}");
         assert!(found.after > found.before + 80.0, "{found:?}");
+    }
+
+    /// Requests to a server that generates `places` answers at once. An answer takes `answer_s` seconds.
+    fn batched(arrivals_per_s: f64, count: u32, places: usize, answer_s: f64) -> Vec<Stay> {
+        let at = |seconds: f64| Nanos::ZERO + Duration::from_secs_f64(seconds);
+        let mut free = vec![0.0_f64; places];
+        let stay = |index: u32| {
+            let due = f64::from(index) / arrivals_per_s;
+            let place = &mut free[index as usize % places];
+            let first = place.max(due);
+            *place = first + answer_s;
+            Stay::new(at(due), Some(at(first)), at(*place), true)
+        };
+        (0..count).map(stay).collect()
+    }
+
+    #[test]
+    fn a_growing_queue_is_saturation_although_few_answers_have_ended_and_filling_up_is_not() {
+        // 256 places and answers of 25 s: the server completes 10.24 requests per second.
+        for (arrivals_per_s, count, is_saturated) in
+            [(32.0, 2_000, true), (9.0, 500, false), (200.0, 250, false)]
+        {
+            let stays = batched(arrivals_per_s, count, 256, 25.0);
+            let until = stays.last().unwrap().due;
+            let found = growth(&stays, until, 0.95);
+            let is_shown = found.is_some_and(|growth| growth.is_shown());
+            assert_eq!(is_shown, is_saturated, "{arrivals_per_s}/s: {found:?}");
+            if let (true, Some([served, low, high])) =
+                (is_saturated, found.and_then(|growth| growth.served_per_s))
+            {
+                assert!((served - 10.24).abs() < 0.2, "{served}");
+                assert!(low <= 10.24 && 10.24 <= high && high - low < 1.0, "{low} to {high}");
+            }
+        }
     }
 
     #[test]
@@ -216,11 +287,13 @@ mod tests {
         let until = overloaded[499].due;
         let known: Vec<Stay> = overloaded[..500]
             .iter()
-            .map(|stay| Stay {
-                ended: if stay.ended > until { Nanos::MAX } else { stay.ended },
-                ..*stay
+            .map(|stay| {
+                if stay.ended > until { Stay::new(stay.due, None, Nanos::MAX, true) } else { *stay }
             })
             .collect();
-        assert_eq!(growth(&known, until, 0.95), growth(&overloaded, until, 0.95));
+        let [known, all] = [&known, &overloaded].map(|stays| growth(stays, until, 0.95).unwrap());
+        // The limit needs the ends of all requests.
+        assert_eq!((known.served_per_s, all.served_per_s.is_some()), (None, true));
+        assert_eq!(known, Growth { served_per_s: None, ..all });
     }
 }

@@ -173,7 +173,10 @@ impl Inspector {
         let is_cut = self.cut_off.takes(record);
         if let (Some(growth), true) = (&mut self.growth, record.send_start.is_some()) {
             let ended = record.ended.filter(|_| !is_cut);
-            growth.add(record.due, ended, record.outcome.is_complete());
+            let mut visible = record.token_events().filter(|event| event.kind.is_visible());
+            let first = visible.next().filter(|_| record.streamed);
+            let first = first.map(|event| record.arrival(event));
+            growth.add(record.due, first, ended, record.outcome.is_complete());
         }
         if is_cut {
             return;

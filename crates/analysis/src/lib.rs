@@ -9,6 +9,7 @@ pub mod distributions;
 pub mod growth;
 pub mod instrument;
 pub mod interval;
+pub mod load_ranking;
 pub mod observed;
 mod per_request;
 pub mod range;
@@ -16,6 +17,7 @@ mod range_fold;
 pub mod ranking;
 pub mod serving_run;
 mod startup;
+mod stay;
 
 pub mod part;
 pub mod parts;

@@ -3,6 +3,7 @@
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, SteadyState, failures, throughput};
 use inferometer_model::cell::trial_or_repeat_suffix;
+use inferometer_model::digits;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
@@ -175,7 +176,7 @@ impl PassSummary {
     pub fn label(&self) -> String {
         format!(
             "{}{}",
-            self.load,
+            digits::of_load(&self.load),
             trial_or_repeat_suffix(self.trial.is_some(), self.trial.unwrap_or(self.repeat))
         )
     }

@@ -3,31 +3,7 @@
 
 use inferometer_model::time::Nanos;
 
-/// When a request was due, when it ended, and whether it completed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stay {
-    pub due: Nanos,
-    /// When the request ended; never before `due`.
-    pub ended: Nanos,
-    pub complete: bool,
-}
-
-impl Stay {
-    pub(crate) fn seconds(&self) -> f64 {
-        self.ended.seconds_after(self.due)
-    }
-}
-
-/// A value that has a [`Stay`].
-pub(crate) trait HasStay {
-    fn stay(&self) -> Stay;
-}
-
-impl HasStay for Stay {
-    fn stay(&self) -> Stay {
-        *self
-    }
-}
+use crate::stay::HasStay;
 
 /// The part of a trial that counts, as indices of its requests in the order of their due times.
 #[derive(Clone, Copy, Debug)]

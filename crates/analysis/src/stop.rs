@@ -12,7 +12,7 @@ use inferometer_plan::stop::StopPlan;
 use inferometer_stats::VALUES_KEPT;
 
 use crate::growth::{Growth, growth};
-use crate::startup::Stay;
+use crate::stay::Stay;
 
 /// Growth is first checked when this many requests have been sent, and again each time their number has grown by half.
 const FIRST_LOOK: usize = 128;
@@ -41,8 +41,22 @@ struct Begun {
     index: u32,
     due: Nanos,
     sent: Nanos,
+    first: Option<Nanos>,
     ended: Nanos,
     complete: bool,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// The index of the request in its pass.
+    pub index: u32,
+    /// When it was due.
+    pub due: Nanos,
+    /// When it was sent.
+    pub sent: Nanos,
+    /// When its first token arrived, if it has arrived.
+    pub first: Option<Nanos>,
 }
 
 /// Computes the growth of the number in flight over a whole pass at a constant rate. A pass with too many requests to
@@ -59,12 +73,12 @@ impl GrowthFold {
         is_at_a_rate(pass).then(|| Self { begun: Vec::new(), is_full: false })
     }
 
-    /// Adds a request that was sent: when it was due, when it ended (`None` if unknown), and whether it completed.
-    pub fn add(&mut self, due: Nanos, ended: Option<Nanos>, complete: bool) {
+    /// Adds a request that was sent: when it was due, when its first token arrived and when it ended (`None` if
+    /// unknown), and whether it completed.
+    pub fn add(&mut self, due: Nanos, first: Option<Nanos>, ended: Option<Nanos>, complete: bool) {
         self.is_full |= self.begun.len() >= VALUES_KEPT;
         if !self.is_full {
-            let ended = ended.unwrap_or(Nanos::MAX).max(due);
-            self.begun.push(Stay { due, ended, complete });
+            self.begun.push(Stay::new(due, first, ended.unwrap_or(Nanos::MAX), complete));
         }
     }
 
@@ -114,18 +128,19 @@ impl StopWatch {
                 index: figures.index,
                 due: figures.due,
                 sent,
+                first: figures.first,
                 ended: figures.ended.unwrap_or(figures.due),
                 complete: figures.complete,
             }));
         }
     }
 
-    /// The reason for which the pass should end now; `None` if it should go on. `in_flight` has the index, the due time
-    /// and the send time of each request that has begun and not ended.
+    /// The reason for which the pass should end now; `None` if it should go on. `in_flight` has each request that has
+    /// begun and not ended.
     pub fn stops(
         &mut self,
         now: Nanos,
-        in_flight: impl Iterator<Item = (u32, Nanos, Nanos)>,
+        in_flight: impl Iterator<Item = Open>,
     ) -> Option<&'static str> {
         if self.has_failed() {
             return Some(STOPPED_AT_ERROR_RATE);
@@ -133,10 +148,11 @@ impl StopWatch {
         if !self.rule.when_saturated || self.next_look > VALUES_KEPT {
             return None;
         }
-        let open = in_flight.map(|(index, due, sent)| Begun {
+        let open = in_flight.map(|Open { index, due, sent, first }| Begun {
             index,
             due,
             sent,
+            first,
             ended: Nanos::MAX,
             complete: false,
         });
@@ -204,8 +220,7 @@ fn known_at(first: &[Begun]) -> Nanos {
 fn shows_saturation(first: &mut [Begun]) -> bool {
     first.sort_unstable_by_key(|one| (one.due, one.index));
     let until = first.last().map_or(Nanos::ZERO, |one| one.due);
-    let stay =
-        |one: &Begun| Stay { due: one.due, ended: one.ended.max(one.due), complete: one.complete };
+    let stay = |one: &Begun| Stay::new(one.due, one.first, one.ended, one.complete);
     let stays: Vec<Stay> = first.iter().map(stay).collect();
     growth(&stays, until, LOOK_CONFIDENCE).is_some_and(|growth| growth.is_shown())
 }
@@ -237,7 +252,7 @@ mod tests {
         };
         let growth_of = |requests: &[RequestFigures]| {
             let mut fold = GrowthFold::of(&pass)?;
-            requests.iter().for_each(|one| fold.add(one.due, one.ended, one.complete));
+            requests.iter().for_each(|one| fold.add(one.due, one.first, one.ended, one.complete));
             fold.finish()
         };
         let requests = refusing(20.0);

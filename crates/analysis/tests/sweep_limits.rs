@@ -102,6 +102,7 @@ fn of_several_speeds(asked: NextLevel, rng: &mut ChaCha8Rng) -> LevelTrial {
         arrived_per_s: asked.load,
         ended_per_s: speed,
         failed_per_s: 0.0,
+        served_per_s: None,
         span_s: 60.0,
         before: 5.0,
         after: 500.0,

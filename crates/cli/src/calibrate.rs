@@ -71,12 +71,18 @@ pub struct Calibrated {
     pub text: String,
 }
 
-/// Fits a profile.
+/// Fits a profile. If the card is the user's own file, the profile contains its data.
 ///
 /// # Errors
 /// If the measurements cannot be read, are predictions or have too few usable rows, or if a field of `request` does not
 /// apply to them.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+    let Calibrated { profile, text } = fitted(request)?;
+    let profile = profile.with_own_card().map_err(CalibrateError::new)?;
+    Ok(Calibrated { profile, text })
+}
+
+fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
     if config.profile.steps.is_some() || request.measured.iter().any(|it| is_file_of_runs(it)) {
         refuse_of_tables(request)?;

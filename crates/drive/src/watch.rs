@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_analysis::search::Watcher as TrialWatcher;
-use inferometer_analysis::stop::StopWatch;
+use inferometer_analysis::stop::{Open, StopWatch};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
@@ -101,7 +101,10 @@ impl Watch {
                 }))
                 .then_some(CUT_OFF),
             Watcher::Stop(watch) => {
-                let begun = |one: &InFlight| Some((one.index, one.due, one.send_start?));
+                let begun = |one: &InFlight| {
+                    let InFlight { index, due, first, .. } = *one;
+                    Some(Open { index, due, sent: one.send_start?, first })
+                };
                 watch.stops(now, in_flight.filter_map(begun))
             }
         }

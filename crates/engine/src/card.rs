@@ -1,15 +1,19 @@
 //! Cards (GPUs): the figures of the data sheet, and the speeds that were measured with single operations
 //! (`data/cards/NAME.toml`). No figure is fitted to a run of an engine.
 
+mod check;
 mod operations;
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::EngineError;
+use check::{Figure, short, wrong_lists};
+use operations::DataSheet;
 pub use operations::{Curve, DECODE_ATTENTION_US, Operations, Reduced, through};
 
 /// A card and the link between several cards of this kind.
@@ -21,6 +25,7 @@ pub struct Card {
     /// The source of the figures, as text.
     pub source: String,
     /// Memory in bytes, as the driver reports it.
+    #[serde(deserialize_with = "whole_number")]
     pub memory_bytes: u64,
     /// Memory bandwidth in bytes per second.
     pub bandwidth_bytes_per_s: f64,
@@ -50,29 +55,89 @@ impl Card {
     /// If the text is not a card in TOML, or has an impossible figure.
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
+        let file: toml::Table =
+            toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        // A list with too many numbers would be read without the last ones.
+        let wrong = wrong_lists(&file);
+        if !wrong.is_empty() {
+            return Err(malformed(wrong.join("; ")));
+        }
         let card: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
         card.check().map_err(malformed)?;
         Ok(card)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let figures = [
-            ("memory_bytes", self.memory_bytes as f64),
-            ("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s),
-            ("dense_flops_per_s", self.dense_flops_per_s),
-            ("fp8_flops_per_s", self.fp8_flops_per_s.unwrap_or(1.0)),
-            ("single_flops_per_s", self.single_flops_per_s),
-            ("link_bytes_per_s", self.link_bytes_per_s),
+    /// Rejects figures that no card can have. Most of them are in another unit.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let bytes_per_s = "bytes per second, such as 3.35e12 for 3.35 TB/s";
+        let flops = "operations per second, such as 9.89e14 for 989 TFLOP/s";
+        let figure =
+            |key: &str, value, range, write| Figure { key: key.to_owned(), value, range, write };
+        let mut figures = vec![
+            figure(
+                "memory_bytes",
+                self.memory_bytes as f64,
+                [1e9, 1e13],
+                "bytes, such as 48e9 for 48 GB",
+            ),
+            figure("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s, [1e10, 1e14], bytes_per_s),
+            figure("dense_flops_per_s", self.dense_flops_per_s, [1e12, 1e17], flops),
+            figure("single_flops_per_s", self.single_flops_per_s, [1e11, 1e17], flops),
+            figure(
+                "link_bytes_per_s",
+                self.link_bytes_per_s,
+                [1e8, 1e14],
+                "bytes per second in one direction, such as 4.5e11 for 450 GB/s",
+            ),
+            figure(
+                "link_latency_us",
+                self.link_latency_us,
+                [0.0, 1e4],
+                "microseconds, such as 4.8",
+            ),
+            figure(
+                "capability",
+                f64::from(self.capability.0),
+                [1.0, 30.0],
+                "major and minor number, such as [8, 9] for 8.9",
+            ),
         ];
-        for (key, figure) in figures {
-            if !(figure > 0.0 && figure.is_finite()) {
-                return Err(format!("{key} = {figure}: must be above 0"));
-            }
+        figures.extend(
+            self.fp8_flops_per_s.map(|fp8| figure("fp8_flops_per_s", fp8, [1e12, 1e17], flops)),
+        );
+        let mut mistakes: Vec<String> = figures.iter().filter_map(Figure::mistake).collect();
+        if mistakes.is_empty()
+            && let Some(operations) = &self.operations
+        {
+            let eight_bit = self.fp8_flops_per_s.unwrap_or(2.0 * self.dense_flops_per_s);
+            mistakes = operations.mistakes(&DataSheet {
+                bandwidth_tb_per_s: self.bandwidth_bytes_per_s * 1e-12,
+                dense_tflops: self.dense_flops_per_s * 1e-12,
+                fp8_tflops: eight_bit.max(self.dense_flops_per_s) * 1e-12,
+            });
         }
-        if !(self.link_latency_us >= 0.0 && self.link_latency_us.is_finite()) {
-            return Err(format!("link_latency_us = {}: must be 0 or more", self.link_latency_us));
-        }
-        self.operations.as_ref().map_or(Ok(()), Operations::check)
+        if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
+    }
+}
+
+/// Reads a whole number of bytes. TOML writes `48e9` as a float.
+fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Whole(u64),
+        Float(f64),
+    }
+    match Number::deserialize(value) {
+        Ok(Number::Whole(bytes)) => Ok(bytes),
+        Ok(Number::Float(bytes)) if bytes >= 0.0 && bytes.fract() == 0.0 => Ok(bytes as u64),
+        Ok(Number::Float(bytes)) => Err(D::Error::custom(format!(
+            "memory_bytes = {}: must be a whole number; write bytes, such as 48e9 for 48 GB",
+            short(bytes)
+        ))),
+        Err(_) => Err(D::Error::custom(
+            "memory_bytes: must be a number; write bytes, such as 48e9 for 48 GB",
+        )),
     }
 }
 
@@ -140,13 +205,61 @@ mod tests {
         assert_eq!(card("abacus").unwrap(), None);
     }
 
+    /// The message about a card file in which the first line of a key is replaced.
+    fn refused(key: &str, value: &str) -> String {
+        let known = cards().iter().find(|card| card.name == "h100-sxm").unwrap();
+        let text = toml::to_string(known).unwrap();
+        let mut found = false;
+        let lines = text.lines().map(|line| {
+            let hit = !found && line.starts_with(&format!("{key} = "));
+            found |= hit;
+            if hit { format!("{key} = {value}\n") } else { format!("{line}\n") }
+        });
+        match Card::parse(&lines.collect::<String>(), "mine.toml") {
+            Ok(_) => panic!("{key} = {value} is accepted"),
+            Err(error) => error.to_string(),
+        }
+    }
+
     #[test]
-    fn an_impossible_figure_of_a_card_is_refused_with_its_key() {
-        let text = toml::to_string(&cards()[0]).unwrap();
-        let wrong = text.replace("bandwidth_bytes_per_s = 1", "bandwidth_bytes_per_s = -1");
-        let message = Card::parse(&wrong, "mine.toml").unwrap_err().to_string();
-        assert!(message.contains("mine.toml: bandwidth_bytes_per_s"), "{message}");
+    fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
+        for (key, value, wanted) in [
+            ("bandwidth_bytes_per_s", "-1.0", "= -1: must be between 1e10 and 1e14"),
+            ("bandwidth_bytes_per_s", "3350e12", "= 3.35e15: must be between 1e10 and 1e14"),
+            ("bandwidth_bytes_per_s", "3350.0", "write bytes per second, such as 3.35e12"),
+            ("memory_bytes", "80", "= 80: must be between 1e9 and 1e13; write bytes"),
+            ("memory_bytes", "48.5", "= 48.5: must be a whole number"),
+            ("dense_flops_per_s", "989.0", "such as 9.89e14 for 989 TFLOP/s"),
+            ("link_latency_us", "nan", "link_latency_us = NaN: must be between 0 and 10000"),
+            ("capability", "[89, 0]", "such as [8, 9] for 8.9"),
+            ("capability", "[8, 9, 0]", "capability = [8, 9, 0]: has 3 values; write 2"),
+            ("prompt_attention_tflops", "680e12", "operations.prompt_attention_tflops = 6.8e14"),
+            (
+                "stream_tb_per_s",
+                "[[1.0, 2597.0]]",
+                "operations.bf16.stream_tb_per_s, row 1 = 2597: must be between 0.00335 and 6.7",
+            ),
+            (
+                "tflops",
+                "[[512.0, 758.8], [1024.0, 805.5, 7]]",
+                "operations.bf16.tflops, row 2 = [1024.0, 805.5, 7]: has 3 values; write 2: [rows, \
+                 TFLOP/s]",
+            ),
+            ("reductions", "[[2.0, 4.0]]", "operations.reductions, row 1 = [2.0, 4.0]: has 2"),
+        ] {
+            let message = refused(key, value);
+            assert!(message.starts_with("mine.toml: "), "{message}");
+            assert!(message.contains(wanted), "{key} = {value}: {message}");
+        }
         assert!(card("no-such-file.toml").unwrap_err().to_string().contains("cannot read"));
+    }
+
+    #[test]
+    fn a_whole_number_of_bytes_may_be_written_as_a_float() {
+        let text = toml::to_string(&cards()[0]).unwrap();
+        let bytes = format!("memory_bytes = {}", cards()[0].memory_bytes);
+        let read = Card::parse(&text.replace(&bytes, "memory_bytes = 48e9"), "x").unwrap();
+        assert_eq!(read.memory_bytes, 48_000_000_000);
     }
 
     #[test]

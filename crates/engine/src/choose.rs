@@ -53,14 +53,16 @@ pub fn choose_from(
         return Err(EngineError::invalid("--engine", engine, expected));
     }
     let wanted = card_name.unwrap_or(&start.card);
-    if card(wanted)?.is_none() {
+    let own_card = start.own_card.clone().filter(|own| own.name == wanted);
+    let Some(wanted_card) = own_card.clone().map_or_else(|| card(wanted), |own| Ok(Some(own)))?
+    else {
         let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
         let expected = format!(
             "is unknown; known are {}, or give the path of a card file (.toml)",
             known.join(", ")
         );
         return Err(EngineError::invalid("--card", wanted, expected));
-    }
+    };
     if engine.is_none() && !is_own && wanted != start.card {
         if let Some(found) = of_card(known, &name, wanted, model, weights) {
             return Ok(found.clone());
@@ -79,8 +81,8 @@ pub fn choose_from(
     if is_own {
         // The constants of the user's own profile are kept. Its measured rows are of another card, so they are dropped.
         let card = wanted.to_owned();
-        let made_of = Some(format!("{}; the data sheet of {wanted}", origin(start)));
-        return Ok(Profile { card, provenance: Vec::new(), made_of, ..start.clone() });
+        let made_of = Some(format!("{}; the data sheet of {}", origin(start), wanted_card.name));
+        return Ok(Profile { card, own_card, provenance: Vec::new(), made_of, ..start.clone() });
     }
     let mut found = Profile {
         engine: name.clone(),
@@ -135,7 +137,9 @@ pub fn choose_from(
         let of_card = found.steps.as_mut().and_then(|steps| set_factors(steps, &alike, wanted));
         sources.push(match of_card {
             Some(of_card) => format!("factors of the card from profile {}", of_card.name),
-            None => format!("the data of {wanted}, and the mean factors of other cards"),
+            None => {
+                format!("the data of {}, and the mean factors of other cards", wanted_card.name)
+            }
         });
     }
     found.made_of = Some(sources.join("; "));

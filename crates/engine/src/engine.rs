@@ -70,7 +70,7 @@ impl Engine {
             max_sequence_tokens: scheduler.max_sequence_tokens(config.limits),
             scheduler,
             queues: Queues::new(kv, config.limits),
-            is_ahead: scheduler.schedules_ahead(&config.profile),
+            is_ahead: config.async_scheduling,
             scheduled: None,
             config,
             prompt_tokens: 0,

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
 
-use crate::card::{Card, card, cards};
+use crate::card::{Card, card, cards, is_card_file};
 use crate::error::EngineError;
 use crate::model::ModelSpec;
 use crate::weights::Weights;
@@ -47,6 +47,9 @@ pub struct Profile {
     pub cuda_graphs: bool,
     /// The weight formats that the profile has constants for.
     pub weights: Vec<Weights>,
+    /// The data of the card, if it is not one of the built-in cards and not a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_card: Option<Card>,
     /// Constants that all models share. If there are `steps`, only the constants for memory are used.
     #[serde(default)]
     pub constants: Constants,
@@ -200,11 +203,28 @@ impl Profile {
     /// # Errors
     /// If no card has this name, or if the file of the card cannot be read.
     pub fn card(&self) -> Result<Card, EngineError> {
+        if let Some(own) = &self.own_card {
+            return Ok(own.clone());
+        }
         card(&self.card)?.ok_or_else(|| EngineError::UnknownCard {
             profile: self.name.clone(),
             card: self.card.clone(),
             known: cards().iter().map(|card| card.name.as_str()).collect::<Vec<_>>().join(", "),
         })
+    }
+
+    /// Returns this profile with the data of the user's own card file, if it names one. It can then be used from any
+    /// folder and on any machine.
+    ///
+    /// # Errors
+    /// If the file of the card cannot be read.
+    pub fn with_own_card(mut self) -> Result<Self, EngineError> {
+        if is_card_file(&self.card) {
+            let own = self.card()?;
+            self.card.clone_from(&own.name);
+            self.own_card = Some(own);
+        }
+        Ok(self)
     }
 
     /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8). The properties
@@ -233,6 +253,15 @@ impl Profile {
 
     /// Rejects values that no card can have and that would give negative or infinite costs.
     fn check(&self) -> Result<(), String> {
+        if let Some(own) = &self.own_card {
+            own.check().map_err(|why| format!("own_card: {why}"))?;
+            if own.name != self.card {
+                return Err(format!(
+                    "own_card.name = {}: must be the card of the profile, {}",
+                    own.name, self.card
+                ));
+            }
+        }
         self.steps.as_ref().map_or(Ok(()), StepConstants::check)?;
         let c = &self.constants;
         let mut shares = vec![
@@ -340,60 +369,4 @@ pub fn default_profile(model: &ModelSpec) -> Result<Profile, EngineError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::models;
-
-    #[test]
-    fn every_model_has_a_default_profile_that_can_run_it() {
-        for model in models() {
-            assert!(default_profile(model).unwrap().supports(model.weights), "{}", model.name);
-        }
-    }
-
-    #[test]
-    fn a_profile_is_unchanged_after_serialization() {
-        for profile in profiles() {
-            let text = toml::to_string(profile).unwrap();
-            assert_eq!(&Profile::parse(&text, "x").unwrap(), profile);
-        }
-    }
-
-    #[test]
-    fn a_profile_with_an_impossible_value_is_refused_with_the_key() {
-        let text = toml::to_string(&profiles()[0]).unwrap();
-        let replace = |key: &str, value: &str| {
-            let lines = text.lines().map(|line| {
-                let hit = line.starts_with(&format!("{key} = "));
-                if hit { format!("{key} = {value}\n") } else { format!("{line}\n") }
-            });
-            lines.collect::<String>()
-        };
-        for (key, value) in [
-            ("bandwidth_efficiency", "1.1"),
-            ("dense_efficiency", "0.0"),
-            ("step_us", "-1.0"),
-            ("schema", "3"),
-            ("card", "\"abacus\""),
-            ("weights", "[\"awq\"]"),
-        ] {
-            let message = Profile::parse(&replace(key, value), "x").unwrap_err().to_string();
-            assert!(message.contains(key), "{key}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_profile_of_an_earlier_schema_is_read_only_if_it_has_no_constants_of_mixed_steps() {
-        for profile in profiles() {
-            let earlier = toml::to_string(profile).unwrap().replace("schema = 2", "schema = 1");
-            let is_read = Profile::parse(&earlier, "x").is_ok();
-            assert_eq!(is_read, profile.steps.is_none(), "{}", profile.name);
-        }
-    }
-
-    #[test]
-    fn an_unknown_key_in_a_profile_is_refused() {
-        let text = toml::to_string(&profiles()[0]).unwrap().replace("step_us", "step_ms");
-        assert!(Profile::parse(&text, "x").is_err());
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ impl EngineConfig {
         self.check_long_prefill(scheduler)?;
         let limits = scheduler.limits(self)?;
         let prefix_caching = self.resolve_prefix_caching(scheduler)?;
+        let async_scheduling = self.resolve_async_scheduling(scheduler)?;
         let block_size = self.block_size.unwrap_or(16);
         if ![8, 16, 32].contains(&block_size) {
             let expected = "must be 8, 16 or 32 tokens";
@@ -44,6 +45,7 @@ impl EngineConfig {
             pipeline_parallel_size,
             kv_bytes_per_number: self.resolve_kv_bytes(weights)?,
             prefix_caching,
+            async_scheduling,
             noise: self.noise,
         })
     }
@@ -59,6 +61,18 @@ impl EngineConfig {
             return Err(EngineError::invalid("--enable-prefix-caching", true, expected));
         }
         Ok(false)
+    }
+
+    /// Whether the engine schedules ahead. By default, this depends on its version.
+    fn resolve_async_scheduling(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
+        match self.async_scheduling {
+            Some(true) if self.profile.steps.is_none() => Err(EngineError::invalid(
+                "--async-scheduling",
+                true,
+                "is supported only for vLLM 0.8 and later",
+            )),
+            given => Ok(given.unwrap_or(scheduler.schedules_ahead(&self.profile))),
+        }
     }
 
     /// Bytes per number in the KV cache (`--kv-cache-dtype`).
@@ -154,6 +168,25 @@ impl EngineConfig {
     }
 }
 
+impl ResolvedConfig {
+    /// Settings that differ from the engine's default and that a server states only then: the names of their flags with
+    /// underscores, and their values.
+    pub fn further_settings(&self) -> Vec<(&'static str, String)> {
+        let is_default = scheduler(&self.profile)
+            .is_ok_and(|usual| usual.schedules_ahead(&self.profile) == self.async_scheduling);
+        let threshold = self.limits.max_prompt_part;
+        let settings = [
+            ("kv_cache_dtype", (self.kv_bytes_per_number < 2.0).then(|| "fp8".to_owned())),
+            ("async_scheduling", (!is_default).then(|| self.async_scheduling.to_string())),
+            (
+                "long_prefill_token_threshold",
+                (threshold != u32::MAX).then(|| threshold.to_string()),
+            ),
+        ];
+        settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,7 +222,8 @@ mod tests {
     #[test]
     fn options_that_the_engine_would_refuse_are_refused_with_their_flag() {
         type Change = fn(&mut EngineConfig);
-        let cases: [(&str, Change); 14] = [
+        let cases: [(&str, Change); 15] = [
+            ("--async-scheduling", |c| c.async_scheduling = Some(true)),
             ("--max-model-len", |c| c.max_model_len = Some(8193)),
             ("--max-model-len", |c| c.max_model_len = Some(0)),
             ("--max-num-seqs", |c| c.max_num_seqs = Some(0)),
@@ -219,6 +253,20 @@ mod tests {
             // The user did not name the default profile, so messages must not name it either.
             assert!(!message.contains("a100-40g-vllm-0.2.7"), "{message}");
         }
+    }
+
+    #[test]
+    fn asynchronous_scheduling_depends_on_the_version_unless_its_flag_is_given() {
+        let of = |name: &str, given| {
+            let mut config = EngineConfig::of("qwen3-14b", Some(name)).unwrap();
+            config.async_scheduling = given;
+            config.resolve().unwrap().async_scheduling
+        };
+        for (name, default) in [("vllm-0.23-h100-sxm", true), ("vllm-0.11-h100-sxm", false)] {
+            let found = [None, Some(true), Some(false)].map(|given| of(name, given));
+            assert_eq!(found, [default, true, false], "{name}");
+        }
+        assert!(!config(|c| c.async_scheduling = Some(false)).unwrap().async_scheduling);
     }
 
     #[test]

@@ -135,7 +135,7 @@ fn growth_is_detected_beyond_capacity_but_not_on_a_server_that_keeps_up() {
             let played =
                 play(&server(false).seeded(seed), &mut None, load * capacity, REQUESTS, seed);
             let mut fold = GrowthFold::of(&pass).expect("a rate");
-            played.iter().for_each(|one| fold.add(one.due, one.ended, one.complete));
+            played.iter().for_each(|one| fold.add(one.due, one.first, one.ended, one.complete));
             claimed += u64::from(fold.finish().is_some_and(|growth| growth.is_shown()));
             let watch = StopWatch::of(rule, &pass).expect("a rule");
             if let Some((at, _)) = watch.stops_at(&played) {

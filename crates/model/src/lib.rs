@@ -18,6 +18,7 @@ pub mod process;
 pub mod record;
 pub mod sample;
 
+pub mod change;
 pub mod digits;
 pub mod finding;
 pub mod finish_reason;

@@ -8,6 +8,7 @@
 mod error;
 
 mod measured_runs;
+mod server_facts;
 
 mod against;
 mod planned;
@@ -33,7 +34,7 @@ mod ab;
 
 pub use ab::{PredictedAb, ab};
 pub use against::measured_on::of_target as measured_on;
-pub use against::{Counts, MeasuredRows, read as read_against};
+pub use against::{Counts, MeasuredRows, Source, open as open_against, read as read_against};
 pub use error::PredictError;
 pub use expected::{Expected, expected, known_engine};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
@@ -42,3 +43,4 @@ pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};
 pub use search::{PredictedSearch, expected_answers, search};
+pub use server_facts::ServerFacts;

@@ -63,10 +63,16 @@ pub fn passes_of(
     let cells = summary.cells.iter();
     let summaries = cells.flat_map(|cell| cell.passes.iter().map(|pass| (cell.plan(), pass)));
     let mut passes = passes.into_iter();
+    let advice = match &summary.imported {
+        Some(imported) if !imported.is_ours() => {
+            format!("name the result file ({}) instead of the run", imported.file)
+        }
+        _ => "import a bundle of the run (`inferometer bundle`), which has the records".to_owned(),
+    };
     let found = summaries.map(|(cell, summary)| {
         let (plan, mut records) = match passes.next() {
             Some(known) => known,
-            None => (load_of(summary)?, Vec::new()),
+            None => (load_of(summary).map_err(|why| format!("{why}; {advice}"))?, Vec::new()),
         };
         records.retain(|record| record.send_start.is_some());
         records.sort_by_key(|record| (record.due, record.index));
@@ -156,8 +162,7 @@ fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
         (PassKind::Saturated, _) => Ok(PassPlan::saturated(requests)),
         (PassKind::Closed, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
         _ => Err(format!(
-            "its pass ({}) has no records, and its results do not state the whole load; name the \
-                result file instead of the run",
+            "its pass ({}) has no records of requests, and its results do not state the whole load",
             summary.load
         )),
     }

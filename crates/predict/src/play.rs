@@ -19,7 +19,7 @@ use inferometer_store::PassBegin;
 
 use crate::against::MeasuredRows;
 use crate::error::PredictError;
-use crate::requests::Requests;
+use crate::requests::{PlayedRequests, Requests};
 use crate::row::{Row, row};
 use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
@@ -145,6 +145,10 @@ pub fn play<'a>(
             let asked = pass.run.requests(row.config.block_size.unwrap_or(16));
             let config = EngineConfig { noise: row.config.noise, ..pass.run.config.clone() };
             played.pass(plan, cell, pass.run.pass.clone(), &config, None, Box::new(asked))?;
+            // The simulated requests ask for the measured lengths, which may vary within the cell.
+            if let Some(simulated) = played.passes.last_mut() {
+                simulated.played = Some(PlayedRequests::of_lengths(&pass.run.lengths));
+            }
             played.measured.push((cell, pass.run.measured));
         }
         let block = against.and_then(|against| against.block(cell));

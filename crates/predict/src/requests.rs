@@ -204,13 +204,19 @@ impl Stream {
 }
 
 impl PlayedRequests {
+    /// Requests with these prompt and output lengths.
+    pub fn of_lengths(lengths: &[(u32, u32)]) -> Self {
+        let asked = lengths.iter().map(|&(input, output)| (input, output, None));
+        Self { asked: asked.collect(), error: None }
+    }
+
     /// Returns the record of a request with its requested lengths and its class.
     pub fn complete(&self, record: Record) -> Record {
         match self.asked.get(record.index as usize) {
             Some((input, output, class)) => Record {
                 asked_input: *input,
                 asked_output: *output,
-                class: class.clone(),
+                class: class.clone().or(record.class),
                 ..record
             },
             None => record,

@@ -319,6 +319,8 @@ fn header(
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
+    let further = resolved.further_settings().into_iter();
+    facts.extend(further.map(|(name, value)| (name.to_owned(), value)));
     facts.extend(resolved.noise.map(|noise| ("noise".to_owned(), noise.to_string())));
     if let Some(origin) = against {
         facts.insert("against".to_owned(), origin.to_owned());

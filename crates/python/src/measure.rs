@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
-use inferometer::command_line::{EngineFlags, engine_config};
+use inferometer::command_line::{EngineFlags, Prepared, engine_config, prepared};
 use inferometer::plan_file::{OverrideOrigin, merge, merge_multi_target, with_lists};
 use inferometer::{
     Context, EngineConfig, Event, Events, Group, Host, Interrupt, LiveState, Plan, PlanError,
-    Strictness, Subscriber, Summary, judge, predict as predict_plan, read_against, resolve,
+    Strictness, Subscriber, Summary, judge, predict as predict_plan, resolve,
     search as search_plan,
 };
 use inferometer_plan::spec::Spec;
@@ -172,7 +172,7 @@ fn group_document(group: Group, events: &Events, strictness: Strictness) -> Resu
     Ok(format!("{{\"group\":{head},\"comparison\":{}}}", comparison::json(&finished.comparison)))
 }
 
-/// Predicts a plan in virtual time; nothing is sent. `against` is a published table or a stored run.
+/// Predicts a plan in virtual time; nothing is sent. `against` is a published table, a result file or a stored run.
 #[pyfunction]
 #[pyo3(signature = (keys, plan, against))]
 pub fn predict(
@@ -181,11 +181,9 @@ pub fn predict(
     plan: Option<PathBuf>,
     against: Option<String>,
 ) -> PyResult<String> {
-    let (spec, flags, config) = of_engine(keys, plan.as_deref())?;
-    let against = against
-        .map(|name| read_against(&name, spec.store.as_deref(), &config))
-        .transpose()
-        .map_err(Error::from)?;
+    let (mut spec, flags) = spec_and_flags(keys, plan.as_deref())?;
+    let prepared = prepared(&mut spec, &flags, against.as_deref()).map_err(Error::from)?;
+    let Prepared { config, flags, against, .. } = prepared;
     let (plan, context) =
         planned(spec, flags.given(), against.as_ref(), &variable).map_err(Error::from)?;
     virtually(py, move || {
@@ -230,6 +228,13 @@ fn virtually(
 /// The plan, the arguments of the engine, and the engine's configuration. All mistakes in the keys are
 /// reported together.
 fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, EngineConfig), Error> {
+    let (spec, flags) = spec_and_flags(keys, plan)?;
+    let config = engine_config(spec.model.as_deref(), spec.profile.as_deref(), &flags)?;
+    Ok((spec, flags, config))
+}
+
+/// The plan, and the arguments of the engine. All mistakes in the keys are reported together.
+fn spec_and_flags(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags), Error> {
     let mut keys = keys_of(keys)?;
     let flags = EngineFlags::take_from(&mut keys);
     let spec = merge(plan, keys, OverrideOrigin::Keywords);
@@ -244,8 +249,7 @@ fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, Engi
         }
     };
     refuse_servers(&spec)?;
-    let config = engine_config(spec.model.as_deref(), spec.profile.as_deref(), &flags)?;
-    Ok((spec, flags, config))
+    Ok((spec, flags))
 }
 
 /// Refuses arguments of the embedded engine in a measurement: a measured server has its own arguments.

@@ -5,15 +5,17 @@ use std::fmt::Write as _;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::effect::{Effect, FIGURES};
+use inferometer_analysis::load_ranking::LoadRanking;
 use inferometer_analysis::ranking::Ranking;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::change::Change;
 use inferometer_model::visible;
 use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{MISSING, count, significant, two_decimals};
+use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
-use crate::{escape, ranking, table};
+use crate::{escape, load_ranking, ranking, table};
 
 pub use crate::label::VARIANT;
 
@@ -38,7 +40,7 @@ pub struct Comparison {
     /// The servers in order, the best first, for each figure at each load; empty for a single server.
     #[serde(default)]
     pub ranking: Vec<Ranking>,
-    /// The best server at each load, one sentence per load.
+    /// The best server at each load, one sentence per load; after searches and sweeps, which server bears more load.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -137,9 +139,11 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// The best server at each load, one sentence per load.
-pub fn answers(ranking: &[Ranking]) -> Vec<String> {
-    ranking::answers(ranking)
+/// The best server at each load, one sentence per load. After searches and sweeps: which server bears more load, one
+/// sentence for each cell and tier.
+pub fn answers(ranking: &[Ranking], loads: &[LoadRanking]) -> Vec<String> {
+    let loads = loads.iter().filter_map(load_ranking::sentence);
+    loads.chain(ranking::answers(ranking)).collect()
 }
 
 /// A text on one line: each sequence of white space becomes one space.
@@ -194,10 +198,10 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
                 ("Output".to_owned(), Align::Right),
                 (argument.to_owned(), Align::Right),
                 ("Requests/s".to_owned(), Align::Right),
-                ("change (%)".to_owned(), Align::Right),
+                ("change".to_owned(), Align::Right),
                 ("95 % interval".to_owned(), Align::Right),
                 ("Latency per output token (ms)".to_owned(), Align::Right),
-                ("change (%)".to_owned(), Align::Right),
+                ("change".to_owned(), Align::Right),
                 ("95 % interval".to_owned(), Align::Right),
                 ("Pairs".to_owned(), Align::Right),
             ]);
@@ -227,19 +231,21 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
         .collect()
 }
 
-/// Three texts: the figure, its change in percent relative to the baseline, and the interval of the
-/// change.
+/// Three texts: the figure, its change relative to the baseline, and the interval of the change.
 fn columns(effect: Option<&Effect>) -> [String; 3] {
-    let percent = |share: f64| two_decimals(Some(share * 100.0));
     let Some(effect) = effect else { return [MISSING, MISSING, MISSING].map(str::to_owned) };
     let mean = effect.over_runs.map_or(MISSING.to_owned(), |over| significant(over.mean));
     if effect.value == effect.baseline {
-        return [mean, "0".to_owned(), MISSING.to_owned()];
+        return [mean, "0 %".to_owned(), MISSING.to_owned()];
     }
+    let change = effect.change.map(|share| Change(1.0 + share));
+    let interval = change
+        .zip(effect.change_ci)
+        .map(|(change, ends)| change.interval(ends.map(|end| 1.0 + end), 2));
     [
         mean,
-        effect.change.map_or(MISSING.to_owned(), percent),
-        effect.change_ci.map_or(MISSING.to_owned(), |ends| ends.map(percent).join(" to ")),
+        change.map_or(MISSING.to_owned(), |change| change.signed(2)),
+        interval.unwrap_or_else(|| MISSING.to_owned()),
     ]
 }
 

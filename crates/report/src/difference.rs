@@ -8,7 +8,10 @@ use inferometer_analysis::compare::{
     RowVerdict, smallest,
 };
 use inferometer_analysis::verdict::Met;
+use inferometer_model::change::Change;
+use inferometer_model::digits;
 
+use crate::compared;
 use crate::number::{MISSING, significant};
 use crate::page::escape;
 use crate::text_table::{Align, Table};
@@ -30,9 +33,9 @@ fn lines(table: &Table) -> String {
     all.map(|line| line + "\n").collect()
 }
 
-/// The comparison as an HTML fragment. Warnings come first.
+/// The comparison as an HTML fragment. The answer and the warnings come first.
 pub fn html(comparison: &Comparison) -> String {
-    let mut out = String::new();
+    let mut out = format!("<p><b>{}</b></p>\n", escape(&compared::answer(comparison)));
     let mut callout = |class: &str, title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let lines: String =
@@ -60,11 +63,12 @@ pub fn html(comparison: &Comparison) -> String {
     out
 }
 
-/// The comparison as text: first the verdicts, then warnings and explanations, and last the figures that
-/// were not compared.
+/// The comparison as text: first the answer in one sentence, then the verdicts, then warnings and explanations, and
+/// last the figures that were not compared.
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
     let Comparison { baseline, contender, .. } = comparison;
-    let mut out = format!("{contender} against {baseline} (the baseline)\n\n{table}");
+    let answer = compared::answer(comparison);
+    let mut out = format!("{answer}\n\n{contender} against {baseline} (the baseline)\n\n{table}");
     if let Some(gate) = gate {
         let _ = write!(out, "\nGate\n\n{gate}");
     }
@@ -186,7 +190,7 @@ pub(crate) fn table(comparison: &Comparison) -> Table {
         ("Figure", Align::Left),
         ("Baseline", Align::Right),
         ("Contender", Align::Right),
-        ("Difference (%)", Align::Right),
+        ("Difference", Align::Right),
         ("95 % interval", Align::Right),
         ("Repeats", Align::Right),
         ("Verdict", Align::Left),
@@ -196,12 +200,12 @@ pub(crate) fn table(comparison: &Comparison) -> Table {
         let repeats = if ours == theirs { ours.to_string() } else { format!("{ours}, {theirs}") };
         table.push(vec![
             row.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string()),
-            row.load.clone(),
+            digits::of_load(&row.load),
             row.figure.clone(),
             significant(row.baseline),
             significant(row.contender),
             signed(row.difference_pct),
-            interval(row.interval_pct),
+            interval(row.difference_pct, row.interval_pct),
             repeats,
             verdict(row),
         ]);
@@ -213,7 +217,7 @@ pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
     let mut table = Table::new([
         ("Condition", Align::Left),
         ("Where", Align::Left),
-        ("Difference (%)", Align::Right),
+        ("Difference", Align::Right),
         ("95 % interval", Align::Right),
         ("Met", Align::Left),
     ]);
@@ -229,7 +233,7 @@ pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
             gate.condition.clone(),
             gate.place.clone(),
             signed(gate.difference_pct),
-            interval(gate.interval_pct),
+            interval(gate.difference_pct, gate.interval_pct),
             met.to_owned(),
         ]);
     }
@@ -265,12 +269,16 @@ pub(crate) fn verdict(row: &Row) -> String {
     }
 }
 
+/// A difference with its sign: `+5.23 %`, or `86.3 times`.
 pub(crate) fn signed(pct: f64) -> String {
-    format!("{pct:+.2}")
+    Change::of_percent(pct).signed(2)
 }
 
-pub(crate) fn interval(ends: Option<[f64; 2]>) -> String {
-    ends.map_or_else(|| MISSING.to_owned(), |ends| ends.map(signed).join(" to "))
+/// The interval of a difference: `+3.12 to +7.30 %`, or `84.1 to 88.2 times`.
+pub(crate) fn interval(pct: f64, ends: Option<[f64; 2]>) -> String {
+    let ratios = ends.map(|ends| ends.map(|end| 1.0 + end / 100.0));
+    let text = ratios.map(|ratios| Change::of_percent(pct).interval(ratios, 2));
+    text.unwrap_or_else(|| MISSING.to_owned())
 }
 
 #[cfg(test)]
@@ -375,6 +383,7 @@ mod tests {
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
         let order = ["requests_per_s", "warning:", "differs:", "95 % intervals", "not compared: "];
         let places = order.map(at);
+        assert!(text.starts_with("It is unknown whether b differs from a: requests_per_s is"));
         assert!(places.is_sorted(), "{text}");
         assert!(text.ends_with("only a has ttft_p50 (no such load in b)\n"), "{text}");
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use inferometer_analysis::compare::{Comparison, GateResult, RowVerdict};
 
+use crate::compared;
 use crate::difference::{explained, gate_table, table};
 use crate::escape::markdown as escaped;
 use crate::judgement::Judgement;
@@ -26,6 +27,7 @@ pub fn markdown(compared: &[(&Comparison, &[GateResult])], judged: Option<&Judge
 fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     let (baseline, contender) = (escaped(&comparison.baseline), escaped(&comparison.contender));
     let _ = writeln!(out, "\n### {contender} against {baseline} (the baseline)\n");
+    let _ = writeln!(out, "{}\n", escaped(&compared::answer(comparison)));
     if !gates.is_empty() {
         let _ = writeln!(out, "{}\n", gate_table(gates).to_markdown().trim_end());
     }
@@ -126,7 +128,7 @@ mod tests {
             "## FAIL\n\nnot met: ttft_p99\\<+5%",
             "### group-1/head against group-1/base",
             "Condition",
-            "+18.00 to +22.00",
+            "+18.00 to +22.00 %",
             "WORSE",
             "- **warning:** \\<img\\> is \\*suspect\\*",
             "- differs: engine version: 1 -> 2",

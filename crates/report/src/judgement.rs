@@ -7,6 +7,7 @@ use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
 
+use crate::label::VARIANT;
 use crate::search::sentence;
 
 /// The result in one word, in ascending order of severity. The overall verdict of several results is the most
@@ -50,10 +51,10 @@ impl fmt::Display for Judgement {
 impl Judgement {
     /// The judgement of all objectives and search answers of these runs; absent if there are none.
     pub fn of_objectives(runs: &[Summary]) -> Option<Self> {
-        let of_runs = runs.iter().flat_map(|run| &run.verdict.slo);
+        let of_runs = runs.iter().flat_map(|run| run.verdict.slo.iter().map(move |one| (run, one)));
         let mut found: Vec<Self> = of_runs
-            .map(|result| {
-                let words = format!("{} ({})", result.objective, result.place);
+            .map(|(run, result)| {
+                let words = format!("{}{} ({})", server(run), result.objective, result.place);
                 let notes: Vec<&str> = result.notes().collect();
                 match result.outcome() {
                     Met::No => Self::new(Verdict::Fail, words),
@@ -65,7 +66,11 @@ impl Judgement {
             })
             .collect();
         let objectives = found.len();
-        found.extend(runs.iter().flat_map(|run| &run.searches).map(Self::of_search));
+        let searches = runs.iter().flat_map(|run| run.searches.iter().map(move |one| (run, one)));
+        found.extend(searches.map(|(run, answer)| {
+            let Self { verdict, sentence } = Self::of_search(answer);
+            Self::new(verdict, server(run) + &sentence)
+        }));
         let verdict = found.iter().map(|one| one.verdict).max()?;
         let decisive: Vec<&str> = found
             .iter()
@@ -101,6 +106,17 @@ impl Judgement {
     /// A judgement from its parts.
     pub fn new(verdict: Verdict, sentence: impl Into<String>) -> Self {
         Self { verdict, sentence: sentence.into() }
+    }
+}
+
+/// The name of the server and the round of a run, as the beginning of a sentence: `slow, round 2: `. Empty if the run
+/// is not part of a plan with several servers.
+fn server(run: &Summary) -> String {
+    let fact = |key: &str| run.target.facts.get(key).map(String::as_str).unwrap_or_default();
+    match (fact(VARIANT), fact("round")) {
+        ("", _) => String::new(),
+        (name, "" | "1") => format!("{name}: "),
+        (name, round) => format!("{name}, round {round}: "),
     }
 }
 
@@ -176,5 +192,21 @@ mod tests {
             assert_eq!(judged.to_string(), line);
         }
         assert_eq!(Judgement::of_objectives(&run(&[])), None);
+    }
+
+    #[test]
+    fn the_judgement_of_several_servers_names_the_server_and_the_round_of_each_result() {
+        let of_server = |name: &str, round: &str| {
+            let mut run = run(&[("a<1ms", false, None)]).remove(0);
+            run.target.facts.insert(VARIANT.to_owned(), name.to_owned());
+            run.target.facts.insert("round".to_owned(), round.to_owned());
+            run
+        };
+        let runs = [of_server("fast", "1"), of_server("slow", "2")];
+        let judged = Judgement::of_objectives(&runs).expect("objectives");
+        assert_eq!(
+            judged.to_string(),
+            "FAIL: not met: fast: a<1ms (128 x 32, saturated); slow, round 2: a<1ms (128 x 32, saturated)"
+        );
     }
 }

@@ -210,12 +210,14 @@ impl Suite {
 /// The difference, the values, the repeats and the verdict of a row, in one sentence.
 fn sentence(row: &Row) -> String {
     let interval = match row.interval_pct {
-        Some(_) => format!(", 95 % interval {} %", interval(row.interval_pct)),
+        Some(ends) => {
+            format!(", 95 % interval {}", interval(row.difference_pct, Some(ends)))
+        }
         None => ", no interval".to_owned(),
     };
     let [ours, theirs] = row.repeats;
     format!(
-        "{} % ({} to {}{interval}; {ours} and {theirs} repeats): {}",
+        "{} ({} to {}{interval}; {ours} and {theirs} repeats): {}",
         signed(row.difference_pct),
         label::of_figure(&row.figure, row.baseline),
         label::of_figure(&row.figure, row.contender),
@@ -233,8 +235,9 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
         };
         found
             .map(|result| {
-                let (pct, ends) = (signed(result.difference_pct), interval(result.interval_pct));
-                format!("{}: it is {pct} %, interval {ends}{}", result.condition, doubt(result))
+                let by = signed(result.difference_pct);
+                let ends = interval(result.difference_pct, result.interval_pct);
+                format!("{}: it is {by}, interval {ends}{}", result.condition, doubt(result))
             })
             .collect()
     };

@@ -9,7 +9,7 @@ use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic, registry};
 use inferometer_model::target::Target;
 
-use crate::number::{count, in_table, significant};
+use crate::number::{count, in_table, significant, with_unit};
 
 /// The key of the fact that names one server of a plan with several servers, such as `max-num-seqs=16`.
 pub const VARIANT: &str = "variant";
@@ -190,7 +190,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
         (PassKind::Closed, Some(concurrency), _) => {
             format!("{} in flight", count(u64::from(concurrency)))
         }
-        (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
+        (PassKind::Open, _, Some(rate)) => with_unit(&significant(rate), "requests/s"),
         // A load with several levels has no single number, so its description is used.
         (PassKind::Closed | PassKind::Open, ..) => {
             let words = ["closed loop, ", "open loop, "];
@@ -230,7 +230,7 @@ pub(crate) fn of_figure(figure: &str, value: f64) -> String {
     // `ttft_from_due_p99` begins with the names of two metrics. The longer name is the right one.
     let metric = registry::definitions().iter().filter(is_of).max_by_key(|it| it.name.len());
     let value = significant(value);
-    metric.map_or(value.clone(), |metric| format!("{value} {}", metric.unit))
+    metric.map_or(value.clone(), |metric| with_unit(&value, &metric.unit.to_string()))
 }
 
 /// Whether an objective is met, in words.

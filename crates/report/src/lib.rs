@@ -6,8 +6,10 @@
 
 pub mod error;
 
+mod compared;
 mod escape;
 mod label;
+mod load_ranking;
 mod mark;
 mod measures;
 mod number;

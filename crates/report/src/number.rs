@@ -1,7 +1,7 @@
 //! Formats figures for people. CSV and JSON do not use these functions, because they contain all digits.
 
-pub(crate) use inferometer_model::digits::count;
-use inferometer_model::digits::thousands;
+use inferometer_model::digits;
+pub(crate) use inferometer_model::digits::{count, decimal, with_unit};
 
 /// The text for an absent figure.
 pub(crate) const MISSING: &str = "-";
@@ -23,36 +23,13 @@ pub(crate) fn in_table(value: f64) -> String {
 /// A figure with four significant digits and without trailing zeros: `0.00123`, `13.48`, `2734`. Digits
 /// before the decimal point are never replaced by zeros: `12,346`. It has at most nine decimals.
 pub(crate) fn significant(value: f64) -> String {
-    if !value.is_finite() {
-        return MISSING.to_owned();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let magnitude = value.abs().log10().floor();
-    decimal(value, (3.0 - magnitude).clamp(0.0, 9.0) as usize)
+    if value.is_finite() { digits::significant(value, 4) } else { MISSING.to_owned() }
 }
 
 /// A rough value with two significant digits and without trailing zeros. Digits before the decimal point
 /// are never replaced by zeros.
 pub(crate) fn two_significant(value: f64) -> String {
-    if !value.is_finite() || value == 0.0 {
-        return significant(value);
-    }
-    let magnitude = value.abs().log10().floor();
-    decimal(value, (1.0 - magnitude).clamp(0.0, 9.0) as usize)
-}
-
-/// A finite value with at most `decimals` decimals and without trailing zeros: `1.5`, `12,346`. The
-/// script of a page has the same function in `page/axis.js`.
-pub(crate) fn decimal(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let Some((whole, rest)) = text.split_once('.') else { return thousands(&text) };
-    match rest.trim_end_matches('0') {
-        "" if whole == "-0" => "0".to_owned(),
-        "" => thousands(whole),
-        rest => format!("{}.{rest}", thousands(whole)),
-    }
+    if value.is_finite() { digits::significant(value, 2) } else { MISSING.to_owned() }
 }
 
 /// A length of the grid in tokens; `own` if it is 0, because then each request has its own length.

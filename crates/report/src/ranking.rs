@@ -1,6 +1,8 @@
 //! Which server is best, as one sentence for each load and as a table.
 
 use inferometer_analysis::ranking::{RankedServer, Ranking};
+use inferometer_model::change::Change;
+use inferometer_model::digits::Decimals;
 
 use crate::number::significant;
 use crate::text_table::{Align, Table};
@@ -36,7 +38,7 @@ fn answer(rankings: &[&Ranking]) -> String {
             });
             continue;
         }
-        let lead = format!("{} ({})", name(&ranking.figure), before(ranking, second));
+        let lead = format!("{} ({})", name(&ranking.figure), before(second));
         match winners.iter_mut().find(|(best, _)| *best == ranking.best) {
             Some((_, leads)) => leads.push(lead),
             None => winners.push((&ranking.best, vec![lead])),
@@ -52,20 +54,16 @@ fn answer(rankings: &[&Ranking]) -> String {
     parts.join("; ")
 }
 
-/// How far the best server is ahead of another server: `1.6 times that of B, 1.5 to 1.7`, or `38 % below
-/// B, 20 to 51 %`.
-fn before(ranking: &Ranking, other: &RankedServer) -> String {
-    if ranking.higher_is_better {
-        let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
-            format!(", {} to {}", significant(low), significant(high))
-        });
-        return format!("{} times that of {}{interval}", significant(other.ratio), other.name);
-    }
-    let below = |ratio: f64| format!("{:.1}", (1.0 - ratio) * 100.0);
-    let interval = other
-        .ratio_ci
-        .map_or(String::new(), |[low, high]| format!(", {} to {} %", below(high), below(low)));
-    format!("{} % below {}{interval}", below(other.ratio), other.name)
+/// How far the best server is ahead of another server: `60.0 % higher than B, +44.0 to +76.0 %`, `20.0 % lower than B,
+/// -28.0 to -12.0 %`, or `86.3 times as high for B, 84.1 to 88.2 times`.
+fn before(other: &RankedServer) -> String {
+    let inverse = Change(1.0 / other.ratio);
+    let (change, ends, link) = match inverse.is_factor() {
+        true => (inverse, other.ratio_ci.map(|[low, high]| [1.0 / high, 1.0 / low]), "for"),
+        false => (Change(other.ratio), other.ratio_ci, Change(other.ratio).than()),
+    };
+    let interval = ends.map_or(String::new(), |ends| format!(", {}", change.interval(ends, 1)));
+    format!("{} {link} {}{interval}", change.words(), other.name)
 }
 
 /// A row for each figure at each load.
@@ -82,16 +80,13 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
     ]);
     for ranking in rankings {
         let other = |other: &RankedServer| {
-            let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
-                format!(", {} to {}", significant(low), significant(high))
-            });
+            let ends = other.ratio_ci.unwrap_or([other.ratio; 2]);
+            let digits = Decimals::of(&[other.ratio, ends[0], ends[1]]);
+            let interval =
+                other.ratio_ci.map_or(String::new(), |ends| format!(", {}", digits.interval(ends)));
             let apart = if other.is_significant { "" } else { "; not distinguishable" };
-            format!(
-                "{} {} ({}{interval}{apart})",
-                other.name,
-                significant(other.value),
-                significant(other.ratio)
-            )
+            let (value, ratio) = (significant(other.value), digits.text(other.ratio));
+            format!("{} {value} ({ratio}{interval}{apart})", other.name)
         };
         table.push(vec![
             ranking.place.clone(),
@@ -145,16 +140,18 @@ mod tests {
         let rankings = [
             ranking("requests_per_s", "A", 1.6, true),
             ranking("ttft_p99", "B", 0.8, true),
-            ranking("tpot_p50", "A", 0.5, true),
+            ranking("tpot_p50", "A", 0.25, true),
             ranking("e2e_p99", "A", 0.99, false),
         ];
         assert_eq!(
             answers(&rankings),
-            ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
-              TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
-              28.0 %); no server is clearly the best by E2E p99"]
+            [
+                "64 x 16, 8 in flight: A is best by requests/s (60.0 % higher than B, +44.0 to +76.0 %), \
+              TPOT p50 (4 times as high for B, 3.64 to 4.44 times); B is best by TTFT p99 (20.0 % lower \
+              than A, -28.0 to -12.0 %); no server is clearly the best by E2E p99"
+            ]
         );
         assert_eq!(table(&rankings).rows().len(), 4);
-        assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not distinguishable)"));
+        assert!(table(&rankings).has("B 101 (0.99, 0.89 to 1.09; not distinguishable)"));
     }
 }

@@ -2,6 +2,8 @@
 //! comes from the analysis.
 
 use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionResult, Row};
+use inferometer_model::change::Change;
+use inferometer_model::digits;
 
 use crate::difference::{interval, signed};
 use crate::number::significant;
@@ -35,7 +37,13 @@ fn words(answer: &Reproduction) -> String {
             format!("{} % slower ({})", span(from_pct, to_pct), place())
         }
         ReproductionResult::Faster { from_pct, to_pct } => {
-            format!("{} % faster ({})", span(from_pct, to_pct), place())
+            match Change::of_percent(from_pct).is_factor() {
+                true => {
+                    let times = digits::interval([from_pct, to_pct].map(|pct| 1.0 + pct / 100.0));
+                    format!("{times} times as fast ({})", place())
+                }
+                false => format!("{} % faster ({})", span(from_pct, to_pct), place()),
+            }
         }
         ReproductionResult::Mixed => {
             format!("slower in {}, and faster in {}", some(&answer.worse), some(&answer.better))
@@ -120,10 +128,12 @@ fn repeats(count: u32) -> String {
 /// -1.20 to +0.50 %; all cells, saturated: 34.7 -> 34.6)`.
 fn with_interval(row: &Row) -> String {
     let ends = match row.interval_pct {
-        Some(_) => format!("95 % interval {} %", interval(row.interval_pct)),
+        Some(ends) => {
+            format!("95 % interval {}", interval(row.difference_pct, Some(ends)))
+        }
         None => "its significance is unknown".to_owned(),
     };
-    format!("{} {} % ({ends}; {})", row.figure, signed(row.difference_pct), with_values(row))
+    format!("{} {} ({ends}; {})", row.figure, signed(row.difference_pct), with_values(row))
 }
 
 /// The cell, the load and both values: `all cells, saturated: 34.7 -> 30.1`.

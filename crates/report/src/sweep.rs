@@ -3,7 +3,9 @@
 
 use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
 
-use crate::number::{MISSING, significant};
+use inferometer_model::digits::Decimals;
+
+use crate::number::{MISSING, significant, with_unit};
 use crate::text_table::{Align, Table};
 
 /// How to read the table.
@@ -39,7 +41,7 @@ pub(crate) fn table(answer: &SweepAnswer) -> Table {
     let mut table = Table::new(columns);
     for level in &answer.levels {
         let mut row = vec![
-            format!("{} {}", significant(level.load), level.by.unit()),
+            with_unit(&significant(level.load), level.by.unit()),
             level.requests.to_string(),
             level.completed.to_string(),
             with_ends(level.requests_per_s),
@@ -64,7 +66,8 @@ fn value(found: Option<FigureInterval>) -> String {
 
 fn with_ends(found: Option<FigureInterval>) -> String {
     found.map_or(MISSING.to_owned(), |FigureInterval { value, low, high }| {
-        format!("{} ({} to {})", significant(value), significant(low), significant(high))
+        let digits = Decimals::of(&[value, low, high]);
+        format!("{} ({})", digits.text(value), digits.interval([low, high]))
     })
 }
 

@@ -126,6 +126,22 @@ fn of_schedule(plan: &Plan) -> Option<Duration> {
     Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
 }
 
+/// The time that a plan takes on any server: the lengths of its schedules and of its passes with a duration, and the
+/// pauses. Absent if a pass has neither, because its time then depends on the server.
+pub fn at_least(plan: &Plan) -> Option<Duration> {
+    let fixed = |pass: &PassPlan| match pass.bound().duration {
+        Some(limit) if pass.requests().is_none() => Some(limit.as_secs_f64()),
+        _ => {
+            let load = pass.load();
+            let last_due_s = load.last_due_s(0.0);
+            (load.is_scheduled() && last_due_s.is_finite()).then(|| bounded(pass, last_due_s))
+        }
+    };
+    let of_cell = |&cell| plan.passes_of(cell).iter().map(fixed).sum::<Option<f64>>();
+    let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
+    Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
+}
+
 /// Limits an estimate to the duration of a pass, because a pass begins no request after its duration. The
 /// time of its last requests is not counted.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {

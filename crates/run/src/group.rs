@@ -2,10 +2,11 @@
 //! compares the runs. Never measures two servers at a time.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use inferometer_analysis::compare::Subject;
 use inferometer_analysis::effect::{SweptRun, effects};
+use inferometer_analysis::load_ranking::load_rankings;
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
@@ -19,6 +20,8 @@ use crate::context::{Context, Host};
 use crate::credentials::{self, Variables};
 use crate::error::{PlanError, RunError, Shortfall};
 use crate::events::Events;
+use crate::group_estimate;
+use crate::group_names::{file_name, salt_of_round};
 use crate::outputs::{self, Outputs};
 use crate::resolve::{fresh_salt, resolve};
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
@@ -157,6 +160,11 @@ impl Group {
         self.rounds
     }
 
+    /// How long all runs take together, as text. It is not known for every plan.
+    pub fn estimate(&self) -> String {
+        group_estimate::words(self.members.iter().map(|member| &member.plan), self.rounds)
+    }
+
     /// Measures all servers and writes the comparison. An error of one server is reported, and then the
     /// next server is measured.
     ///
@@ -216,6 +224,7 @@ impl GroupRun<'_, '_> {
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
         let all = count * rounds as usize;
         self.events.say(&format!("{}: {all} runs; if interrupted: --resume {0}", self.group.name));
+        self.events.say(&self.group.estimate());
         for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
             self.events.say(&format!("a run in the store is ignored: {why}"));
         }
@@ -224,7 +233,10 @@ impl GroupRun<'_, '_> {
                 let index = if round % 2 == 1 { position } else { count - 1 - position };
                 let name = self.run_name(index, round);
                 let number = (round as usize - 1) * count + position + 1;
-                self.events.say(&format!("\n[{number} of {all}] {name}"));
+                let measured = self.done.iter().map(|done| &done.summary);
+                let left = group_estimate::left(measured, all - (number - 1));
+                let left = left.map_or_else(String::new, |left| format!("; {left}"));
+                self.events.say(&format!("\n[{number} of {all}] {name}{left}"));
                 if self.one(index, round, &name, &mut servers) == NextRun::Interrupted {
                     return servers.end(self.events);
                 }
@@ -322,13 +334,16 @@ impl GroupRun<'_, '_> {
         let effects = effects(&tried);
         let plan = self.group.members.first().map(|member| &member.plan);
         let remark = plan.and_then(|plan| different_requests(plan, &self.done));
-        let ranking = rankings(&self.servers());
+        let runs = self.done.iter().map(|done| (done.variant.as_str(), &done.summary));
+        let loads = load_rankings(&runs.collect::<Vec<_>>());
+        // A single trial of a search or a sweep is not a result, so trials are not ranked.
+        let ranking = if loads.is_empty() { rankings(&self.servers()) } else { Vec::new() };
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
             effects,
-            answers: comparison::answers(&ranking),
+            answers: comparison::answers(&ranking, &loads),
             ranking,
             failed: failed.collect(),
             remarks: remark.iter().cloned().collect(),
@@ -380,20 +395,4 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
             first.variant, other.variant
         )
     })
-}
-
-/// The salt of a round: within a round all servers get the same prompts, and each round has different
-/// prompts. A server that was not restarted between two rounds would answer repeated prompts from its cache.
-fn salt_of_round(salt: &str, round: u32) -> String {
-    if round == 1 { salt.to_owned() } else { format!("{salt}-{round}") }
-}
-
-/// The name of a run as the name of a folder.
-fn file_name(name: &str) -> String {
-    let clean: String = name
-        .chars()
-        .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '=') { c } else { '-' })
-        .collect();
-    let parts: Vec<&str> = clean.split('-').filter(|part| !part.is_empty()).collect();
-    Path::new(&parts.join("-")).display().to_string()
 }

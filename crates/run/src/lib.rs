@@ -73,6 +73,8 @@ mod ab_again;
 mod ab_text;
 mod dry_run;
 mod group;
+mod group_estimate;
+mod group_names;
 mod plan_memory;
 
 pub use ab::{AB, AbRun, FinishedAb, order_salt, write as write_ab};

@@ -1,6 +1,7 @@
 //! Messages before the measurement. Makes no decision.
 
 use inferometer_load::PassPlan;
+use inferometer_model::digits;
 use inferometer_model::target::Target;
 use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
@@ -39,7 +40,7 @@ pub(crate) fn server(events: &Events, target: &Target) {
 pub(crate) fn measuring(events: &Events, target: &Target, plan: &Plan) {
     let mut passes: Vec<String> = Vec::new();
     for pass in plan.cells.iter().flat_map(|&cell| plan.passes_of(cell)) {
-        let pass = pass.to_string();
+        let pass = digits::of_load(&pass.to_string());
         if !passes.contains(&pass) {
             passes.push(pass);
         }

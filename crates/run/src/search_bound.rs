@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::NextTrial;
 use inferometer_analysis::sweep::NextLevel;
+use inferometer_model::digits::with_unit;
 use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::sweep::SweepPlan;
 use inferometer_plan::{Plan, TargetPlan};
@@ -62,11 +63,16 @@ impl LongestRun {
         longest
     }
 
+    /// The time limit of the user for the whole run, with its pauses; absent if there is none.
+    pub fn limit(&self) -> Option<Duration> {
+        self.most?.checked_add(self.rests)
+    }
+
     /// The maximum time of the whole run, if [`Self::plan`] takes `once`. If the user set a time limit, this is the
     /// limit plus the pauses instead. Absent if the time is too large.
     pub fn time(&self, once: Duration) -> Option<Duration> {
-        if let Some(most) = self.most {
-            return most.checked_add(self.rests);
+        if self.most.is_some() {
+            return self.limit();
         }
         let all = Duration::try_from_secs_f64(once.as_secs_f64() * self.times).ok()?;
         all.checked_add(self.rests)
@@ -79,7 +85,7 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
         1 => String::new(),
         cells => format!(" for each of {cells} cells"),
     };
-    let load = |load: f64| format!("{load} {}", search.over.unit());
+    let load = |load: f64| with_unit(&load.to_string(), search.over.unit());
     // If the user gave no lowest load, the default is so low that a search rarely stays there: the time at
     // that load would be far too long.
     let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
@@ -105,7 +111,7 @@ pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
     };
     let until = sweep.highest.map_or_else(String::new, |highest| {
         let what = if sweep.by == Over::Rate { "--max-rate" } else { "--max-concurrency" };
-        format!(" or has {highest} {} ({what})", sweep.by.unit())
+        format!(" or has {} ({what})", with_unit(&highest.to_string(), sweep.by.unit()))
     });
     let most = sweep.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
     format!(

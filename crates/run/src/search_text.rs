@@ -8,6 +8,7 @@ use inferometer_analysis::search::{
     Measure, Overwhelmed, Search, SearchAnswer, SearchEnding, Trial, load_text,
 };
 use inferometer_analysis::summary::Summary;
+use inferometer_model::digits::{Decimals, with_unit};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_plan::search::{Criterion, SearchPlan};
 use inferometer_report::search::sentence;
@@ -27,7 +28,7 @@ pub fn trial(plan: &SearchPlan, search: &Search) -> String {
         ),
         None => measured(plan, trial),
     };
-    let load = format!("{} {}", load_text(trial.load), plan.over.unit());
+    let load = with_unit(&load_text(trial.load), plan.over.unit());
     let tiers = plan.tiers().into_iter().enumerate();
     let known: Vec<String> =
         tiers.filter_map(|(at, (name, _))| known(search, at, name.as_deref())).collect();
@@ -69,13 +70,15 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
 
 /// The estimate of a tier so far.
 fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
-    let estimate = load_text(search.estimate(tier)?);
+    let estimate = search.estimate(tier)?;
     let name = name.map_or_else(String::new, |name| format!("{name} "));
     Some(match search.interval(tier) {
         (Some(low), Some(high)) => {
-            format!("so far {name}{estimate} ({} to {})", load_text(low), load_text(high))
+            let digits = Decimals::of(&[estimate, low, high]);
+            let ends = digits.interval([low, high]);
+            format!("so far {name}{} ({ends})", digits.text(estimate))
         }
-        _ => format!("so far {name}about {estimate}"),
+        _ => format!("so far {name}about {}", load_text(estimate)),
     })
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use inferometer_analysis::search::load_text;
 use inferometer_analysis::sweep::{LevelTrial, Sweep, SweepAnswer, SweepEnding};
+use inferometer_model::digits::{Decimals, with_unit};
+use inferometer_plan::search::Over;
 
 use crate::error::Shortfall;
 use crate::estimate::in_words;
@@ -12,7 +14,7 @@ use crate::estimate::in_words;
 /// One line on the last trial: its result, the saturation so far, and the duration of the next trial.
 pub fn trial(sweep: &Sweep) -> String {
     let Some(trial) = sweep.last() else { return String::new() };
-    let load = format!("{} {}", load_text(trial.load), trial.by.unit());
+    let load = with_unit(&load_text(trial.load), trial.by.unit());
     format!("    {load}: {}{}{}", shown(trial), known(sweep), next(sweep))
 }
 
@@ -20,7 +22,7 @@ fn shown(trial: &LevelTrial) -> String {
     let Some(found) = trial.requests_per_s else {
         return format!("{} of {} requests completed", trial.completed, trial.requests);
     };
-    let throughput = format!("{} requests/s", load_text(found.value));
+    let throughput = requests_per_s(found.value);
     match (trial.latency_ms, trial.is_overloaded(), trial.is_settled) {
         (_, true, _) => format!(
             "{throughput}, and requests arrive faster than the server \
@@ -37,18 +39,23 @@ fn known(sweep: &Sweep) -> String {
         return String::new();
     };
     let knee = sweep.knee().map_or_else(String::new, |knee| {
-        let low = knee.low.map_or_else(|| "1".to_owned(), load_text);
-        format!(", the knee at {} ({low} to {})", load_text(knee.load), load_text(knee.high))
+        let ends = [knee.low.unwrap_or(1.0), knee.high];
+        let digits = Decimals::of(&[knee.load, ends[0], ends[1]]);
+        format!(", the knee at {} ({})", digits.text(knee.load), digits.interval(ends))
     });
-    format!("; saturated at {} requests/s{knee}", load_text(most.value))
+    format!("; saturated at {}{knee}", requests_per_s(most.value))
+}
+
+fn requests_per_s(rate: f64) -> String {
+    with_unit(&load_text(rate), Over::Rate.unit())
 }
 
 fn next(sweep: &Sweep) -> String {
     let Some(asked) = sweep.next() else { return String::new() };
     let Ok(span) = Duration::try_from_secs_f64(sweep.seconds(asked)) else { return String::new() };
-    let load = load_text(asked.load);
+    let load = with_unit(&load_text(asked.load), asked.by.unit());
     let about = if span < Duration::from_secs(1) { "" } else { "about " };
-    format!("; next {load} {}, {about}{}", asked.by.unit(), in_words(span))
+    format!("; next {load}, {about}{}", in_words(span))
 }
 
 /// The answers, one line each. They are the last lines on a terminal, below the lines of the trials.

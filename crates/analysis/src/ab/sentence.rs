@@ -1,5 +1,7 @@
 //! Writes the answer of a comparison in one sentence.
 
+use inferometer_model::change::Change;
+
 use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
@@ -39,6 +41,7 @@ fn found(answer: &AbAnswer) -> String {
         return format!("No answer: no pair of blocks has {name} on both sides ({spent}).");
     };
     let found = difference(figure, ratio, answer.without_noise);
+    let than = Change(ratio).than();
     let smallest = percent(answer.minimal_effect);
     match answer.decision {
         AbDecision::NoDifference => {
@@ -47,7 +50,7 @@ fn found(answer: &AbAnswer) -> String {
                 false => format!("{a} and {b} do not differ"),
             };
             format!(
-                "{equal} by {smallest} % or more: for {full_b}, {found} than for {full_a}, over {spent}."
+                "{equal} by {smallest} % or more: for {full_b}, {found} {than} for {full_a}, over {spent}."
             )
         }
         AbDecision::Undecided => {
@@ -67,7 +70,7 @@ fn found(answer: &AbAnswer) -> String {
                 },
             );
             format!(
-                "Undecided, because {why}: for {full_b}, {found} than for {full_a}, over \
+                "Undecided, because {why}: for {full_b}, {found} {than} for {full_a}, over \
                     {spent}{more}."
             )
         }
@@ -85,13 +88,13 @@ fn found(answer: &AbAnswer) -> String {
                 false => "",
             };
             format!(
-                "{faster} is faster than {slower}: for {b}, {found} than for {a}{small}, over {spent}{doubt}."
+                "{faster} is faster than {slower}: for {b}, {found} {than} for {a}{small}, over {spent}{doubt}."
             )
         }
     }
 }
 
-/// The difference as text: `output_tokens_per_s is 5.2 % higher (95 % interval +3.1 % to +7.3 %)`.
+/// The difference as text: `output_tokens_per_s is 5.2 % higher (95 % interval +3.1 to +7.3 %)`.
 /// For predictions without noise, the text says so instead of the interval.
 fn difference(figure: &AbFigureAnswer, ratio: f64, without_noise: bool) -> String {
     let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
@@ -101,24 +104,9 @@ fn difference(figure: &AbFigureAnswer, ratio: f64, without_noise: bool) -> Strin
         Some(_) if without_noise => {
             "a difference of two predictions without noise: no sampling interval".to_owned()
         }
-        Some([low, high]) => {
-            format!("{level} % interval {} to {}", signed(*low), signed(*high))
-        }
+        Some(ends) => format!("{level} % interval {}", Change(ratio).interval(*ends, 1)),
     };
-    let (size, way) = size(ratio);
-    format!("{name} is {size} % {way} ({interval})")
-}
-
-/// By how many percent a ratio differs from 1, and in which direction.
-fn size(ratio: f64) -> (String, &'static str) {
-    let change = 100.0 * (ratio - 1.0);
-    (format!("{:.1}", change.abs()), if change < 0.0 { "lower" } else { "higher" })
-}
-
-fn signed(ratio: f64) -> String {
-    // A change that rounds to zero has no direction.
-    let change = (1000.0 * (ratio - 1.0)).round() / 10.0;
-    if change == 0.0 { "0.0 %".to_owned() } else { format!("{change:+.1} %") }
+    format!("{name} is {} ({interval})", Change(ratio).words())
 }
 
 fn percent(share: f64) -> String {

@@ -6,6 +6,7 @@ use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
 use crate::verdict::Met;
 use inferometer_metrics::slo::{Comparison as Sign, split};
+use inferometer_model::digits;
 use inferometer_model::suggest::did_you_mean;
 
 /// One condition: the difference of a figure must stay on one side of a limit.
@@ -194,6 +195,6 @@ impl Row {
     /// The cell and the load of the row, as text.
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
-        format!("{cell}, {}", self.load)
+        format!("{cell}, {}", digits::of_load(&self.load))
     }
 }

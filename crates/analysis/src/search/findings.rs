@@ -1,6 +1,6 @@
 //! Findings that a reader must know before using the answer of a search.
 
-use super::answer::{LoadAnswer, SearchAnswer};
+use super::document::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
 use super::settings::SearchEnding;
 use crate::cell::Cell;

@@ -4,9 +4,11 @@
 //! A [`Search`] requests a trial (a load and a number of requests), and gets the outcome of each request ([`Trial`]).
 //! Its answer is an estimate with an interval. docs/search.md describes the procedure with its formulas.
 
+mod alone;
 mod answer;
 mod capacity;
 mod crossing;
+mod document;
 mod findings;
 mod overwhelmed;
 mod trial;
@@ -18,9 +20,11 @@ mod evidence;
 mod known;
 mod procedure;
 mod rates;
+mod sentence;
 mod settings;
 
-pub use answer::{LoadAnswer, SearchAnswer, SearchObjective, load_text, sentence};
+pub use alone::Alone;
+pub use document::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use edges::TierEdge;
 pub use evidence::{Claim, CriterionEstimate, Measure};
 pub use findings::{CODES, findings};
@@ -28,6 +32,7 @@ pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{settings, trial_pass, watcher};
 pub use procedure::Search;
+pub use sentence::{load_text, sentence};
 pub use settings::{NextTrial, SearchEnding, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 

@@ -140,7 +140,7 @@ fn add(missed: &mut [u64], criteria: &[Criterion], crowd: u64, figures: &Request
 
 /// The probability that at least `misses` of `n` independent requests miss, if each misses with the
 /// probability `p`.
-fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
+pub(super) fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
     let (mut log, mut fewer, mut k) = (n * libm::log1p(-p), 0.0, 0.0);
     while k < misses {
         fewer += libm::exp(log);

@@ -1,30 +1,20 @@
 //! Chooses the next load and its number of requests, and decides when the answer is known.
 
+mod lengths;
+mod nested_tiers;
 mod single_loads;
 
+use super::alone::{AtIdle, at_idle};
 use super::edges::{TierEdge, edge, overwhelmed};
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
-use inferometer_plan::search::Criterion;
 
 /// The number of requests of a trial far from the edge. It must only show on which side of the edge its load lies.
 const PROBE: u64 = 40;
-/// A trial nearer to the edge has this many misses on average, if the allowed share of its requests misses.
-const MISSES: f64 = 2.0;
-/// Such a trial also has at least this many times the requests of its start-up and drain.
-const TIMES_ASIDE: u64 = 2;
-/// The duration of start-up and drain together, in latencies.
-const LATENCIES_ASIDE: f64 = 4.0;
 /// Long trials begin when `good` and `bad` of the edge differ by at most this, as a logarithm of the load.
 const BRACKET: f64 = 0.3;
-/// The first long trial has 1/`FIRST_LONG` of all requests, at most `MOST_AT_FIRST`. Each later one is larger by the
-/// factor `GROWTH`, up to 1/`OF_LEFT` of the remaining requests.
-const FIRST_LONG: u64 = 8;
-const MOST_AT_FIRST: u64 = 2_500;
-const GROWTH: f64 = 1.5;
-const OF_LEFT: u64 = 3;
 /// The smallest and the largest distance of a long trial from the estimate, as a logarithm of the load.
 const APART: (f64, f64) = (0.01, 0.1);
 /// The distance that is used if the interval has no end on that side.
@@ -37,6 +27,8 @@ const LEAVES: f64 = 0.75;
 const FEWEST_LONG: u32 = 3;
 /// With fewer requests in flight on average, a server is nearly idle, and lower loads are no better.
 const IDLE: f64 = 0.1;
+/// With this number in flight on average, more than half of the requests arrive at an idle server.
+const MOSTLY_IDLE: f64 = 0.5;
 /// The share of requests that must complete for a server to count as idle.
 const SERVED: f64 = 0.98;
 
@@ -113,6 +105,7 @@ impl Search {
         let tiers = self.settings.tiers.iter();
         self.tiers = tiers.map(|tier| edge(&self.settings, tier, &self.trials)).collect();
         self.bound_by_single_loads();
+        self.order_nested_tiers();
     }
 
     /// The interval of a tier in the form of the answer. For whole loads, it contains the highest whole load that meets
@@ -157,7 +150,9 @@ impl Search {
         let is_known = |low, high| self.long >= FEWEST_LONG && self.is_narrow(low, high);
         match self.interval(tier) {
             (Some(low), Some(high)) if is_known(low, high) => SearchEnding::Found,
-            _ if high.is_some_and(|high| high <= lowest) => SearchEnding::NotMetAtLowest,
+            _ if high.is_some_and(|high| high <= lowest) || self.is_missed_when_idle(tier) => {
+                SearchEnding::NotMetAtLowest
+            }
             (Some(low), _) if settings.highest.is_some_and(|it| low >= it) => {
                 SearchEnding::MetAtHighest
             }
@@ -167,6 +162,19 @@ impl Search {
             _ if self.time_left_s() <= shortest_s => SearchEnding::TimeSpent,
             _ => SearchEnding::Unfinished,
         }
+    }
+
+    /// Whether requests at an idle server show that no load meets the objectives of a tier.
+    pub fn is_missed_when_idle(&self, tier: usize) -> bool {
+        self.at_idle(tier) == AtIdle::NoLoadMeets
+    }
+
+    fn at_idle(&self, tier: usize) -> AtIdle {
+        if self.settings.whole || self.tiers[tier].good.is_some() {
+            return AtIdle::Open;
+        }
+        let of_trials = self.trials.iter().map(|(trial, _)| &trial.alone);
+        at_idle(&self.settings.criteria, &self.settings.tiers[tier], of_trials)
     }
 
     /// Whether an objective of a tier cannot be judged because tokens came in bundles.
@@ -240,27 +248,31 @@ impl Search {
 
     /// The next trial; `None` when the search has ended.
     pub fn next(&self) -> Option<NextTrial> {
-        let edge = &self.tiers[self.tier()?];
+        let tier = self.tier()?;
+        let edge = &self.tiers[tier];
+        if let Some((load, wanted)) = self.unsettled(edge) {
+            return Some(NextTrial { load, requests: self.affordable(load, wanted, wanted) });
+        }
         let (load, wanted) = match (edge.good, edge.bad) {
-            _ if self.unsettled().is_some() => self.unsettled()?,
             (None, None) => (self.settings.start, PROBE),
             (Some(good), None) => self.up(good),
-            (None, Some(bad)) => self.down(bad),
+            (None, Some(bad)) => self.down(tier, bad),
             (Some(_), Some(_)) if self.is_near() => self.near(edge),
             (Some(good), Some(bad)) => self.between(edge, good, bad),
         };
-        Some(NextTrial { load, requests: self.affordable(load, wanted) })
+        let least = self.side_trial(load);
+        Some(NextTrial { load, requests: self.affordable(load, wanted, least) })
     }
 
-    /// The next trial if the last one met the objectives but was too short for a steady state: a longer one. If far
-    /// more requests arrived than ended, its load is the rate at which they ended.
-    fn unsettled(&self) -> Option<(f64, u64)> {
+    /// The next trial if the last one met the objectives of a tier but was too short for a steady state: a longer one. If
+    /// far more requests arrived than ended, its load is the rate at which they ended.
+    fn unsettled(&self, edge: &TierEdge) -> Option<(f64, u64)> {
         let (last, overwhelmed) = self.last()?;
         if last.is_settled || overwhelmed.is_some() {
             return None;
         }
-        let is_bad = |edge: &TierEdge| edge.bad.is_some_and(|bad| bad <= last.load);
-        if self.tiers.iter().any(is_bad) {
+        // Another tier may miss its objectives at this load, and still this one needs a longer trial.
+        if edge.bad.is_some_and(|bad| bad <= last.load) {
             return None;
         }
         let leaves = last.throughput();
@@ -270,9 +282,10 @@ impl Search {
             let good = self.tiers.iter().filter_map(|edge| edge.good).fold(0.0, f64::max);
             self.rounded(leaves.max(good * ABOVE), f64::floor).max(self.settings.lowest)
         };
-        let in_flight = if self.settings.whole { load } else { load * last.latency_s };
-        let aside = (LATENCIES_ASIDE * in_flight).ceil() as u64;
-        Some((load, (TIMES_ASIDE * aside).max(PROBE)))
+        let wanted = self.steady_trial(load, last.latency_s);
+        // The same trial again would show nothing, too.
+        let is_again = load >= last.load;
+        Some((load, if is_again { wanted.max(last.requests + last.requests / 2) } else { wanted }))
     }
 
     /// A higher load, by the stride. A stride below 2 grows to 2 over the first trials.
@@ -291,8 +304,9 @@ impl Search {
         }
     }
 
-    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower.
-    fn down(&self, bad: f64) -> (f64, u64) {
+    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower. If
+    /// the requests at an idle server missed the objectives, the load is so low that many requests find it idle.
+    fn down(&self, tier: usize, bad: f64) -> (f64, u64) {
         if bad <= self.lowest() {
             return (bad, self.long_trial(bad));
         }
@@ -300,6 +314,10 @@ impl Search {
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let strided = bad / self.settings.stride.max(2.0);
         let down = if self.settings.whole || leaves <= 0.0 { strided } else { strided.min(leaves) };
+        let down = match self.at_idle(tier) {
+            AtIdle::AllMissed { fastest_s } => down.min(MOSTLY_IDLE / fastest_s),
+            AtIdle::Open | AtIdle::NoLoadMeets => down,
+        };
         (self.rounded(down, f64::floor).max(self.lowest()), PROBE)
     }
 
@@ -336,56 +354,6 @@ impl Search {
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
         let load = load.clamp(self.settings.lowest.min(highest), highest);
         (load, self.long_trial(load))
-    }
-
-    /// The number of requests of a trial that must show on which side of the edge its load lies.
-    fn side_trial(&self, load: f64) -> u64 {
-        let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
-        let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
-        let few = (MISSES / rarest).round().clamp(PROBE as f64, 1_000.0) as u64;
-        few.max(TIMES_ASIDE * self.aside(load))
-    }
-
-    /// The number of requests of a trial that narrows the interval. It grows from trial to trial.
-    fn long_trial(&self, load: f64) -> u64 {
-        let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
-        (wanted as u64).max(self.side_trial(load))
-    }
-
-    fn first_long(&self) -> u64 {
-        (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
-    }
-
-    /// Limits a trial to a part of the remaining requests. If the remainder would be too small for another trial, this
-    /// trial gets all of them.
-    fn affordable(&self, load: f64, wanted: u64) -> u64 {
-        let of_time = match self.settings.whole {
-            _ if self.settings.max_time_s.is_none() => u64::MAX,
-            true => (self.time_left_s() * load / self.latency_near(load).max(1e-6)) as u64,
-            false => (self.time_left_s() * load) as u64,
-        };
-        let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
-        let most = (left / OF_LEFT).max(self.side_trial(load));
-        let asked = wanted.min(most).min(left);
-        // Several short trials at the end would show less than one long trial.
-        if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
-    }
-
-    /// About how many requests belong to start-up and drain, which do not count.
-    fn aside(&self, load: f64) -> u64 {
-        let in_flight = if self.settings.whole { load } else { load * self.latency_near(load) };
-        (LATENCIES_ASIDE * in_flight).ceil() as u64
-    }
-
-    /// The median latency in the nearest trial with a steady state, in seconds; 0 if there is none.
-    fn latency_near(&self, load: f64) -> f64 {
-        let distance = |trial: &Trial| (trial.load / load).ln().abs();
-        let steady = self.trials.iter().filter(|(trial, overwhelmed)| {
-            overwhelmed.is_none() && trial.saturation.is_none() && trial.is_settled
-        });
-        let steady = steady.map(|(trial, _)| trial);
-        let nearest = steady.min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        nearest.map_or(0.0, |trial| trial.latency_s)
     }
 
     /// Rounds a load: to a whole number by `round`, or to a few digits.

@@ -1,5 +1,9 @@
 //! The rates at which requests arrived and were served in a trial at a rate. Nothing here knows of objectives.
 
+use std::time::Duration;
+
+use crate::stay::{HasStay, served};
+
 /// The rates at which requests arrived and were served in the window of a trial. The window begins one latency after the
 /// first arrival, because fewer requests are in flight before. It ends with the last arrival, because the server has no
 /// prompts to read afterwards.
@@ -7,21 +11,10 @@
 pub struct Rates {
     /// Requests due per second that completed later.
     pub arrived_per_s: f64,
-    /// Requests served per second. The output of a request counts evenly between its first token and its end, because
-    /// answers of equal length end in groups.
+    /// Requests served per second ([`served`]).
     pub served_per_s: f64,
     /// Half the width of the 95 % interval of `served_per_s`.
     pub error: f64,
-}
-
-/// The times of a request, in seconds after the first request was due.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Service {
-    pub(super) due: f64,
-    /// The first token, or `due` if its time is unknown.
-    pub(super) first: f64,
-    /// The end; absent if the request did not complete.
-    pub(super) end: Option<f64>,
 }
 
 /// The number of parts of the window. The error is computed from their differences.
@@ -33,19 +26,6 @@ const FEWEST: usize = 64;
 /// The smallest relative error: no server is more regular over a longer time.
 const LEAST_ERROR: f64 = 0.01;
 
-impl Service {
-    /// The share of the request that is served from `begin` to `end`.
-    fn served_in(&self, begin: f64, end: f64) -> f64 {
-        match self.end {
-            Some(last) if last > self.first => {
-                (end.min(last) - begin.max(self.first)).max(0.0) / (last - self.first)
-            }
-            Some(last) => f64::from(u8::from((begin..end).contains(&last))),
-            None => 0.0,
-        }
-    }
-}
-
 /// The largest relative error of a rate that shows the capacity. While a server is not saturated, requests are served
 /// as irregularly as they arrive.
 const PRECISE: f64 = 0.05;
@@ -55,24 +35,24 @@ const TWICE: f64 = 2.0;
 impl Rates {
     /// The rates of requests in the order of their due times. `None` if the window is shorter than `latency_s`, or if
     /// too few of the requests that are due in it completed.
-    pub(super) fn of(requests: &[Service], latency_s: f64) -> Option<Self> {
-        let (from, until) = (latency_s, requests.last()?.due);
+    pub(super) fn of(requests: &[impl HasStay], latency_s: f64) -> Option<Self> {
+        let begin = requests.first()?.stay().due;
+        let from = begin + Duration::from_secs_f64(latency_s);
+        let window_s = requests.last()?.stay().due.seconds_after(from);
+        let stays = || requests.iter().map(HasStay::stay);
         // Requests that failed are no sign of a queue.
-        let is_within = |one: &&Service| one.due >= from && one.end.is_some();
-        let arrived = requests.iter().filter(is_within).count();
-        if until - from < latency_s || until <= from || arrived < FEWEST {
+        let arrived = stays().filter(|stay| stay.due >= from && stay.complete).count();
+        if window_s < latency_s || window_s <= 0.0 || arrived < FEWEST {
             return None;
         }
-        let part_s = (until - from) / PARTS as f64;
-        let parts: [f64; PARTS] = std::array::from_fn(|part| {
-            let begin = from + part as f64 * part_s;
-            requests.iter().map(|one| one.served_in(begin, begin + part_s)).sum::<f64>() / part_s
-        });
+        let part_s = window_s / PARTS as f64;
+        let parts = served::<PARTS>(stays().map(|stay| (stay, 1.0)), from, part_s);
+        let parts = parts.map(|served| served / part_s);
         let served_per_s = parts.iter().sum::<f64>() / PARTS as f64;
         let squares = parts.iter().map(|part| (part - served_per_s).powi(2)).sum::<f64>();
         let error = STUDENT * (squares / (PARTS * (PARTS - 1)) as f64).sqrt();
         Some(Self {
-            arrived_per_s: arrived as f64 / (until - from),
+            arrived_per_s: arrived as f64 / window_s,
             served_per_s,
             error: error.max(LEAST_ERROR * served_per_s),
         })

@@ -18,6 +18,7 @@ mod capacity;
 mod criteria;
 mod cut_off;
 mod interval;
+mod tiers;
 
 fn of_slo(text: &str) -> Vec<Criterion> {
     criteria(&slo::parse(text).unwrap(), &[], 0.99, None).unwrap()
@@ -69,6 +70,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         lacks_gaps: false,
         saturation: None,
         rates: None,
+        alone: Alone { missed: vec![0; criteria.len()], ..Alone::default() },
     }
 }
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::alone::{Alone, Arrival};
 use super::evidence::Measure;
 use super::overwhelmed::first_crowd;
-use super::rates::{Rates, Service};
-use crate::startup::{self, CountedPart, HasStay, Stay, median_latency_s};
+use super::rates::Rates;
+use crate::startup::{self, CountedPart, median_latency_s};
+use crate::stay::{HasStay, Stay};
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Fate, Gaps, RequestFigures};
 use inferometer_model::time::Nanos;
@@ -63,6 +65,8 @@ pub struct Trial {
     pub saturation: Option<Saturation>,
     /// The rates at which requests arrived and were served. Absent if too few completed, or if the trial was cut off.
     pub rates: Option<Rates>,
+    /// The requests that arrived at an idle server.
+    pub alone: Alone,
 }
 
 impl Trial {
@@ -112,7 +116,6 @@ pub struct TrialFold {
 #[derive(Clone, Debug)]
 struct Row {
     index: u32,
-    first: Option<Nanos>,
     fate: Fate,
     stay: Stay,
     judged: Vec<CriterionResult>,
@@ -140,11 +143,11 @@ impl TrialFold {
     /// Adds the figures of a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         let judged = self.criteria.iter().map(|criterion| criterion.judge(figures)).collect();
-        let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
+        let ended = figures.ended.unwrap_or(figures.due);
         self.gaps.join(figures.gaps);
         let (index, fate) = (figures.index, figures.fate);
-        let stay = Stay { due: figures.due, ended, complete: figures.complete };
-        self.rows.push(Row { index, first: figures.first, fate, stay, judged });
+        let stay = Stay::new(figures.due, figures.first, ended, figures.complete);
+        self.rows.push(Row { index, fate, stay, judged });
     }
 
     /// Computes the results of the trial.
@@ -172,6 +175,13 @@ impl TrialFold {
         let none = CountedPart { startup: 0, end: 0, is_settled: false, ..found };
         let CountedPart { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
+        let arrivals = self.rows.iter().map(|row| Arrival {
+            due: row.stay.due,
+            ended: (row.fate == Fate::Ended).then_some(row.stay.ended),
+            is_complete: row.stay.complete,
+            judged: &row.judged,
+        });
+        let alone = Alone::of(&self.criteria, arrivals);
         let first = self.rows.first().map_or(Nanos::ZERO, |row| row.stay.due);
         let counted = &self.rows[startup..end];
         let of = |index: usize| match unknown[index] {
@@ -183,12 +193,6 @@ impl TrialFold {
             }
         };
         let last_end = self.rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
-        let service = |row: &Row| Service {
-            due: row.stay.due.seconds_after(first),
-            first: row.first.unwrap_or(row.stay.due).seconds_after(first),
-            end: row.stay.complete.then(|| row.stay.ended.seconds_after(first)),
-        };
-        let services: Vec<Service> = self.rows.iter().map(service).collect();
         Trial {
             load: self.load,
             requests: self.rows.len() as u64,
@@ -204,7 +208,8 @@ impl TrialFold {
             measured: (0..self.criteria.len()).map(of).collect(),
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
-            rates: Rates::of(&services, latency_s).filter(|_| cut_off == 0),
+            rates: Rates::of(&self.rows, latency_s).filter(|_| cut_off == 0),
+            alone,
         }
     }
 }

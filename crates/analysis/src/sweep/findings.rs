@@ -1,5 +1,6 @@
 //! Findings that a reader of a sweep must know in addition to the answer.
 
+use inferometer_model::digits::with_unit;
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::Over;
 
@@ -24,6 +25,7 @@ pub fn findings(answers: &[SweepAnswer], cells: &[Cell]) -> Vec<Finding> {
 fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     let at = answer.cell().to_string();
     let unit = answer.by.unit();
+    let requests_per_s = |rate: f64| with_unit(&load_text(rate), Over::Rate.unit());
     let not_finished = not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why));
     let falls = answer.saturation.as_ref().and_then(|saturation| {
         let above = saturation.falls_at.filter(|_| answer.by == Over::Concurrency)?;
@@ -32,10 +34,10 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
         Some(Finding::of(
             code::SWEEP_THROUGHPUT_FALLS,
             format!(
-                "The throughput falls from {} requests/s at {} {unit} to {} requests/s at {} {unit}.",
-                load_text(saturation.requests_per_s.value),
+                "The throughput falls from {} at {} {unit} to {} at {} {unit}.",
+                requests_per_s(saturation.requests_per_s.value),
                 load_text(saturation.load),
-                load_text(there.value),
+                requests_per_s(there.value),
                 load_text(above)
             ),
         ))

@@ -9,7 +9,8 @@ use inferometer_plan::search::Over;
 
 use super::estimate::FigureEstimate;
 use crate::growth::{Growth, growth};
-use crate::startup::{CountedPart, HasStay, Stay, counted};
+use crate::startup::{CountedPart, counted};
+use crate::stay::{HasStay, Stay, served};
 
 /// The figures of one trial at one load.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +85,7 @@ pub struct LevelFold {
     rows: Vec<Row>,
 }
 
-/// The rate at which requests end still rises if it grows by more than this share from one quarter of the trial to the
+/// The rate of service still rises if it grows by more than this share from one quarter of the trial to the
 /// next.
 const STILL_RISES: f64 = 0.03;
 
@@ -107,12 +108,12 @@ impl LevelFold {
         if figures.fate == Fate::NeverSent {
             return;
         }
-        let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
+        let ended = figures.ended.unwrap_or(figures.due);
         let of_complete = |value: Option<f64>| value.filter(|_| figures.complete);
         self.rows.push(Row {
             index: figures.index,
             was_sent: figures.sent.is_some(),
-            stay: Stay { due: figures.due, ended, complete: figures.complete },
+            stay: Stay::new(figures.due, figures.first, ended, figures.complete),
             tokens: if figures.complete { f64::from(figures.output_tokens) } else { 0.0 },
             ttft_ms: of_complete(figures.value_of(&ttft::FROM_SENT)),
             tpot_ms: of_complete(figures.value_of(&tpot::DEFINITION)),
@@ -137,8 +138,8 @@ impl LevelFold {
         let steady = &rows[found.startup..found.end];
         let [requests_per_s, output_tokens_per_s] = match self.by {
             Over::Concurrency => of_places(steady, self.load),
-            Over::Rate if is_overloaded => of_ends(rows, half, last),
-            Over::Rate => of_ends(rows, from, last),
+            Over::Rate if is_overloaded => of_service(rows, half, last),
+            Over::Rate => of_service(rows, from, last),
         };
         let is_settled = match self.by {
             Over::Concurrency => found.is_settled,
@@ -181,32 +182,29 @@ fn of_places(rows: &[Row], places: f64) -> [Option<FigureEstimate>; 2] {
     [FigureEstimate::ratio(&completed, &taken), FigureEstimate::ratio(&tokens, &taken)]
 }
 
-/// Requests and tokens per second, from the requests that end between two instants.
-fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<FigureEstimate>; 2] {
-    let within = |row: &&Row| row.stay.ended > from && row.stay.ended <= until;
-    let mut ends: Vec<&Row> = rows.iter().filter(within).collect();
-    ends.sort_by_key(|row| row.stay.ended);
-    let mut before = from;
-    let gap = |row: &&Row| {
-        let seconds = row.stay.ended.seconds_after(before);
-        before = row.stay.ended;
-        seconds
+/// The number of parts of the time over which a rate of service is computed.
+const PARTS: usize = 64;
+
+/// Requests and tokens that the server serves per second between two instants.
+fn of_service(rows: &[Row], from: Nanos, until: Nanos) -> [Option<FigureEstimate>; 2] {
+    let part_s = until.seconds_after(from) / PARTS as f64;
+    if part_s <= 0.0 {
+        return [None, None];
+    }
+    let rate = |weight: fn(&Row) -> f64| {
+        let stays = rows.iter().map(|row| (row.stay, weight(row)));
+        FigureEstimate::ratio(&served::<PARTS>(stays, from, part_s), &[part_s; PARTS])
     };
-    let gaps: Vec<f64> = ends.iter().map(gap).collect();
-    let completed: Vec<f64> =
-        ends.iter().map(|row| f64::from(u8::from(row.stay.complete))).collect();
-    let tokens: Vec<f64> = ends.iter().map(|row| row.tokens).collect();
-    [FigureEstimate::ratio(&completed, &gaps), FigureEstimate::ratio(&tokens, &gaps)]
+    [rate(|_| 1.0), rate(|row| row.tokens)]
 }
 
-/// Whether more requests end in the second half of a period than in the first, by more than chance. An engine that is
-/// still filling up does not yet show its limit.
+/// Whether the server serves more requests in the second half of a period than in the first, by more than chance. An
+/// engine that is still filling up does not yet show its limit.
 fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
-    let middle = from + Duration::from_secs_f64(until.seconds_after(from) / 2.0);
-    let ended = |begins: Nanos, ends: Nanos| {
-        let within = |row: &&Row| row.was_sent && row.stay.ended > begins && row.stay.ended <= ends;
-        rows.iter().filter(within).count() as f64
-    };
-    let (before, after) = (ended(from, middle), ended(middle, until));
+    let half_s = until.seconds_after(from) / 2.0;
+    if half_s <= 0.0 {
+        return false;
+    }
+    let [before, after] = served(rows.iter().map(|row| (row.stay, 1.0)), from, half_s);
     after - before > (STILL_RISES * before).max(2.0 * (after + before).sqrt())
 }

@@ -1,5 +1,6 @@
 //! Writes the answer of a sweep in one sentence, with its intervals.
 
+use inferometer_model::digits::{Decimals, with_unit};
 use inferometer_plan::search::Over;
 
 use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
@@ -27,13 +28,17 @@ fn lower(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-fn ends(ends: &FigureInterval) -> String {
-    format!("{} to {}", text(ends.low), text(ends.high))
+/// A throughput with its unit and its interval: `37.3 requests/s (95 % interval: 36.9 to 39.5)`.
+fn requests_per_s(answer: &SweepAnswer, found: &FigureInterval) -> String {
+    let FigureInterval { value, low, high } = *found;
+    let digits = Decimals::of(&[value, low, high]);
+    let rate = with_unit(&digits.text(value), Over::Rate.unit());
+    let sure = percent(answer.confidence);
+    format!("{rate} ({sure} interval: {})", digits.interval([low, high]))
 }
 
 fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
-    let sure = format!("{} interval", percent(answer.confidence));
-    let most = &saturation.requests_per_s;
+    let most = requests_per_s(answer, &saturation.requests_per_s);
     let tokens = saturation
         .output_tokens_per_s
         .map_or_else(String::new, |tokens| format!(", {} output tokens/s", text(tokens.value)));
@@ -51,17 +56,14 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
     };
     let failed = failed(answer);
     let knee = answer.knee.as_ref().map_or_else(String::new, |knee| the_knee(answer, knee));
-    format!(
-        "The server saturates at {} requests/s ({sure}: {}){tokens}{most_at}{knee}{falls}{failed}.",
-        text(most.value),
-        ends(most)
-    )
+    format!("The server saturates at {most}{tokens}{most_at}{knee}{falls}{failed}.")
 }
 
 fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
+    let digits = Decimals::of(&[knee.load, knee.low.unwrap_or(knee.high), knee.high]);
     let interval = match knee.low {
-        Some(low) => format!("{} to {}", text(low), text(knee.high)),
-        None => format!("{} or less", text(knee.high)),
+        Some(low) => digits.interval([low, knee.high]),
+        None => format!("{} or less", digits.text(knee.high)),
     };
     let share = text(knee.share * 100.0);
     let latency = knee.latency_ratio.map_or_else(String::new, |ratio| match answer.by {
@@ -76,7 +78,7 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
     });
     format!(
         "; the knee is at {} ({interval}), where throughput is {share} % of that at saturation{latency}",
-        load(answer.by, knee.load)
+        with_unit(&digits.text(knee.load), answer.by.unit())
     )
 }
 
@@ -100,13 +102,11 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         SweepEnding::NothingCompleted => ", where no further request completed",
         SweepEnding::Unfinished | SweepEnding::Found => "",
     };
-    let sure = format!("{} interval", percent(answer.confidence));
     let failed = failed(answer);
     format!(
-        "No saturation up to {}{why}: throughput is {} requests/s ({sure}: {}) at this load{failed}.",
+        "No saturation up to {}{why}: throughput is {} at this load{failed}.",
         load(top.by, top.load),
-        text(most.value),
-        ends(&most)
+        requests_per_s(answer, &most)
     )
 }
 
@@ -126,5 +126,5 @@ fn percent(share: f64) -> String {
 }
 
 fn load(by: Over, load: f64) -> String {
-    format!("{} {}", text(load), by.unit())
+    with_unit(&text(load), by.unit())
 }

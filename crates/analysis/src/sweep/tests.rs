@@ -79,7 +79,7 @@ fn a_sweep_doubles_the_load_and_then_refines_around_the_knee() {
     let found = answer(&sweep);
     let told = sentence(&found);
     assert!(
-        told.starts_with("The server saturates at 20 requests/s (95 % interval: 19."),
+        told.starts_with("The server saturates at 20.0 requests/s (95 % interval: 19."),
         "{told}"
     );
     assert!(
@@ -223,6 +223,7 @@ fn a_sweep_by_rate_answers_the_best_rate_that_kept_up_and_has_no_negative_knee_b
         arrived_per_s: 32.0,
         ended_per_s: 20.0,
         failed_per_s: 0.0,
+        served_per_s: None,
         span_s: 60.0,
         before: 5.0,
         after: 500.0,

@@ -99,6 +99,23 @@ impl Failure {
         }
     }
 
+    /// Adds a failure of the same kind, so that one line names all of them.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let both = |one: String, other: &Self| format!("{one}; {other}");
+        match self {
+            Self::Usage(mut lines) => {
+                lines.extend(other.lines().iter().cloned());
+                Self::Usage(lines)
+            }
+            Self::RunFailed(line) => Self::RunFailed(both(line, &other)),
+            Self::Objective(line) => Self::Objective(both(line, &other)),
+            Self::Suspect(line) => Self::Suspect(both(line, &other)),
+            Self::Interrupted(line) => Self::Interrupted(both(line, &other)),
+            Self::Judged(failure) => Self::Judged(Box::new(failure.and(other))),
+        }
+    }
+
     fn lines(&self) -> &[String] {
         match self {
             Self::Usage(errors) => errors.as_slice(),

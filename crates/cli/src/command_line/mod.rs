@@ -31,6 +31,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+pub use command::against::{Prepared, prepared};
 pub use command::engine_flags::{EngineFlags, config as engine_config};
 
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -23,6 +23,7 @@ mod manual;
 mod observe;
 mod outcomes;
 mod predict;
+mod predict_against;
 mod predict_today;
 mod proxy;
 mod rank_trouble;

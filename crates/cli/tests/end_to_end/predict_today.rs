@@ -182,10 +182,36 @@ fn memory_reports_what_fits_and_how_many_cards_a_larger_model_needs() {
         assert_eq!(output.status.code(), Some(2), "{}", told(&output));
         assert!(told(&output).contains(why), "{}", told(&output));
     }
-    // The weights fit, but the engine would not start, because one sequence of maximum length does not fit.
-    let output = of(&[&large[..], &["--tensor-parallel-size", "2"]].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(told(&output).contains("--max-model-len"), "{}", told(&output));
+}
+
+#[test]
+fn memory_marks_a_context_that_does_not_fit_and_ends_with_the_longest_one_that_fits() {
+    let folder = folder();
+    let large = ["--model", "llama-3.1-70b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    let of = |more: &[&str]| {
+        let two = ["memory", "--tensor-parallel-size", "2"];
+        inferometer(folder.path(), &[&two[..], &large, more].concat())
+    };
+    let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let answer = "The longest context that fits is 38240 tokens. A context of 131072 tokens does not \
+                  fit, so vllm starts only with --max-model-len 38240 or less.\n";
+    for (lengths, mark) in [
+        (&[][..], "131072            0            0  does not fit"),
+        (&["--lengths", "1024,40000"], "40000            0            0  does not fit"),
+    ] {
+        let output = of(lengths);
+        // The user did not give the flag, so nothing is wrong with the command.
+        assert_eq!((output.status.code(), told(&output)), (Some(0), String::new()));
+        let text = text(&output);
+        assert!(text.ends_with(answer) && text.contains(mark), "{text}");
+    }
+    let given = of(&["--max-model-len", "50000"]);
+    assert_eq!(given.status.code(), Some(2), "{}", told(&given));
+    assert!(told(&given).contains("--max-model-len 50000"), "{}", told(&given));
+    assert!(text(&given).contains("50000            0            0  does not fit"));
+    let fits = of(&["--max-model-len", "38240"]);
+    assert_eq!(fits.status.code(), Some(0), "{}", told(&fits));
+    assert!(!text(&fits).contains("does not fit"), "{}", text(&fits));
 }
 
 #[test]

@@ -56,7 +56,8 @@ fn a_search_in_virtual_time_finds_an_interval_and_the_report_reproduces_it() {
     assert_eq!(again["findings"], summary["findings"]);
     let page = folder.path().join("again");
     let report = std::fs::read_to_string(page.join("report.md")).expect("a report");
-    assert!(report.contains(" requests/s with tpot_p95\\<25ms (95 % interval: 1"), "{report}");
+    let words = " requests/s with tpot_p95\\<25ms (95 % interval; best estimate: 1";
+    assert!(report.contains(words), "{report}");
     assert!(page.join("search.svg").exists());
 
     let shown = inferometer(folder.path(), &["show", run]);

@@ -106,6 +106,33 @@ fn all_targets_get_the_same_requests_and_a_failing_target_does_not_stop_the_othe
 }
 
 #[test]
+fn a_search_on_several_servers_has_one_answer_and_its_failure_names_each_server() {
+    let folder = folder();
+    let server = "server = { preset = 'inferometer', arguments = { speed = 100 } }\n";
+    let plan = format!(
+        "input_lengths = [16]\noutput_lengths = [8]\nwarmup = 0\nslo = 'ttft_p95<1us'\n\
+         [search]\nfrom = 20\nmax_requests = 600\nmax_time = '1m'\n\
+         [[target]]\nname = 'fast'\n{server}[[target]]\nname = 'slow'\n{server}"
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let output = inferometer(folder.path(), &["search", "plan.toml", "--json"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(
+        told.contains("\nall runs take at most 2 min, plus the start of the servers\n"),
+        "{told}"
+    );
+    assert!(told.contains("[2 of 2] slow; about "), "{told}");
+    let verdict = told.lines().find(|line| line.starts_with("FAIL: ")).expect("a verdict");
+    assert!(verdict.contains("FAIL: fast: ") && verdict.contains("; slow: "), "{verdict}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let answers = document["answers"].as_array().expect("answers");
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    let words = "no load is known to meet the objectives on fast, slow.";
+    assert!(answers[0].as_str().is_some_and(|answer| answer.ends_with(words)), "{answers:?}");
+}
+
+#[test]
 fn mistakes_in_any_server_are_reported_before_a_server_is_started() {
     let folder = folder();
     for (plan, words) in [

@@ -2,6 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::check::{Figure, short};
+
+/// What to write for a speed of reading.
+const TB_PER_S: &str = "10^12 bytes per second, such as 2.597 for 2597 GB/s";
+/// What to write for a speed of computing.
+const TFLOPS: &str = "10^12 operations per second, such as 758.8 for 758.8 TFLOP/s";
+
+/// The speeds of the data sheet that bound the measured ones.
+pub(super) struct DataSheet {
+    pub bandwidth_tb_per_s: f64,
+    pub dense_tflops: f64,
+    pub fp8_tflops: f64,
+}
+
+/// The range of a measured speed. Caches can make it faster than the data sheet, but not by much.
+fn plausible(of_sheet: f64) -> [f64; 2] {
+    [1e-3 * of_sheet, 2.0 * of_sheet]
+}
+
 /// The measured speeds of single operations of a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,29 +67,53 @@ pub struct Curve {
 }
 
 impl Operations {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let share = self.kv_bandwidth_share;
-        if !(share > 0.0 && share <= 1.0) {
-            return Err(format!(
-                "operations.kv_bandwidth_share = {share}: must be above 0 and at most 1"
-            ));
+    /// The figures that no card with this data sheet can reach, and rows in a wrong order.
+    pub(super) fn mistakes(&self, sheet: &DataSheet) -> Vec<String> {
+        let figure = |key: &str, value, range, write| Figure {
+            key: format!("operations.{key}"),
+            value,
+            range,
+            write,
+        };
+        let mut figures = vec![
+            figure(
+                "kv_bandwidth_share",
+                self.kv_bandwidth_share,
+                [0.01, 1.0],
+                "a share of the bandwidth, such as 0.9",
+            ),
+            figure(
+                "decode_attention_us",
+                self.decode_attention_us,
+                [0.0, 1e4],
+                "microseconds, such as 12.7",
+            ),
+            figure(
+                "prompt_attention_tflops",
+                self.prompt_attention_tflops,
+                plausible(sheet.dense_tflops),
+                TFLOPS,
+            ),
+        ];
+        for (number, &(cards, empty, million)) in (1..).zip(&self.reductions) {
+            let key = format!("reductions, row {number}");
+            let row = [
+                (cards, [2.0, 1e5], "the number of cards first, such as [2.0, 4.4, 7.8]"),
+                (empty, [0.0, 1e6], "microseconds, such as [2.0, 4.4, 7.8]"),
+                (million, [0.0, 1e6], "microseconds, such as [2.0, 4.4, 7.8]"),
+            ];
+            figures.extend(row.map(|(value, range, write)| figure(&key, value, range, write)));
         }
-        let latency = self.decode_attention_us;
-        if !(latency >= 0.0 && latency.is_finite()) {
-            return Err(format!("operations.decode_attention_us = {latency}: must be 0 or more"));
+        let mut mistakes: Vec<String> = figures.iter().filter_map(Figure::mistake).collect();
+        if !self.reductions.is_sorted_by(|a, b| a.0 < b.0) {
+            let why = "operations.reductions: the number of cards must increase from row to row";
+            mistakes.push(why.to_owned());
         }
-        if !(self.prompt_attention_tflops > 0.0 && self.prompt_attention_tflops.is_finite()) {
-            return Err("operations.prompt_attention_tflops must be above 0".to_owned());
+        mistakes.extend(self.bf16.mistakes("operations.bf16", sheet, sheet.dense_tflops));
+        if let Some(fp8) = &self.fp8 {
+            mistakes.extend(fp8.mistakes("operations.fp8", sheet, sheet.fp8_tflops));
         }
-        let sane = |value: f64| value >= 0.0 && value.is_finite();
-        let rises = self.reductions.is_sorted_by(|a, b| a.0 < b.0);
-        if !rises || !self.reductions.iter().all(|&(n, a, b)| n >= 2.0 && sane(a) && sane(b)) {
-            return Err("operations.reductions: each row needs 2 or more cards and times of 0 \
-                        or more; cards must increase from row to row"
-                .to_owned());
-        }
-        self.bf16.check("operations.bf16")?;
-        self.fp8.as_ref().map_or(Ok(()), |curve| curve.check("operations.fp8"))
+        mistakes
     }
 
     /// Returns the seconds of an all-reduce over `cards` cards without data, and the additional seconds per element. If
@@ -114,20 +157,35 @@ impl Curve {
         self.stream_tb_per_s.first().map_or(0.0, |first| first.1)
     }
 
-    fn check(&self, key: &str) -> Result<(), String> {
+    fn mistakes(&self, key: &str, sheet: &DataSheet, tflops: f64) -> Vec<String> {
         if self.stream_tb_per_s.is_empty() || self.tflops.is_empty() {
-            return Err(format!("{key}: needs a row of stream_tb_per_s and one of tflops"));
+            return vec![format!("{key}: needs a row of stream_tb_per_s and one of tflops")];
         }
-        let points = self.points(1.0);
-        let is_positive = |&(rows, seconds): &(f64, f64)| {
-            rows >= 1.0 && rows.is_finite() && seconds > 0.0 && seconds.is_finite()
-        };
-        if !points.iter().all(is_positive) || !points.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(format!(
-                "{key}: rows must start at 1 or more and increase; speeds must be above 0"
+        let lists = [
+            ("stream_tb_per_s", &self.stream_tb_per_s, sheet.bandwidth_tb_per_s, TB_PER_S),
+            ("tflops", &self.tflops, tflops, TFLOPS),
+        ];
+        let figures = lists.into_iter().flat_map(|(name, rows, of_sheet, write)| {
+            let figure = move |(number, row): (usize, &(f64, f64))| Figure {
+                key: format!("{key}.{name}, row {number}"),
+                value: row.1,
+                range: plausible(of_sheet),
+                write,
+            };
+            (1..).zip(rows).map(figure)
+        });
+        let mut mistakes: Vec<String> = figures.filter_map(|figure| figure.mistake()).collect();
+        let rows = || self.stream_tb_per_s.iter().chain(&self.tflops).map(|row| row.0);
+        if !rows().all(|rows| rows >= 1.0 && rows.is_finite()) || !rows().is_sorted_by(|a, b| a < b)
+        {
+            let found: Vec<String> = rows().map(short).collect();
+            mistakes.push(format!(
+                "{key}: the numbers of rows are {}; they must start at 1 or more and increase, \
+                 through stream_tb_per_s and then tflops",
+                found.join(", ")
             ));
         }
-        Ok(())
+        mistakes
     }
 }
 
@@ -150,10 +208,12 @@ mod tests {
 
     #[test]
     fn rows_that_are_not_in_ascending_order_are_refused() {
+        let sheet = DataSheet { bandwidth_tb_per_s: 2.0, dense_tflops: 500.0, fp8_tflops: 1000.0 };
         let mut wrong = curve();
         wrong.tflops = vec![(50.0, 500.0)];
-        assert!(wrong.check("operations.bf16").unwrap_err().contains("operations.bf16"));
-        assert!(curve().check("x").is_ok());
+        let mistakes = wrong.mistakes("operations.bf16", &sheet, 500.0);
+        assert!(mistakes[0].contains("operations.bf16: the numbers of rows are 1, 100, 50;"));
+        assert!(curve().mistakes("x", &sheet, 500.0).is_empty());
         let mut operations = Operations {
             kv_bandwidth_share: 0.9,
             decode_attention_us: DECODE_ATTENTION_US,
@@ -162,8 +222,8 @@ mod tests {
             bf16: curve(),
             fp8: None,
         };
-        assert!(operations.check().is_ok());
+        assert!(operations.mistakes(&sheet).is_empty());
         operations.reductions.reverse();
-        assert!(operations.check().unwrap_err().contains("operations.reductions"));
+        assert!(operations.mistakes(&sheet)[0].contains("operations.reductions"));
     }
 }

@@ -40,6 +40,8 @@ pub struct EngineConfig {
     pub pipeline_parallel_size: Option<u32>,
     /// `--enable-prefix-caching`
     pub prefix_caching: Option<bool>,
+    /// `--async-scheduling`; absent: depends on the version.
+    pub async_scheduling: Option<bool>,
     /// Random variation of the step times; absent: none.
     pub noise: Option<Noise>,
 }
@@ -63,6 +65,7 @@ impl EngineConfig {
             tensor_parallel_size: None,
             pipeline_parallel_size: None,
             prefix_caching: None,
+            async_scheduling: None,
             noise: None,
         }
     }

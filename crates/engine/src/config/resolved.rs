@@ -48,6 +48,8 @@ pub struct ResolvedConfig {
     pub kv_bytes_per_number: f64,
     /// Whether cached prefixes of prompts are not computed again.
     pub prefix_caching: bool,
+    /// Whether the engine schedules the next step while a step runs.
+    pub async_scheduling: bool,
     /// Random variation of the step times; absent: none.
     pub noise: Option<Noise>,
 }
@@ -89,7 +91,9 @@ impl ResolvedConfig {
     /// Returns why no measured row supports the profile, with the source of its constants if it is known. `None` if the
     /// profile has measured rows.
     pub fn uncalibrated_profile(&self) -> Option<String> {
-        let Profile { name, engine, engine_version, card, .. } = &self.profile;
+        let Profile { name, engine, engine_version, .. } = &self.profile;
+        // The name of the user's own card, not the path of its file.
+        let card = &self.card.name;
         if !self.profile.provenance.is_empty() {
             return None;
         }

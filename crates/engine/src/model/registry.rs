@@ -37,18 +37,26 @@ pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
     named.or_else(|| of_hub().and_then(|id| models().iter().find(|it| untuned(&it.hub_id) == id)))
 }
 
+/// Versions in hub ids whose sizes are those of the first version. Later versions may have other sizes: Mistral v0.3 has
+/// another vocabulary.
+const FIRST_SIZES: [&str; 2] = ["v0.1", "v0.2"];
+
 /// Parts at the end of a hub id that name a tuned version, its date or its file format, but no other size.
 const TUNED: [&str; 5] = ["instruct", "chat", "it", "hf", "base"];
 
-/// The last part of a hub id in lower case, without the parts that name a tuned version.
+/// The last part of a hub id in lower case, without the parts that name a tuned version. A version with other sizes is
+/// kept, at the end.
 fn untuned(id: &str) -> String {
     let id = id.rsplit('/').next().unwrap_or(id).to_lowercase();
     let mut parts: Vec<&str> = id.strip_prefix("meta-").unwrap_or(&id).split('-').collect();
     let is_date = |part: &str| part.len() == 4 && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_tuned = |part: &str| TUNED.contains(&part) || part.starts_with("v0.") || is_date(part);
+    let mut versions = Vec::new();
     while parts.len() > 2 && parts.last().is_some_and(|part| is_tuned(part)) {
-        parts.pop();
+        versions.extend(parts.pop().filter(|part| part.starts_with("v0.")));
     }
+    versions.retain(|version| !FIRST_SIZES.contains(version));
+    parts.extend(versions);
     parts.join("-")
 }
 
@@ -86,6 +94,7 @@ mod tests {
             ("llama-3.2-3b", 3.21),
             ("llama-3.3-70b", 70.55),
             ("mistral-7b", 7.24),
+            ("mistral-7b-v0.3", 7.25),
             ("qwen2.5-7b", 7.61),
             ("qwen2.5-14b", 14.77),
             ("qwen2.5-32b", 32.76),
@@ -158,6 +167,10 @@ mod tests {
             ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"),
             ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
             ("mistralai/Mistral-7B-Instruct-v0.1", "mistral-7b"),
+            ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b"),
+            ("mistralai/Mistral-7B-v0.3", "mistral-7b-v0.3"),
+            ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"),
+            ("mistralai/Mixtral-8x22B-Instruct-v0.1", "mixtral-8x22b"),
             ("google/gemma-2-9b-it", "gemma-2-9b"),
             ("microsoft/phi-4", "phi-4"),
         ] {
@@ -167,6 +180,8 @@ mod tests {
             "RedHatAI/Qwen2.5-7B-Instruct-FP8",
             "Qwen/Qwen3-8B-AWQ",
             "Qwen/Qwen2.5-Coder-7B",
+            "mistralai/Mixtral-8x22B-Instruct-v0.3",
+            "mistralai/Mistral-7B-Instruct-v0.4",
             "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B",
         ] {
             assert!(model(id).is_err(), "{id}");

@@ -221,7 +221,7 @@ codes! {
     OVER_SATURATED = "over_saturated", Warning,
         "Requests arrived faster than the server completed them, so the number in flight kept \
             growing."
-        => "Use a rate below the completed requests/s; `inferometer sweep --by rate` finds it, and \
+        => "Use a rate below the limit of the server; `inferometer sweep --by rate` finds it, and \
             --stop-when-saturated ends such a pass early.";
     PASS_STOPPED = "pass_stopped", Warning,
         "A pass was ended early by a rule of the plan: its figures cover only a part of it.";

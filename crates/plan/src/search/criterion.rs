@@ -190,6 +190,15 @@ fn trimmed(percent: f64) -> String {
 }
 
 impl Limit {
+    /// Whether each value within this limit is within `other`, too.
+    fn implies(&self, other: &Self) -> bool {
+        self.metric == other.metric
+            && (self.limit_ms < other.limit_ms
+                || self.limit_ms == other.limit_ms
+                    && (self.comparison == other.comparison
+                        || other.comparison == Comparison::AtMost))
+    }
+
     /// The metric of a completed request, in milliseconds; infinite if the request has no value.
     fn value(&self, figures: &RequestFigures) -> f64 {
         figures.value(self.metric).unwrap_or(f64::INFINITY)
@@ -231,6 +240,21 @@ impl Criterion {
         match &self.kind {
             Kind::Mean { limit } => Some(limit.limit_ms),
             Kind::Share { .. } | Kind::Completed { .. } => None,
+        }
+    }
+
+    /// Whether each load that meets this criterion meets `other`, too, because its limits are at most as large and its
+    /// share is at least as large.
+    pub fn implies(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Completed { needed }, Kind::Completed { needed: least })
+            | (Kind::Share { needed, .. }, Kind::Completed { needed: least }) => needed >= least,
+            (Kind::Mean { limit }, Kind::Mean { limit: wide }) => limit.implies(wide),
+            (Kind::Share { needed, limits }, Kind::Share { needed: least, limits: wide }) => {
+                let is_implied = |wide: &Limit| limits.iter().any(|limit| limit.implies(wide));
+                needed >= least && wide.iter().all(is_implied)
+            }
+            _ => false,
         }
     }
 

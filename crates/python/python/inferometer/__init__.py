@@ -120,17 +120,20 @@ def predict(
     pipeline_parallel_size: Optional[int] = None,
     enable_prefix_caching: Optional[bool] = None,
     no_enable_prefix_caching: Optional[bool] = None,
+    async_scheduling: Optional[bool] = None,
+    no_async_scheduling: Optional[bool] = None,
     **keys: Any,
 ) -> Run:
     """Predicts a plan with the embedded engine in virtual time. No request is sent, and the prediction does
     not wait in real time.
 
     The arguments of the engine, from ``engine`` (such as ``vllm-0.23``) and ``card`` to
-    ``no_enable_prefix_caching``, are the flags of ``inferometer predict``. An absent argument has the
+    ``no_async_scheduling``, are the flags of ``inferometer predict``. An absent argument has the
     value that vLLM would choose. All other keywords are the keys of a plan file.
 
-    ``against`` is a published table (Markdown) or a stored run. The prediction then has the same grid and
-    the same numbers of requests, and the report shows the differences. Ctrl-C raises an exception at
+    ``against`` is a published table (Markdown), a result file of a tool or a stored run. The prediction
+    then has the same grid and the same numbers of requests, and the report shows the differences. Absent
+    arguments of the engine have the values that a result file or a run states. Ctrl-C raises an exception at
     once; the prediction continues in the background until it ends.
     """
     of_engine = dict(
@@ -151,6 +154,8 @@ def predict(
         pipeline_parallel_size=pipeline_parallel_size,
         enable_prefix_caching=enable_prefix_caching,
         no_enable_prefix_caching=no_enable_prefix_caching,
+        async_scheduling=async_scheduling,
+        no_async_scheduling=no_async_scheduling,
     )
     keys.update((name, value) for name, value in of_engine.items() if value is not None)
     file, text = _split(plan, keys)

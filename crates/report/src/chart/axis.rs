@@ -174,6 +174,14 @@ impl Range {
         Self { scale, from, to }
     }
 
+    /// The range of a linear axis, extended at its end if less than this share of it would be above the largest value.
+    pub fn with_room_above(self, values: impl Iterator<Item = f64>, share: f64) -> Self {
+        let (_, high) = ends(values.filter(|value| value.is_finite()));
+        let needed = self.from + (high - self.from) / (1.0 - share);
+        let to = if self.scale == Scale::Linear { self.to.max(needed) } else { self.to };
+        Self { to, ..self }
+    }
+
     /// The position of a value on the axis: 0 at its beginning, 1 at its end.
     pub fn share(&self, value: f64) -> f64 {
         match self.scale {

@@ -120,13 +120,14 @@ impl Chart {
     }
 
     /// The chart without the values that its axes cannot show: a log axis cannot show zero and negative
-    /// values.
+    /// values. Intervals of figures that are never negative begin at zero.
     pub(crate) fn on_its_axes(&self) -> Self {
         let mut chart = self.clone();
         let across = chart.x.scale;
         for panel in &mut chart.panels {
             let up = panel.y.scale;
             for series in &mut panel.series {
+                series.begin_intervals_at_zero();
                 if across == Scale::Log {
                     series.drop_x_below_zero();
                 }
@@ -149,6 +150,22 @@ impl Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_of_figures_that_are_not_negative_begins_at_zero() {
+        let of = |y: f64, shape: Shape| {
+            let mut series = Series { shape, ..Series::default() };
+            series.push(1.0, Some(y), Some([y - 5.0, y + 5.0]));
+            (series.left, series.right) = (vec![-1.0], vec![3.0]);
+            let mut chart = Chart::new("c", "t", Axis::new("x", "ms"));
+            chart.panels = vec![Panel::new(Axis::new("y", "ms"), 100.0, vec![series])];
+            chart.on_its_axes().panels.remove(0).series.remove(0)
+        };
+        let figure = of(4.0, Shape::Marked);
+        assert_eq!((figure.low[0], figure.high[0], figure.left[0]), (0.0, 9.0, 0.0));
+        assert_eq!(of(-1.0, Shape::Marked).low[0], -6.0, "differences may be negative");
+        assert_eq!(of(4.0, Shape::Bars).left[0], -1.0, "the side of a bar is no interval");
+    }
 
     #[test]
     fn values_that_a_log_axis_cannot_show_are_removed_from_every_column() {

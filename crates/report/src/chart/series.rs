@@ -124,6 +124,22 @@ impl Series {
         retain(&mut self.failed, &kept);
     }
 
+    /// Moves the lower ends of intervals to zero where they are below it, if no value of the series is negative. Such
+    /// a figure, for example a rate or a time, cannot be negative.
+    pub(super) fn begin_intervals_at_zero(&mut self) {
+        let from_zero = |values: &[f64], ends: &mut [f64]| {
+            if !values.iter().any(|value| *value < 0.0) {
+                // A comparison is false for an end that is not a number, so such an end is kept.
+                ends.iter_mut().filter(|end| **end < 0.0).for_each(|end| *end = 0.0);
+            }
+        };
+        from_zero(&self.y, &mut self.low);
+        // For other shapes, these are the sides of rectangles, or the ends of lines.
+        if matches!(self.shape, Shape::Line | Shape::Marked | Shape::Step) {
+            from_zero(&self.x, &mut self.left);
+        }
+    }
+
     /// Removes the points and the intervals of `x` that a horizontal log axis cannot show.
     pub(super) fn drop_x_below_zero(&mut self) {
         self.retain(|x| x > 0.0);

@@ -72,16 +72,21 @@ fn over_load(
     };
     let tokens = of(&|pass| (pass.output_tokens_per_s, None));
     let mut panels = vec![super::panel("Throughput", "output tokens/s", 150.0, tokens)];
+    let note = "One line for each pair of lengths. Whiskers: 95 % intervals of the quantile. With \
+        repeats, the first one is drawn.";
+    let mut notes = vec![note.to_owned()];
     for metric in latencies() {
-        for statistic in metric.in_tables {
+        for statistic in objective::statistics(summary, metric, metric.in_tables) {
             let mut series = of(&|pass| {
                 pass.latency(metric).map_or((None, None), |values| {
                     (statistic.of(values), statistic.interval(values))
                 })
             });
-            let ends = |values: &dyn Fn(&Series) -> &[f64]| ends(series.iter().flat_map(values));
-            let [positions, values] = [ends(&|of| &of.x), ends(&|of| &of.y)];
-            series.extend(objective::along(summary, (metric, *statistic), positions, values));
+            let positions = objective::ends(series.iter().flat_map(|of| &of.x));
+            let values = objective::ends(series.iter().flat_map(|of| &of.y));
+            let (limits, words) = objective::along(summary, (metric, statistic), positions, values);
+            series.extend(limits);
+            notes.extend(words);
             let title = format!("{} {}", metric.title, statistic.name());
             panels.push(super::panel(&title, "ms", 90.0, series));
         }
@@ -90,19 +95,9 @@ fn over_load(
         cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
     let x = axis.with_scale(Scale::Log).with_ticks(loads.into_iter().map(f64::from_bits));
     let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency against load", x);
-    let note = "One line for each pair of lengths. Whiskers: 95 % intervals of the quantile. With \
-        repeats, the first one is drawn.";
-    chart.notes = vec![note.to_owned()];
+    chart.notes = notes;
     chart.panels = panels;
     chart
-}
-
-/// The smallest and the largest of the finite values.
-fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
-    let finite = values.copied().filter(|value| value.is_finite());
-    finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
-        [low.min(value), high.max(value)]
-    })
 }
 
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {

@@ -2,7 +2,7 @@
 //! them.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, slo};
+use inferometer_metrics::{Definition, Statistic, slo};
 
 use crate::chart::{Series, Shape, Tint};
 
@@ -10,11 +10,13 @@ use crate::chart::{Series, Shape, Tint};
 /// look equal on the longer axis.
 const FURTHEST: f64 = 3.0;
 
-/// The objectives of a run that limit a statistic of this metric, each once.
+/// The objectives of a run and of its searches that limit a statistic of this metric, each once.
 fn of(summary: &Summary, metric: &Definition) -> Vec<slo::Objective> {
     let mut found: Vec<slo::Objective> = Vec::new();
-    for result in &summary.verdict.slo {
-        let objectives = slo::parse(&result.objective).unwrap_or_default();
+    let of_run = summary.verdict.slo.iter().map(|result| &result.objective);
+    let of_searches = summary.searches.iter().flat_map(|search| &search.objectives);
+    for text in of_run.chain(of_searches.map(|objective| &objective.text)) {
+        let objectives = slo::parse(text).unwrap_or_default();
         let own = objectives.into_iter().filter(|own| own.metric.definition() == metric);
         for objective in own.filter(|own| own.statistic.is_some()) {
             if !found.contains(&objective) {
@@ -23,6 +25,29 @@ fn of(summary: &Summary, metric: &Definition) -> Vec<slo::Objective> {
         }
     }
     found
+}
+
+/// The statistics of a metric that are drawn: those that are always drawn, and those that an objective limits. They
+/// are in ascending order.
+pub(super) fn statistics(
+    summary: &Summary,
+    metric: &Definition,
+    always: &[Statistic],
+) -> Vec<Statistic> {
+    let limited: Vec<Statistic> =
+        of(summary, metric).into_iter().filter_map(|objective| objective.statistic).collect();
+    let is_drawn =
+        |statistic: &Statistic| always.contains(statistic) || limited.contains(statistic);
+    Statistic::ALL.into_iter().filter(is_drawn).collect()
+}
+
+/// Whether an objective limits a statistic of this metric.
+pub(super) fn is_limited(summary: &Summary, metric: &Definition) -> bool {
+    !of(summary, metric).is_empty()
+}
+
+fn too_far(objective: &slo::Objective) -> String {
+    format!("The limit of {} is too far from these values to be drawn.", objective.text)
 }
 
 fn is_near(limit: f64, values: [f64; 2]) -> bool {
@@ -47,28 +72,35 @@ pub(super) fn across(
         labelled: true,
         ..Series::default()
     });
-    let words = far.into_iter().map(|objective| {
-        format!("The limit of {} is too far from these values to be drawn.", objective.text)
-    });
-    (series, words.collect())
+    (series, far.iter().map(too_far).collect())
 }
 
-/// The limits on a statistic as horizontal lines between two positions. A limit that is far from all
-/// values is left out.
+/// The limits on a statistic as horizontal lines between two positions, and a sentence for each limit that is too far
+/// away to be drawn.
 pub(super) fn along(
     summary: &Summary,
-    (metric, statistic): (&Definition, slo::Statistic),
+    (metric, statistic): (&Definition, Statistic),
     positions: [f64; 2],
     values: [f64; 2],
-) -> Vec<Series> {
+) -> (Vec<Series>, Vec<String>) {
     let all = of(summary, metric).into_iter();
-    let own = all.filter(|own| own.statistic == Some(statistic) && is_near(own.limit, values));
+    let own = all.filter(|own| own.statistic == Some(statistic));
+    let (near, far): (Vec<_>, Vec<_>) = own.partition(|own| is_near(own.limit, values));
     let line = |objective: slo::Objective| Series {
-        name: objective.text,
+        // A search has another series with the name of the objective: the share of requests that meet it.
+        name: format!("limit of {}", objective.text),
         tint: Tint::Alert,
         x: positions.to_vec(),
         y: vec![objective.limit; 2],
         ..Series::default()
     };
-    own.map(line).collect()
+    (near.into_iter().map(line).collect(), far.iter().map(too_far).collect())
+}
+
+/// The smallest and the largest of the finite values.
+pub(super) fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
+    let finite = values.copied().filter(|value| value.is_finite());
+    finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+        [low.min(value), high.max(value)]
+    })
 }

@@ -1,17 +1,18 @@
 //! The chart of a search. The horizontal axis is the load. Three panels show the share of requests that meet
-//! each objective, the TTFT, and the TPOT. Each panel marks the interval of the answer.
+//! each objective, the TTFT, and the TPOT. Other latencies have a panel if an objective limits them. Each panel
+//! marks the interval of the answer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::search::{SearchAnswer, load_text};
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{tpot, ttft};
+use inferometer_metrics::{Definition, Statistic, registry, tpot, ttft};
+use inferometer_model::digits::Decimals;
 use inferometer_plan::search::Over;
-use inferometer_stats::Distribution;
 
-use super::SEARCH;
+use super::{SEARCH, objective};
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, Tint};
-use crate::number::{count, significant};
+use crate::number::{count, significant, with_unit};
 use crate::search;
 use crate::trace::Traces;
 
@@ -20,7 +21,12 @@ const HEIGHT: f64 = 170.0;
 /// The maximum number of cells that are drawn. Tables show the others.
 const MOST_CELLS: usize = 6;
 
-/// The chart of a run with a search: three panels for each cell. Empty if no answer has at least two loads.
+/// The numbers of the colours and markers of the statistics, in the order of [`Statistic::ALL`].
+const STYLES: [usize; Statistic::ALL.len()] = [2, 4, 1, 3, 5, 0, 2];
+/// The statistics of a latency that are always drawn. Those with an objective are drawn as well.
+const ALWAYS: [Statistic; 2] = [Statistic::P50, Statistic::P99];
+
+/// The chart of a run with a search: at least three panels for each cell. Empty if no answer has at least two loads.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let all = summary.searches.iter().filter(|answer| answer.loads.len() > 1);
     let all: Vec<&SearchAnswer> = all.collect();
@@ -37,7 +43,9 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
         let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
         chart.notes.push(format!("{}: {}.", answer.cell(), search::short(answer)));
         chart.notes.extend(cell.and_then(|cell| cut_off(answer.over, cell)));
-        chart.panels.extend(panels(answer, cell));
+        let (panels, notes) = panels(summary, answer, cell);
+        chart.panels.extend(panels);
+        chart.notes.extend(notes);
     }
     if all.len() > shown.len() {
         chart.notes.push(format!(
@@ -55,19 +63,18 @@ fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     let cut: Vec<&PassSummary> = cell.passes.iter().filter(|pass| pass.is_cut_off()).collect();
     let mut loads: Vec<f64> = cut.iter().filter_map(|pass| load_of(over, pass)).collect();
     loads.sort_by(f64::total_cmp);
+    let mut loads: Vec<String> = loads.into_iter().map(load_text).collect();
     loads.dedup();
-    let loads: Vec<String> = loads.into_iter().map(significant).collect();
     (!cut.is_empty()).then(|| {
         let (was, them) = if cut.len() == 1 { ("was", "it") } else { ("were", "them") };
         format!(
-            "{}: {} of {} trials {was} cut off (at {} {}). The panels of TTFT and TPOT do not \
+            "{}: {} of {} trials {was} cut off (at {}). The panels of latencies do not \
                 contain {them}. The panel of the share of requests does not contain loads without \
                 a counted request.",
             cell.plan(),
             count(cut.len() as u64),
             count(cell.passes.len() as u64),
-            loads.join(", "),
-            over.unit(),
+            with_unit(&loads.join(", "), over.unit()),
         )
     })
 }
@@ -80,24 +87,30 @@ fn load_of(over: Over, pass: &PassSummary) -> Option<f64> {
     }
 }
 
-/// The three panels of a cell.
-fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
+/// The panels of a cell, and notes on limits that are not drawn.
+fn panels(
+    summary: &Summary,
+    answer: &SearchAnswer,
+    cell: Option<&Cell>,
+) -> (Vec<Panel>, Vec<String>) {
     let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
     let of_whole = if cut_off { ", complete trials" } else { "" };
-    let latency = |name: &str, of: fn(&PassSummary) -> Option<Distribution>| {
-        let y = Axis::new(&format!("{name}{of_whole}"), "ms");
-        let series = latencies(answer, cell, of);
-        let values = series.iter().flat_map(|series| &series.y).copied();
-        let y = y.with_scale(Scale::for_values(values)).with_extent(Extent::Close);
-        panel(answer, y, series)
-    };
     let share =
         Axis::new("Requests that meet the objective", "%").with_extent(Extent::Fixed(0.0, 100.0));
-    [
-        panel(answer, share, attainment(answer)),
-        latency("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT).copied()),
-        latency("TPOT", |pass| pass.latencies.get(&tpot::DEFINITION).copied()),
-    ]
+    let mut panels = vec![panel(answer, share, attainment(answer))];
+    let mut notes = Vec::new();
+    let always = [&ttft::FROM_SENT, &tpot::DEFINITION];
+    let others = registry::judged()
+        .filter(|metric| !always.contains(metric) && objective::is_limited(summary, metric));
+    for metric in always.into_iter().chain(others) {
+        let y = Axis::new(&format!("{}{of_whole}", metric.title), &metric.unit.to_string());
+        let (series, words) = latencies(summary, answer, cell, metric);
+        let values = series.iter().flat_map(|series| &series.y).copied();
+        let y = y.with_scale(Scale::for_values(values)).with_extent(Extent::Close);
+        panels.push(panel(answer, y, series));
+        notes.extend(words);
+    }
+    (panels, notes)
 }
 
 /// A panel that marks the interval of the answer: with a line at each known end, and with a band if both ends
@@ -110,7 +123,7 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
             style_index: 6,
             shape: Shape::Marks,
             y: vec![0.0; ends.len()],
-            texts: ends.iter().map(|end| significant(*end)).collect(),
+            texts: ends.iter().map(|end| Decimals::of(&ends).text(*end)).collect(),
             x: ends,
             labelled: true,
             ..Series::default()
@@ -154,20 +167,32 @@ fn attainment(answer: &SearchAnswer) -> Vec<Series> {
     all
 }
 
-/// The median and the 99th percentile of a latency at each load.
+/// The median and the 99th percentile of a latency at each load, the statistics that objectives limit, and their
+/// limits; and notes on limits that are not drawn.
 fn latencies(
+    summary: &Summary,
     answer: &SearchAnswer,
     cell: Option<&Cell>,
-    of: fn(&PassSummary) -> Option<Distribution>,
-) -> Vec<Series> {
-    let (mut p50, mut p99) = (marked("p50", 4), marked("p99", 5));
-    for load in answer.loads.iter().map(|load| load.load) {
-        let pass = cell.and_then(|cell| longest(answer.over, cell, load));
-        let Some(values) = pass.and_then(of) else { continue };
-        p50.push(load, Some(values.p50), values.p50_ci);
-        p99.push(load, Some(values.p99), values.p99_ci);
+    metric: &Definition,
+) -> (Vec<Series>, Vec<String>) {
+    let (mut all, mut limits, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let positions = objective::ends(answer.loads.iter().map(|load| &load.load));
+    for statistic in objective::statistics(summary, metric, &ALWAYS) {
+        let at = Statistic::ALL.iter().position(|one| *one == statistic).unwrap_or_default();
+        let mut line = marked(statistic.name(), STYLES[at]);
+        for load in answer.loads.iter().map(|load| load.load) {
+            let pass = cell.and_then(|cell| longest(answer.over, cell, load));
+            let Some(values) = pass.and_then(|pass| pass.latency(metric)) else { continue };
+            line.push(load, statistic.of(values), statistic.interval(values));
+        }
+        let values = objective::ends(line.y.iter());
+        all.push(line);
+        let (own, words) = objective::along(summary, (metric, statistic), positions, values);
+        limits.extend(own);
+        notes.extend(words);
     }
-    vec![p50, p99]
+    all.extend(limits);
+    (all, notes)
 }
 
 fn marked(name: &str, style_index: usize) -> Series {

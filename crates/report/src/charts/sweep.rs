@@ -1,13 +1,14 @@
 //! The charts of sweeps: latency over throughput, throughput over load with the knee, and output tokens/s
 //! per card over output tokens/s per user. Each server has its own line.
 
+use inferometer_analysis::search::load_text;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
+use inferometer_analysis::sweep::{FigureInterval, KneeAnswer, LevelAnswer, SweepAnswer};
+use inferometer_model::digits::Decimals;
 use inferometer_plan::search::Over;
 
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::label;
-use crate::number::significant;
 use crate::trace::Traces;
 
 /// The beginning of the ids of these charts.
@@ -77,9 +78,75 @@ fn latency(cells: &Cells<'_>) -> Chart {
             end. Whiskers: confidence intervals. Further right and lower is better."
             .to_owned(),
     );
+    if cells.iter().flat_map(|(_, curves)| curves).any(|curve| curve.answer.knee.is_some()) {
+        chart.notes.push(
+            "The vertical line is the throughput at the knee, the lowest load with the stated \
+                share of the saturated throughput; the band belongs to the interval of this load."
+                .to_owned(),
+        );
+    }
     let y = |cells: &[Series]| log_axis("Latency", "ms", cells);
     chart.panels = panels(cells, y, |level| Some((level.requests_per_s?, level.latency_ms?)));
+    for (panel, (_, curves)) in chart.panels.iter_mut().zip(cells) {
+        mark_knees(panel, curves, |answer, load| throughput_at(answer, load));
+    }
     chart
+}
+
+/// The throughput at a load, interpolated linearly in the logarithm of the load, as the knee is. Beyond the tried
+/// loads, the throughput of the nearest one.
+fn throughput_at(answer: &SweepAnswer, load: f64) -> Option<f64> {
+    let levels = answer.levels.iter().filter(|level| level.by == answer.by);
+    let known = levels.filter_map(|level| Some((level.load, level.requests_per_s?.value)));
+    let known: Vec<(f64, f64)> = known.collect();
+    let above = known.partition_point(|(tried, _)| *tried < load);
+    let (Some(below), Some(above)) = (known.get(above.saturating_sub(1)), known.get(above)) else {
+        return known.last().map(|(_, throughput)| *throughput);
+    };
+    if below.0 == above.0 {
+        return Some(above.1);
+    }
+    let share = (load / below.0).ln() / (above.0 / below.0).ln();
+    Some(below.1 + share * (above.1 - below.1))
+}
+
+/// Marks the knee of each curve with a line and its label, and the interval of the knee with a band. `at` is the
+/// horizontal position of a load.
+fn mark_knees(
+    panel: &mut Panel,
+    curves: &[Curve<'_>],
+    at: impl Fn(&SweepAnswer, f64) -> Option<f64>,
+) {
+    for (style_index, Curve { name, answer }) in curves.iter().enumerate() {
+        let Some(knee) = &answer.knee else { continue };
+        let Some(x) = at(answer, knee.load) else { continue };
+        panel.series.push(Series {
+            name: format!("knee of {name}"),
+            style_index,
+            shape: Shape::Marks,
+            x: vec![x],
+            y: vec![0.0],
+            texts: vec![knee_text(knee)],
+            labelled: true,
+            ..Series::default()
+        });
+        // Bands of several servers would hide each other.
+        let ends = (at(answer, knee.low.unwrap_or(knee.load)), at(answer, knee.high));
+        if let (1, (Some(from), Some(to))) = (curves.len(), ends) {
+            panel.bands.push(Band { from, to, name: String::new(), is_result: true });
+        }
+    }
+}
+
+/// The knee with its interval: `knee 174 (159 to 190)`.
+fn knee_text(knee: &KneeAnswer) -> String {
+    let KneeAnswer { load, low, high, .. } = *knee;
+    let decimals = Decimals::of(&[load, low.unwrap_or(high), high]);
+    let load = decimals.text(load);
+    match low {
+        Some(low) => format!("knee {load} ({})", decimals.interval([low, high])),
+        None => format!("knee {load} ({} or less)", decimals.text(high)),
+    }
 }
 
 /// Throughput over load, with the knee.
@@ -108,23 +175,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
                 line.push(level.load, level.requests_per_s.map(|ends| ends.value), ends);
             }
             panel.series.push(line);
-            let Some(knee) = &answer.knee else { continue };
-            panel.series.push(Series {
-                name: format!("knee of {name}"),
-                style_index,
-                shape: Shape::Marks,
-                x: vec![knee.load],
-                y: vec![0.0],
-                texts: vec![format!("knee {}", significant(knee.load))],
-                labelled: true,
-                ..Series::default()
-            });
-            // Bands of several servers would hide each other.
-            if curves.len() == 1 {
-                let (from, to) = (knee.low.unwrap_or(knee.load), knee.high);
-                panel.bands.push(Band { from, to, name: String::new(), is_result: true });
-            }
         }
+        mark_knees(&mut panel, curves, |_, load| Some(load));
         chart.panels.push(panel);
     }
     chart
@@ -198,7 +250,7 @@ fn panels(
                 line.left.push(across.low);
                 line.right.push(across.high);
                 let unit = if level.by == answer.by { "" } else { " in flight" };
-                line.texts.push(significant(level.load) + unit);
+                line.texts.push(load_text(level.load) + unit);
             }
             line
         });

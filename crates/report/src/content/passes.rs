@@ -6,6 +6,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust;
 use inferometer_metrics::{Statistic, registry, send_delay};
+use inferometer_model::digits::Decimals;
 use inferometer_stats::Distribution;
 
 use super::ReportInput;
@@ -13,7 +14,7 @@ use crate::charts;
 use crate::document::{Block, plain};
 use crate::mark::marked;
 use crate::measures::{Measure, instrument_measures, measures};
-use crate::number::{MISSING, count, significant};
+use crate::number::{MISSING, count, significant, with_unit};
 use crate::text_table::{Align, Table};
 use crate::trace::PassTrace;
 
@@ -89,10 +90,11 @@ fn facts(pass: &PassSummary) -> String {
     ];
     facts.extend(pass.duration_s.map(|seconds| format!("{} s", significant(seconds))));
     let rate = |rate: Option<f64>, ends: Option<[f64; 2]>, unit: &str| {
-        let ends = ends.map_or(String::new(), |ends| {
-            format!(" (95 % interval {})", ends.map(significant).join(" to "))
-        });
-        rate.map(|rate| format!("{} {unit}{ends}", significant(rate)))
+        let rate = rate?;
+        let Some([low, high]) = ends else { return Some(with_unit(&significant(rate), unit)) };
+        let digits = Decimals::of(&[rate, low, high]);
+        let rate = with_unit(&digits.text(rate), unit);
+        Some(format!("{rate} (95 % interval {})", digits.interval([low, high])))
     };
     facts.extend(rate(pass.requests_per_s, pass.requests_per_s_ci, "requests/s"));
     facts.extend(rate(pass.output_tokens_per_s, pass.output_tokens_per_s_ci, "output tokens/s"));

@@ -151,7 +151,7 @@ fn without_a_gate_figures_worse_than_the_margin_fail_and_undecided_ones_are_skip
     let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
     assert_eq!(became, rows.map(|row| row.3), "{text}");
     assert!(text.contains("<property name=\"baseline runs\" value=\"a b\"/>"), "{text}");
-    assert!(text.contains("-20.00 % (1 requests/s to 0.8 requests/s, 95 %"), "{text}");
+    assert!(text.contains("-20.00 % (1 request/s to 0.8 requests/s, 95 %"), "{text}");
     assert!(
         text.contains("+20.00 % (1 ms to 1.2 ms, 95 %") && text.contains("&lt;y&gt;"),
         "{text}"

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::font::VALUE;
+use super::labels::{Area, Spot, Taken};
 use super::layout::{Layout, PanelLayout};
 use super::look::Look;
 use super::svg::{Anchor, Svg, coordinate};
@@ -24,18 +25,32 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, p
     }
     let marked = panel.series.iter().filter(|series| series.shape == Shape::Marked);
     let count = marked.count() as f64;
-    for (index, series) in panel.series.iter().enumerate() {
+    let pen = |(index, series): (usize, _)| {
         let offset_x = layout.dodge * (index as f64 - (count - 1.0) / 2.0);
-        let offset_x =
-            if series.shape == Shape::Marked { offset_x.clamp(-22.0, 22.0) } else { 0.0 };
-        let pen = Pen { layout, placed, series, look: Look::of(series), offset_x };
-        let attributes = if series.hidden { r#"class="s" display="none""# } else { r#"class="s""# };
-        svg.group(attributes, |svg| pen.draw(svg));
+        let mut pen = Pen { layout, placed, series, look: Look::of(series), offset_x };
+        let is_moved = pen.series.shape == Shape::Marked;
+        pen.offset_x = if is_moved { offset_x.clamp(-22.0, 22.0) } else { 0.0 };
+        pen
+    };
+    let pens: Vec<Pen<'_>> = panel.series.iter().enumerate().map(pen).collect();
+    let mut taken = Taken::nothing(area(placed));
+    if panel.series.iter().any(|series| series.labelled) {
+        pens.iter().filter(|pen| !pen.series.hidden).for_each(|pen| pen.takes(&mut taken));
+    }
+    for pen in &pens {
+        let attributes =
+            if pen.series.hidden { r#"class="s" display="none""# } else { r#"class="s""# };
+        svg.group(attributes, |svg| pen.draw(svg, &mut taken));
     }
 }
 
-/// The distance between a point, or the end of its whisker, and its label, in pixels.
-const LABEL_GAP: f64 = 9.0;
+fn area(placed: &PanelLayout) -> Area {
+    let (left, right) = (placed.left, placed.right());
+    Area { left, top: placed.top, right, bottom: placed.bottom() }
+}
+
+/// Half the size of the area around a marker that a label must not cover, in pixels.
+const MARKER: f64 = 5.0;
 
 /// Draws one series in its panel.
 pub(super) struct Pen<'a> {
@@ -73,7 +88,39 @@ impl Pen<'_> {
         self.series.x.iter().zip(&self.series.y).map(place).collect()
     }
 
-    fn draw(&self, svg: &mut Svg) {
+    /// Adds the lines and the markers of the series to the places that labels must not cover.
+    fn takes(&self, taken: &mut Taken) {
+        let of = self.series;
+        let places = self.places();
+        let is_line = matches!(of.shape, Shape::Line | Shape::Marked | Shape::Step);
+        for pair in places.windows(2).filter(|_| is_line) {
+            let [Some(from), Some(to)] = *pair else { continue };
+            let corner = if of.shape == Shape::Step { (to.0, from.1) } else { from };
+            taken.line(from, corner);
+            taken.line(corner, to);
+        }
+        for at in places.iter().flatten().filter(|_| of.shape == Shape::Marked) {
+            taken.area(Area::around(*at, MARKER));
+        }
+        for (point, x) in of.x.iter().enumerate() {
+            let x = self.at_x(*x);
+            let end = |ends: &[f64]| ends.get(point).map_or(f64::NAN, |end| self.at_y(*end));
+            match of.shape {
+                Shape::Marked => taken.line((x, end(&of.low)), (x, end(&of.high))),
+                Shape::Bars => {
+                    taken.line((x, end(&of.low)), (x, end(&of.high)));
+                    let side = |ends: &[f64]| ends.get(point).map_or(x, |end| self.at_x(*end));
+                    let (left, right) = (side(&of.left), side(&of.right));
+                    let top = end(&of.y);
+                    taken.area(Area { left, top, right, bottom: self.placed.bottom() });
+                }
+                Shape::Marks => taken.line((x, self.placed.top), (x, self.placed.bottom())),
+                Shape::Line | Shape::Step | Shape::Dots | Shape::Spans | Shape::Tiles => {}
+            }
+        }
+    }
+
+    fn draw(&self, svg: &mut Svg, taken: &mut Taken) {
         match self.series.shape {
             Shape::Line | Shape::Step => {
                 self.draw_intervals(svg);
@@ -86,16 +133,16 @@ impl Pen<'_> {
                     let Some(at) = at else { continue };
                     svg.anchored(at, |svg| self.look.marker(svg, self.series.is_failed(point)));
                 }
-                self.draw_values(svg);
+                self.draw_values(svg, taken);
             }
             Shape::Dots => self.draw_dots(svg),
             Shape::Bars => {
                 self.draw_bars(svg);
                 self.draw_whiskers(svg, Paint::Ink);
-                self.draw_values(svg);
+                self.draw_values(svg, taken);
             }
             Shape::Spans => self.draw_spans(svg),
-            Shape::Marks => self.draw_marks(svg),
+            Shape::Marks => self.draw_marks(svg, taken),
             Shape::Tiles => self.draw_tiles(svg),
         }
     }
@@ -162,36 +209,24 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws the labels of points above the points and their whiskers, or below them at the top of a panel. A
-    /// label is the point's own text, or its value if it has no text. A label that would overlap another label
-    /// is left out.
-    fn draw_values(&self, svg: &mut Svg) {
+    /// Draws the labels of points where they cover nothing: above the points and their whiskers, otherwise below or
+    /// beside them. A label is the point's own text, or its value if it has no text. A label of a point without such a
+    /// place is left out; a column always has its label.
+    fn draw_values(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;
-        let mut drawn: Vec<[f64; 3]> = Vec::new();
         for (point, place) in self.places().into_iter().enumerate() {
-            let Some((x, y)) = place.filter(|_| of.labelled) else { continue };
+            let Some((x, y)) = place.filter(|_| of.labelled && !of.hidden) else { continue };
             let end = |ends: &[f64]| ends.get(point).map(|end| self.at_y(*end));
             let [high, low] = [&of.high, &of.low].map(|ends| end(ends).filter(|at| at.is_finite()));
-            let top = high.map_or(y, |high| high.min(y));
-            // Above a point at the top of the panel, a label would cover the name of the axis.
-            let (at, offset) = match top - LABEL_GAP - VALUE.size >= self.placed.top {
-                true => (top, -LABEL_GAP),
-                false => (low.map_or(y, |low| low.max(y)), LABEL_GAP + VALUE.size),
-            };
+            let (top, foot) = (high.map_or(y, |high| high.min(y)), low.map_or(y, |low| low.max(y)));
             let own = of.texts.get(point).filter(|text| !text.is_empty());
             let text = own.cloned().unwrap_or_else(|| significant(of.y[point]));
-            let half = 0.5 * VALUE.width(&text);
-            let is_upon = |other: &[f64; 3]| {
-                (other[0] - x).abs() < other[2] + half + 2.0
-                    && (other[1] - (at + offset)).abs() < VALUE.size + 2.0
+            let spots = Spot::around((x, y), top, foot);
+            let spot = match of.shape {
+                Shape::Bars => taken.best(&text, &spots[..1]),
+                _ => taken.free(&text, &spots),
             };
-            if drawn.iter().any(is_upon) {
-                continue;
-            }
-            drawn.push([x, at + offset, half]);
-            svg.anchored((x, at), |svg| {
-                svg.text_on_lines((0.0, offset), Anchor::Middle, VALUE, &text);
-            });
+            draw_label(svg, spot, &text);
         }
     }
 
@@ -279,12 +314,11 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws vertical lines with texts at their lower ends. If there are several lines, the text of the first
-    /// line is to the left of the line. Other texts are to the right of their lines if there is room,
-    /// otherwise to the left.
-    fn draw_marks(&self, svg: &mut Svg) {
+    /// Draws vertical lines with texts at their lower ends, or higher where the texts would cover something. If there
+    /// are several lines, the text of the first line is to the left of the line if there is room.
+    fn draw_marks(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;
-        let (top, bottom) = (self.placed.top, self.placed.bottom());
+        let top = self.placed.top;
         let xs = of.x.iter().map(|x| self.at_x(*x)).enumerate().filter(|(_, x)| x.is_finite());
         let marks = xs.clone().fold(String::new(), |mut out, (_, x)| {
             let height = coordinate(self.placed.height);
@@ -292,17 +326,15 @@ impl Pen<'_> {
             out
         });
         svg.path(&marks, &self.look.mark_stroke(svg));
-        for (mark, x) in xs.filter(|_| of.labelled) {
+        for (mark, x) in xs.filter(|_| of.labelled && !of.hidden) {
             let Some(text) = of.texts.get(mark) else { continue };
-            let is_beyond = x + 4.0 + VALUE.width(text) > self.placed.right();
-            let (text_x, anchor) = if (mark == 0 && of.x.len() > 1) || is_beyond {
-                (-4.0, Anchor::End)
-            } else {
-                (4.0, Anchor::Start)
-            };
-            svg.anchored((x, bottom), |svg| {
-                svg.text_on_lines((text_x, -6.0), anchor, VALUE, text);
-            });
+            let spots = Spot::along(x, area(self.placed), mark == 0 && of.x.len() > 1);
+            draw_label(svg, taken.best(text, &spots), text);
         }
     }
+}
+
+fn draw_label(svg: &mut Svg, spot: Option<Spot>, text: &str) {
+    let Some(spot) = spot else { return };
+    svg.anchored(spot.of, |svg| svg.text_on_lines(spot.offset, spot.anchor, VALUE, text));
 }

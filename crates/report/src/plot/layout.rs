@@ -1,7 +1,8 @@
 //! Computes the positions of the panels of a chart, and the ranges of their axes. All lengths and positions
 //! are in pixels. This module does not draw.
 
-use super::font::{LEGEND, NOTE, TICK};
+use super::font::{LEGEND, NOTE, TICK, VALUE};
+use super::labels;
 use crate::chart::{Arrangement, Chart, Legend, Panel, Range, Series, Shape, Tick};
 
 /// The width of a chart. A chart with several panels side by side may be wider.
@@ -29,6 +30,8 @@ const BESIDE_NAMES: f64 = 40.0;
 /// In a file, the distance between two series at the same position, so that a reader can distinguish
 /// their whiskers.
 const DODGE: f64 = 7.0;
+/// The height of the label of a column, with the gap below it.
+const FOR_LABELS: f64 = labels::GAP + VALUE.size + 4.0;
 /// The approximate distance between two ticks, on horizontal and on vertical axes.
 const X_TICK: f64 = 100.0;
 const Y_TICK: f64 = 40.0;
@@ -167,8 +170,14 @@ fn vertical(chart: &Chart) -> Vec<Range> {
     };
     let range = |panel: &Panel| {
         let own = panel.series.iter().filter(|series| series.shape != Shape::Marks);
-        let own = own.flat_map(values).chain(together.iter().copied());
-        Range::of(&panel.y, own, wanted_y(panel.height))
+        let own: Vec<f64> = own.flat_map(values).chain(together.iter().copied()).collect();
+        let range = Range::of(&panel.y, own.iter().copied(), wanted_y(panel.height));
+        // A label is above the whisker of its column.
+        let has_labels = |of: &Series| of.shape == Shape::Bars && of.labelled;
+        match panel.series.iter().any(has_labels) {
+            true => range.with_room_above(own.into_iter(), FOR_LABELS / panel.height),
+            false => range,
+        }
     };
     chart.panels.iter().map(range).collect()
 }

@@ -9,6 +9,7 @@ mod figure;
 mod file;
 mod font;
 mod ink;
+mod labels;
 mod layout;
 mod legend;
 mod line_ends;

@@ -11,7 +11,7 @@ use resvg::tiny_skia::{Pixmap, Rect};
 use resvg::usvg::{self, Node, fontdb};
 
 use crate::charts::loads;
-use crate::search_charts::answer;
+use crate::search_charts::{answer, sweep_answer};
 use crate::support::records::traces;
 use crate::support::{CHATGLM3, MISTRAL, empty, full, published};
 
@@ -97,8 +97,10 @@ fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
     let mut searched =
         empty("a-model-with-a-name-of-some-length", "h100-sxm5-80gb", "vllm", "0.32.0");
     searched.searches = (1..=3).map(|cell| answer(cell * 32)).collect();
+    let mut swept = empty("m", "h100-sxm5-80gb", "vllm", "0.32.0");
+    swept.sweeps = vec![sweep_answer()];
     let several = [published(CHATGLM3), published(MISTRAL)].concat();
-    let runs: [&[Summary]; 4] = [&[full()], &[loads()], &[searched], &several];
+    let runs: [&[Summary]; 5] = [&[full()], &[loads()], &[searched], &[swept], &several];
     let mut wrong = Vec::new();
     for summaries in runs {
         let drawn = match summaries {

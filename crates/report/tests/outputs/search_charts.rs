@@ -1,13 +1,18 @@
-//! Tests of the charts of a search: its answers, and the requests that it cut off.
+//! Tests of the charts of searches and sweeps: their answers, and the requests that a search cut off.
 
+use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{
     Claim, CriterionEstimate, LoadAnswer, SearchAnswer, SearchEnding, SearchObjective,
 };
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::sweep::SweepAnswer;
+use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
+use inferometer_report::chart::{Chart, Shape};
 use inferometer_report::charts;
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{PassTracer, Traces};
@@ -91,6 +96,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         limited_by: Vec::new(),
         saturated: false,
         contradicts: false,
+        is_missed_when_idle: false,
         requests: 1_600,
         trials: 4,
         time_s: 60.0,
@@ -133,4 +139,122 @@ fn the_chart_of_a_search_states_how_many_trials_were_cut_off_and_at_which_load()
     summary.cells[0].passes.remove(1);
     let notes = charts::of_run(&summary, &Traces::default()).remove(0).notes.concat();
     assert!(!notes.contains("cut off"), "{notes}");
+}
+
+/// The names of the curves and the limits in the panel with this title.
+fn drawn_in<'a>(chart: &'a Chart, title: &str) -> Vec<&'a str> {
+    let panel = chart.panels.iter().find(|panel| panel.y.title.starts_with(title));
+    let panel = panel.unwrap_or_else(|| panic!("no panel {title}"));
+    panel.series.iter().map(|series| series.name.as_str()).collect()
+}
+
+/// Trials with these figures at 1, 2, 4 and 8 requests/s.
+fn trials() -> Vec<PassSummary> {
+    let trial = |rate: f64| {
+        let mut trial = pass(PassKind::Open, 400);
+        (trial.trial, trial.rate) = (Some(1), Some(rate));
+        trial
+    };
+    [1.0, 2.0, 4.0, 8.0].map(trial).to_vec()
+}
+
+#[test]
+fn the_chart_of_a_search_shows_each_percentile_with_an_objective_and_its_limit() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.cells = vec![cell(128, 32, [None; 4])];
+    summary.cells[0].passes = trials();
+    for (objective, panel, names) in [
+        ("ttft_p95<25ms", "TTFT", ["p50", "p95", "p99", "limit of ttft_p95<25ms"]),
+        ("tpot_p90<20ms", "TPOT", ["p50", "p90", "p99", "limit of tpot_p90<20ms"]),
+        // Without an objective on it, there is no panel of this latency.
+        ("e2e_p95<500ms", "E2E", ["p50", "p95", "p99", "limit of e2e_p95<500ms"]),
+    ] {
+        let mut answer = answer(32);
+        answer.objectives[0].text = objective.to_owned();
+        summary.searches = vec![answer];
+        let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+        let found = drawn_in(&chart, panel);
+        assert!(found.starts_with(&names), "{objective}: {found:?} {:?}", chart.notes);
+    }
+    summary.searches[0].objectives[0].text = "ttft_p95<900s".to_owned();
+    let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+    assert_eq!(drawn_in(&chart, "TTFT")[..3], ["p50", "p95", "p99"]);
+    let words = "The limit of ttft_p95<900s is too far from these values to be drawn.";
+    assert!(chart.notes.iter().any(|note| note == words), "{:?}", chart.notes);
+}
+
+#[test]
+fn the_latency_chart_of_several_loads_shows_each_percentile_with_an_objective_and_its_limit() {
+    let mut summary = loads();
+    let titles = |summary: &Summary| -> Vec<String> {
+        let chart = charts::of_run(summary, &Traces::default()).remove(0);
+        chart.panels.iter().map(|panel| panel.y.title.clone()).collect()
+    };
+    assert!(!titles(&summary).contains(&"TTFT p95".to_owned()));
+    let objective = "ttft_p95<25ms".to_owned();
+    summary.verdict.slo.push(SloResult { objective, ..SloResult::default() });
+    let all = titles(&summary);
+    let at = all.iter().position(|title| title == "TTFT p95").expect("a panel of the percentile");
+    assert_eq!((all[at - 1].as_str(), all[at + 1].as_str()), ("TTFT p50", "TTFT p99"));
+    let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+    assert!(drawn_in(&chart, "TTFT p95").contains(&"limit of ttft_p95<25ms"));
+}
+
+#[test]
+fn the_ends_of_an_interval_have_the_same_digits_in_the_chart_and_in_the_answer() {
+    let mut summary = empty("m", "c", "e", "1");
+    let mut answer = answer(32);
+    (answer.estimate, answer.low, answer.high) = (Some(7.8), Some(7.671), Some(8.004));
+    summary.searches = vec![answer];
+    let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+    let marks = chart.series().find(|series| series.shape == Shape::Marks).expect("the interval");
+    assert_eq!(marks.texts, ["7.67", "8.00"]);
+    assert!(chart.notes[0].contains("interval: 7.67 to 8.00"), "{:?}", chart.notes);
+}
+
+/// The answer of a sweep over 1, 2, 4, 8 and 16 requests in flight.
+pub(crate) fn sweep_answer() -> SweepAnswer {
+    let ends =
+        |value: f64| serde_json::json!({"value": value, "low": value * 0.99, "high": value * 1.01});
+    let level = |load: f64, rate: f64| {
+        serde_json::json!({
+            "by": "concurrency", "load": load, "trials": 1, "requests": 100, "counted": 90,
+            "completed": 100, "is_settled": true, "is_overloaded": false,
+            "requests_per_s": ends(rate), "output_tokens_per_s": ends(32.0 * rate), "ttft_ms": null,
+            "tpot_ms": ends(10.0), "latency_ms": ends(1000.0 * load / rate),
+            "tokens_per_s_per_user": ends(100.0), "is_on_front": false,
+        })
+    };
+    let levels = [(1.0, 5.0), (2.0, 8.0), (4.0, 10.0), (8.0, 10.5), (16.0, 10.6)];
+    serde_json::from_value(serde_json::json!({
+        "input_length": 128, "output_length": 32, "by": "concurrency", "answer": "It saturates.",
+        "confidence": 0.95, "outcome": "found",
+        "saturation": {"load": 16.0, "requests_per_s": ends(10.6), "output_tokens_per_s": null,
+            "latency_ms": null},
+        "knee": {"load": 4.2, "low": 3.9, "high": 10.04, "share": 0.95, "latency_ratio": null,
+            "latency_of": 16.0},
+        "requests": 500, "trials": 5, "time_s": 60.0,
+        "levels": levels.map(|(load, rate)| level(load, rate)),
+    }))
+    .expect("the answer of a sweep")
+}
+
+#[test]
+fn the_knee_of_a_sweep_is_marked_with_its_interval_against_load_and_against_throughput() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.sweeps = vec![sweep_answer()];
+    let charts = charts::of_run(&summary, &Traces::default());
+    // At 4.2 in flight, the throughput is between those at 4 and at 8, on a logarithmic scale of the load.
+    let throughput = |load: f64| 10.0 + 0.5 * (load / 4.0).ln() / 2.0_f64.ln();
+    for (id, at, to) in [
+        ("sweep-throughput", 4.2, 10.04),
+        ("sweep-latency", throughput(4.2), 10.5 + 0.1 * (10.04_f64 / 8.0).ln() / 2.0_f64.ln()),
+    ] {
+        let chart = charts.iter().find(|chart| chart.id == id).expect(id);
+        let knee = chart.series().find(|series| series.shape == Shape::Marks).expect(id);
+        assert!((knee.x[0] - at).abs() < 1e-9, "{id}: {:?}", knee.x);
+        assert_eq!(knee.texts, ["knee 4.2 (3.9 to 10.0)"]);
+        let band = &chart.panels[0].bands[0];
+        assert!(band.from < at && (band.to - to).abs() < 1e-9, "{id}: {band:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_model::digits::count;
+use inferometer_model::digits::{count, with_unit};
 use inferometer_model::target::{Environment, Target};
 use inferometer_plan::Plan;
 
@@ -192,7 +192,7 @@ fn rate_text(rate: f64) -> String {
 impl std::fmt::Display for LoadsRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let span = |least: String, most: String, unit: &str| match least == most {
-            true => format!("{least} {unit}"),
+            true => with_unit(&least, unit),
             false => format!("{least}..{most} {unit}"),
         };
         let in_flight = self

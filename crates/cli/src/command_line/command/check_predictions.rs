@@ -157,10 +157,10 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
         Ok(found) => found,
         Err(why) => return format!("\nnot predicted: {why}\n"),
     };
-    lines(run, &summary.target.model, &found)
+    lines(run, &found)
 }
 
-fn lines(run: &str, model: &str, found: &Expected) -> String {
+fn lines(run: &str, found: &Expected) -> String {
     let mut text = String::from("\n");
     for (cell, pass) in &found.passes {
         let Some(figure) = pass.requests_per_s.filter(|figure| figure.measured.is_some()) else {
@@ -176,7 +176,7 @@ fn lines(run: &str, model: &str, found: &Expected) -> String {
             judged(figure, low, high)
         );
     }
-    let Expected { profile, flags, .. } = found;
+    let Expected { profile, model, flags, .. } = found;
     let _ = writeln!(
         text,
         "by profile {profile}; all figures: inferometer predict --against {run} --model {model} {flags}; to learn \
@@ -187,7 +187,11 @@ fn lines(run: &str, model: &str, found: &Expected) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Arg, Args, Command, FromArgMatches};
+    use inferometer_predict::ServerFacts;
+
     use super::*;
+    use crate::command_line::command::engine_flags::{EngineFlags, config};
 
     fn expected_of(predicted: f64, measured: f64, calibrated: bool) -> Expected {
         let interval = [predicted / 1.1, predicted * 1.1];
@@ -198,6 +202,7 @@ mod tests {
         let pass = PassPrediction::of("saturated".to_owned(), figures);
         Expected {
             profile: "vllm-0.23-h100-sxm".to_owned(),
+            model: "qwen3-14b".to_owned(),
             flags: "--engine vllm-0.23.0 --card h100-sxm".to_owned(),
             passes: vec![(cell, pass)],
         }
@@ -205,12 +210,51 @@ mod tests {
 
     #[test]
     fn a_measured_run_is_shown_with_its_prediction_and_a_command_to_calibrate() {
-        let text = lines("r1", "qwen3-14b", &expected_of(11.4, 10.9, true));
+        let text = lines("r1", &expected_of(11.4, 10.9, true));
         let first = "predicted 11.4, measured 10.9 requests/s: inside the interval\n";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("inferometer calibrate r1 --model qwen3-14b --engine vllm-0.23.0"));
-        let off = lines("r1", "qwen3-14b", &expected_of(11.4, 20.0, false));
+        let off = lines("r1", &expected_of(11.4, 20.0, false));
         assert!(off.contains("outside the uncalibrated interval, 10.36 to 12.54"), "{off}");
+    }
+
+    #[test]
+    fn the_printed_command_simulates_the_engine_of_the_printed_prediction() {
+        let target = json!({
+            "url": "http://h", "dialect": "openai-completions", "engine": "vllm",
+            "engine_version": "0.23.1", "model": "chat", "simulated": false, "profile": null,
+            "facts": {
+                "root": "Qwen/Qwen3-14B", "gpu": "NVIDIA H100 80GB HBM3", "weights": "fp8",
+                "max_model_len": "8192", "--max-num-seqs": "64", "gpu_memory_utilization": "0.8",
+                "block_size": "32", "kv_cache_dtype": "fp8", "async_scheduling": "false",
+                "max_num_batched_tokens": "4096", "tensor_parallel_size": "2",
+                "long_prefill_token_threshold": "512",
+            },
+        });
+        let summary: Summary = serde_json::from_value(json!({
+            "schema": "inferometer.summary/1", "tool": { "name": "inferometer", "version": "0" },
+            "run_id": "r", "started_at": "", "plan_hash": "", "workload_hash": "", "body_hash": "",
+            "predicted": false, "target": target, "environment": {}, "findings": [], "cells": [],
+            "verdict": { "validity": "valid", "reasons": [], "slo": [] },
+        }))
+        .expect("a summary");
+        let simulated = known_engine(&summary, None).expect("a known engine");
+        let facts = ServerFacts::of("run r".to_owned(), &summary, None);
+        let model = facts.model.clone().expect("a model");
+        let found = Expected { model, flags: facts.to_string(), ..expected_of(1.0, 1.0, true) };
+        let text = lines("r", &found);
+        for command in ["predict --against r ", "calibrate r "] {
+            let printed = text.split(&format!("inferometer {command}")).nth(1).expect("printed");
+            let printed = printed.split([';', '\n']).next().expect("a command");
+            let words = printed.split_whitespace().take_while(|word| *word != "--out");
+            let parser = Command::new(command).no_binary_name(true);
+            let parser = EngineFlags::augment_args(parser.arg(Arg::new("model").long("model")));
+            let matches = parser.try_get_matches_from(words).expect("flags of the command");
+            let flags = EngineFlags::from_arg_matches(&matches).expect("flags of the engine");
+            let model = matches.get_one::<String>("model").map(String::as_str);
+            assert_eq!(config(model, None, &flags).expect("an engine"), simulated, "{printed}");
+        }
+        assert_eq!((simulated.block_size, simulated.gpu_memory_utilization), (Some(32), Some(0.8)));
     }
 
     #[test]

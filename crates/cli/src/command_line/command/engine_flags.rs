@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Command};
+use inferometer_engine::card::is_card_file;
 use inferometer_engine::{Dtype, EngineConfig, KvCacheDtype, Weights, choose};
 use inferometer_plan::spec::without_texts;
 use inferometer_run::PlanError;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::run_flags::given;
 
 /// The flags; what is absent is resolved as vLLM does.
-#[derive(Args, Default, Serialize, Deserialize)]
+#[derive(Args, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFlags {
     /// Engine and version to simulate, such as vllm-0.23; with --card, it selects the profile
@@ -22,7 +24,8 @@ pub struct EngineFlags {
     engine: Option<String>,
     /// Card (GPU) to simulate, by name or file: h100-sxm, l40s, my-card.toml [default: the card of
     /// the profile]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
+    #[arg(long, value_parser = card_argument, value_name = "NAME|FILE", help_heading = "Engine")]
+    #[serde(deserialize_with = "card_from_key")]
     card: Option<String>,
     /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm and fp32 are accepted,
     /// but uncalibrated (no profile was fitted to measurements with them) [default: that of the
@@ -73,6 +76,27 @@ pub struct EngineFlags {
     #[arg(long, conflicts_with = "enable_prefix_caching", help_heading = "Engine")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     no_enable_prefix_caching: bool,
+    /// Schedule the next step while a step runs (vLLM since 0.8) [default: true since vLLM 0.14]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(help_heading = "Engine")]
+    async_scheduling: Option<bool>,
+    /// Schedule a step only after the previous step; the same as --async-scheduling false
+    #[arg(long, conflicts_with = "async_scheduling", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    no_async_scheduling: bool,
+}
+
+/// The name of a card, or the absolute path of a card file: a stored plan must mean the same file in every folder.
+fn card_argument(name: &str) -> std::io::Result<String> {
+    match is_card_file(name) {
+        true => Ok(std::path::absolute(name)?.display().to_string()),
+        false => Ok(name.to_owned()),
+    }
+}
+
+fn card_from_key<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let name = Option::<String>::deserialize(value)?;
+    name.map(|name| card_argument(&name)).transpose().map_err(D::Error::custom)
 }
 
 impl EngineFlags {
@@ -103,9 +127,11 @@ impl EngineFlags {
                 }
             }
         }
-        for (one, other) in
-            [("weights", "quantization"), ("enable_prefix_caching", "no_enable_prefix_caching")]
-        {
+        for (one, other) in [
+            ("weights", "quantization"),
+            ("enable_prefix_caching", "no_enable_prefix_caching"),
+            ("async_scheduling", "no_async_scheduling"),
+        ] {
             if own.contains_key(one) && own.contains_key(other) {
                 mistakes.push(format!("{one}, {other}: both set the same value; give one of them"));
             }
@@ -118,11 +144,9 @@ impl EngineFlags {
 
     /// The flag with this name and value, both in the form that a plan stores, as one word of a command line.
     pub fn word(name: &str, value: &str) -> String {
-        match name {
-            // The only engine flag without a value.
-            "no_enable_prefix_caching" => "--no-enable-prefix-caching".to_owned(),
-            name => format!("--{}={value}", name.replace('_', "-")),
-        }
+        let flag = name.replace('_', "-");
+        // The flags that turn something off have no value.
+        if name.starts_with("no_") { format!("--{flag}") } else { format!("--{flag}={value}") }
     }
 
     /// The values of the given flags as text, by name, in the form that a plan stores.
@@ -133,6 +157,31 @@ impl EngineFlags {
             other => other.to_string(),
         };
         given.into_iter().map(|(name, value)| (name, text(value))).collect()
+    }
+
+    /// Whether the engine or the card is named.
+    pub fn name_an_engine(&self) -> bool {
+        self.engine.is_some() || self.card.is_some()
+    }
+
+    /// Sets absent flags to these values. Returns the values that were used.
+    ///
+    /// # Errors
+    /// If a value is of the wrong type.
+    pub fn complete(
+        &mut self,
+        stated: &[(&'static str, String)],
+    ) -> Result<Vec<(&'static str, String)>, PlanError> {
+        let mut all = given(&*self).unwrap_or_default();
+        let is_absent =
+            |name: &str| !all.contains_key(name) && !all.contains_key(&format!("no_{name}"));
+        let used: Vec<_> = stated.iter().filter(|(name, _)| is_absent(name)).cloned().collect();
+        for (name, text) in &used {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
+            all.insert((*name).to_owned(), value);
+        }
+        *self = Self::take_from(&mut all)?;
+        Ok(used)
     }
 
     /// Applies the flags to a configuration.
@@ -178,6 +227,8 @@ impl EngineFlags {
         config.pipeline_parallel_size = self.pipeline_parallel_size;
         let off = self.no_enable_prefix_caching.then_some(false);
         config.prefix_caching = off.or(self.enable_prefix_caching);
+        let off = self.no_async_scheduling.then_some(false);
+        config.async_scheduling = off.or(self.async_scheduling);
         Ok(())
     }
 }
@@ -227,10 +278,45 @@ mod tests {
     }
 
     #[test]
+    fn the_path_of_a_card_file_is_stored_as_an_absolute_path() {
+        let of = |name: &str| {
+            let keys = serde_json::json!({ "card": name });
+            let taken = EngineFlags::take_from(&mut keys.as_object().cloned().expect("an object"));
+            taken.expect("a name").given()["card"].clone()
+        };
+        assert_eq!(of("l40s"), "l40s");
+        let file = std::path::absolute("mine.toml").expect("a folder").display().to_string();
+        assert_eq!(of("mine.toml"), file);
+    }
+
+    #[test]
+    fn a_fact_of_a_run_replaces_only_an_absent_flag() {
+        let mut flags = EngineFlags {
+            max_num_seqs: Some(8),
+            no_async_scheduling: true,
+            ..EngineFlags::default()
+        };
+        let stated = [
+            ("max_num_seqs", "64"),
+            ("async_scheduling", "true"),
+            ("gpu_memory_utilization", "0.8"),
+            ("weights", "fp8"),
+        ];
+        let stated = stated.map(|(name, value)| (name, value.to_owned()));
+        let used = flags.complete(&stated).expect("they are right");
+        assert_eq!(used, stated[2..]);
+        assert_eq!((flags.max_num_seqs, flags.gpu_memory_utilization), (Some(8), Some(0.8)));
+        assert_eq!((flags.weights.as_deref(), flags.async_scheduling), (Some("fp8"), None));
+        let wrong = flags.complete(&[("block_size", "many".to_owned())]);
+        assert!(wrong.expect_err("a text").to_string().contains("block_size"));
+    }
+
+    #[test]
     fn a_stored_engine_flag_is_written_as_it_is_given() {
         assert_eq!(EngineFlags::word("max_num_seqs", "64"), "--max-num-seqs=64");
         let switch = EngineFlags::word("no_enable_prefix_caching", "true");
         assert_eq!(switch, "--no-enable-prefix-caching");
+        assert_eq!(EngineFlags::word("no_async_scheduling", "true"), "--no-async-scheduling");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use inferometer_engine::policy::scheduler;
 use inferometer_engine::{Engine, EngineConfig, Memory, ResolvedConfig};
 use serde_json::json;
 
@@ -38,14 +39,19 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints how the memory is used. If the engine would not start, returns the same usage error as other commands. If the
-/// model does not fit, the text is not printed, and the error states a `--tensor-parallel-size` with which it fits.
+/// Prints how the memory is used. If the model does not fit, the text is not printed, and the error states a
+/// `--tensor-parallel-size` with which it fits. If the model's own context does not fit, the text says so and states the
+/// longest context that fits. If a given `--max-model-len` does not fit, this is a usage error, as in other commands.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
     let is_too_large = found.memory.kv_blocks == 0;
     if !is_too_large || arguments.json {
         print(&if arguments.json { format!("{:#}\n", found.json()) } else { found.text() })?;
+    }
+    let asks_context = arguments.engine.given().contains_key("max_model_len");
+    if found.refused_context && !asks_context {
+        return Ok(());
     }
     let cards = is_too_large.then(|| found.cards_needed(&given)).flatten();
     Engine::new(given).map(drop).map_err(|error| match cards {
@@ -62,6 +68,8 @@ struct Fit {
     memory: Memory,
     /// The length of the longest sequence in tokens, limited by memory or by the engine.
     longest: u64,
+    /// Whether the engine does not start, because one sequence of `--max-model-len` tokens does not fit.
+    refused_context: bool,
     /// Sequence lengths in tokens, each with the number of sequences of this length that fit at once.
     rows: Vec<(u32, u32)>,
 }
@@ -71,11 +79,18 @@ impl Fit {
         let resolved = config.resolve().map_err(Failure::usage)?;
         let memory = Memory::of(&resolved);
         let longest = memory.kv_tokens().min(u64::from(resolved.limits.max_model_len));
-        let rows: Vec<u32> = match lengths {
+        let most = resolved.limits.max_model_len;
+        let has_room = memory.kv_tokens() >= u64::from(most);
+        let scheduler = scheduler(&resolved.profile).map_err(Failure::usage)?;
+        let starts = has_room || !scheduler.requires_kv_of_one_sequence();
+        let refused_context = memory.kv_blocks > 0 && !starts;
+        let mut rows: Vec<u32> = match lengths {
             [] => LENGTHS.into_iter().filter(|&tokens| u64::from(tokens) <= longest).collect(),
             lengths => lengths.to_vec(),
         };
-        let most = resolved.limits.max_model_len;
+        if lengths.is_empty() && refused_context {
+            rows.push(most);
+        }
         if let Some(longer) = rows.iter().find(|&&tokens| tokens > most) {
             return Err(Failure::usage(format!(
                 "--lengths: a sequence of {longer} tokens is longer than the engine takes, {most} \
@@ -83,7 +98,7 @@ impl Fit {
             )));
         }
         let rows = rows.into_iter().map(|tokens| (tokens, memory.sequences(tokens))).collect();
-        Ok(Self { resolved, memory, longest, rows })
+        Ok(Self { resolved, memory, longest, refused_context, rows })
     }
 
     fn is_limited_by_memory(&self) -> bool {
@@ -135,16 +150,25 @@ impl Fit {
         );
         for (tokens, sequences) in &self.rows {
             let run = (*sequences).min(slots);
-            let _ = writeln!(text, "{tokens:>20}  {sequences:>11}  {run:>11}");
+            let mark = if *sequences == 0 { "  does not fit" } else { "" };
+            let _ = writeln!(text, "{tokens:>20}  {sequences:>11}  {run:>11}{mark}");
         }
         for caveat in resolved.caveats() {
             let _ = writeln!(text, "note: {caveat}");
+        }
+        if self.refused_context {
+            let (context, engine) = (resolved.limits.max_model_len, &profile.engine);
+            let _ = writeln!(
+                text,
+                "The longest context that fits is {longest} tokens. A context of {context} tokens does \
+                 not fit, so {engine} starts only with --max-model-len {longest} or less."
+            );
         }
         text
     }
 
     fn json(&self) -> serde_json::Value {
-        let Self { resolved, memory, longest, rows } = self;
+        let Self { resolved, memory, longest, rows, .. } = self;
         let slots = resolved.limits.max_num_seqs;
         let row = |(tokens, sequences): &(u32, u32)| json!({ "tokens": tokens, "fit": sequences, "run": (*sequences).min(slots) });
         json!({

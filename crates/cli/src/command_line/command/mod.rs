@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod ab;
+pub mod against;
 pub(super) mod bench;
 mod bundle;
 mod calibrate;

@@ -6,15 +6,14 @@ use crate::plan_file;
 use clap::Args;
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::Spec;
-use inferometer_predict::{
-    MeasuredRows, planned, predict as predict_plan, read_against, tables, with_mistakes_of_plan,
-};
+use inferometer_predict::{planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
 use inferometer_run::{judge_ended_early, missed_objectives, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::engine_flags::{EngineFlags, config};
+use super::against::{Prepared, prepared};
+use super::engine_flags::EngineFlags;
 use super::load_flags::LoadFlags;
 use super::run::tell_objectives;
 use super::run_flags::given;
@@ -33,10 +32,12 @@ pub struct PredictArgs {
     spec: SpecArgs,
     #[command(flatten)]
     engine: EngineFlags,
-    /// Measured results to compare the prediction with: a published table (Markdown, optionally one
-    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, results are
-    /// predicted for the lengths of these results
-    #[arg(long, value_name = "FILE.md[#SECTION]|RUN", help_heading = "Comparison")]
+    /// Measured results to compare the prediction with: a published table (Markdown), a result file
+    /// that `import` reads (vLLM, SGLang, AIPerf, GuideLLM, ...), each optionally with one #SECTION,
+    /// or a stored run. Without --input-lengths and --output-lengths, results are predicted for the
+    /// lengths of these results. Absent flags of the engine and an absent --model have the values
+    /// that the run or the result file states
+    #[arg(long, value_name = "FILE[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
@@ -134,23 +135,18 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     // Use only the setting for the store, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
-    let spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
-    let (model, profile) = (spec.model.clone(), spec.profile.clone());
-    let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)
-        .map_err(|error| with_mistakes_of_plan(error, &spec, &variable))?;
-    let against: Option<MeasuredRows> = match &arguments.against {
-        None => None,
-        Some(name) => Some(
-            read_against(name, spec.store.as_deref(), &config)
-                .map_err(|error| Failure::from(error).of("--against"))?,
-        ),
-    };
-    let (plan, context) = planned(spec, arguments.engine.given(), against.as_ref(), &variable)?;
+    let mut spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
+    let Prepared { config, flags, against, told } =
+        prepared(&mut spec, &arguments.engine, arguments.against.as_deref())?;
+    let (plan, context) = planned(spec, flags.given(), against.as_ref(), &variable)?;
     let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
         eprintln!("{}", prediction.time);
         if let Some(against) = &against {
             tell(&format!("compared with {}", against.origin));
+        }
+        if let Some(told) = &told {
+            tell(told);
         }
     }
     let summary = &prediction.summary;

@@ -332,7 +332,10 @@ fn measure_group(
         if !arguments.json {
             let (servers, rounds) = (group.members().len(), group.rounds());
             let runs = servers as u64 * u64::from(rounds);
-            print(&format!("# {runs} runs: {servers} servers, each in {rounds} rounds\n"))?;
+            let estimate = group.estimate();
+            print(&format!(
+                "# {runs} runs: {servers} servers, each in {rounds} rounds\n# {estimate}\n"
+            ))?;
         }
         group.members().iter().try_for_each(|member| {
             if !arguments.json {
@@ -369,10 +372,25 @@ fn group_text(
     text
 }
 
-/// The failure that determines the exit code: of several failures, the first one of the most serious kind.
+/// The failure that determines the exit code: all failures of the most serious kind, each with the name of its run.
 fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
-    match failures.into_iter().min_by_key(|(_, failure)| failure.severity()) {
-        None => Ok(()),
-        Some((name, failure)) => Err(failure.of(&name)),
+    let gravest = failures.iter().map(|(_, failure)| failure.severity()).min();
+    let all = failures.into_iter().filter(|(_, failure)| Some(failure.severity()) == gravest);
+    all.map(|(name, failure)| failure.of(&name)).reduce(Failure::and).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_failure_of_a_group_names_each_run_with_a_failure_of_the_gravest_kind() {
+        let missed =
+            |name: &str| (name.to_owned(), Failure::Objective("not met: a<1ms".to_owned()));
+        let suspect = ("c".to_owned(), Failure::Suspect("the run is suspect".to_owned()));
+        let found = gravest(vec![suspect, missed("a"), missed("b")]).unwrap_err();
+        assert_eq!(found.to_string(), "a: not met: a<1ms; b: not met: a<1ms");
+        assert_eq!(found.code(), 3);
+        assert!(gravest(Vec::new()).is_ok());
     }
 }

@@ -8,7 +8,6 @@ use inferometer_load::{OpenPlan, PassPlan};
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 use super::play::{has_known_arrivals, simulate_run, step_error};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
-use crate::card::card;
 use crate::error::EngineError;
 use crate::fit::solve::{inverse_diagonal, least_squares_until};
 use crate::profile::Profile;
@@ -168,8 +167,7 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
 /// Returns the factor on a constant's spread: [`UNMEASURED`] for the constants of a card whose operations were not
 /// measured, otherwise 1.
 fn widened(constant: &FittedConstant, start: &Profile) -> f64 {
-    let is_measured =
-        card(&start.card).is_ok_and(|card| card.is_some_and(|card| card.operations.is_some()));
+    let is_measured = start.card().is_ok_and(|card| card.operations.is_some());
     if constant.scope == Scope::Card && !is_measured { UNMEASURED } else { 1.0 }
 }
 

@@ -85,6 +85,9 @@ fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
         "pipeline_parallel_size": resolved.pipeline_parallel_size,
         "speed": config.speed,
     });
+    for (name, value) in resolved.further_settings() {
+        facts[name] = value.into();
+    }
     if let Some(noise) = resolved.noise {
         facts["noise"] = noise.to_string().into();
     }

@@ -1,0 +1,202 @@
+//! Compares the loads that several servers bear: the answers of their searches, or their throughput at saturation.
+
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::search::Over;
+use inferometer_stats::spread;
+
+use crate::search::SearchAnswer;
+use crate::summary::Summary;
+use crate::sweep::SweepAnswer;
+
+/// With this many rounds, the variation between rounds is known well enough to be a part of the interval.
+const ROUNDS_FOR_VARIATION: usize = 3;
+
+/// A figure above zero with its interval. An end is absent if it is unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BorneLoad {
+    /// The best estimate.
+    pub value: f64,
+    /// The lower end of the interval.
+    pub low: Option<f64>,
+    /// The upper end of the interval.
+    pub high: Option<f64>,
+}
+
+/// The loads that several servers bear in one cell, or with one tier of objectives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadRanking {
+    /// The cell.
+    pub cell: CellPlan,
+    /// The objectives of a search, with the name of their tier; absent for a sweep.
+    pub objectives: Option<String>,
+    /// The load of a search; for a sweep, the throughput at saturation, which is a rate.
+    pub over: Over,
+    /// The confidence level of the intervals.
+    pub confidence: f64,
+    /// The servers whose load is known, with the highest load first.
+    pub servers: Vec<(String, BorneLoad)>,
+    /// The servers whose load is unknown: no tried load met the objectives, or none saturated the server.
+    pub unknown: Vec<String>,
+}
+
+impl BorneLoad {
+    fn of(value: f64, low: Option<f64>, high: Option<f64>) -> Option<Self> {
+        let usable = |end: &f64| *end > 0.0 && end.is_finite();
+        usable(&value).then(|| Self { value, low: low.filter(usable), high: high.filter(usable) })
+    }
+
+    /// The distances of both ends of the interval from the value, in logarithms.
+    fn distances(&self) -> [Option<f64>; 2] {
+        let distance = |end: f64| (end / self.value).ln().abs();
+        [self.low.map(distance), self.high.map(distance)]
+    }
+
+    /// This load divided by another one, with the interval of the ratio. It follows from the intervals of both loads
+    /// (Donner and Zou 2012), because the servers are measured independently.
+    pub fn relative_to(&self, other: &Self) -> Self {
+        let value = self.value / other.value;
+        let ([down, up], [other_down, other_up]) = (self.distances(), other.distances());
+        let end = |sign: f64, one: Option<f64>, two: Option<f64>| {
+            Some(value * (sign * one?.hypot(two?)).exp())
+        };
+        Self { value, low: end(-1.0, down, other_up), high: end(1.0, up, other_down) }
+    }
+
+    /// The mean over the rounds of a server: the geometric mean of the values. The interval follows from the intervals of
+    /// the rounds, or from the variation between three or more rounds, whichever is wider.
+    fn over_rounds(rounds: &[Self]) -> Option<Self> {
+        let n = rounds.len() as f64;
+        let logs: Vec<f64> = rounds.iter().map(|round| round.value.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / n;
+        let variation = (rounds.len() >= ROUNDS_FOR_VARIATION)
+            .then(|| spread(&logs)?.ci.map(|ends| (ends[1] - ends[0]) / 2.0))
+            .flatten();
+        let end = |at: usize, sign: f64| {
+            let squares: Option<f64> =
+                rounds.iter().map(|round| Some(round.distances()[at]?.powi(2))).sum();
+            let distance = (squares?.sqrt() / n).max(variation.unwrap_or(0.0));
+            Some((mean + sign * distance).exp())
+        };
+        Self::of(mean.exp(), end(0, -1.0), end(1, 1.0))
+    }
+}
+
+/// The load that a search or a sweep has found on a server, if it is known.
+struct Answered {
+    cell: CellPlan,
+    objectives: Option<String>,
+    over: Over,
+    confidence: f64,
+    load: Option<BorneLoad>,
+}
+
+impl Answered {
+    fn of_search(answer: &SearchAnswer) -> Self {
+        let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
+        let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!(" ({tier})"));
+        Self {
+            cell: answer.cell(),
+            objectives: Some(texts.join(" and ") + &tier),
+            over: answer.over,
+            confidence: answer.confidence,
+            load: answer.best().and_then(|best| BorneLoad::of(best, answer.low, answer.high)),
+        }
+    }
+
+    fn of_sweep(answer: &SweepAnswer) -> Self {
+        let load = answer.saturation.as_ref().and_then(|saturation| {
+            let found = saturation.requests_per_s;
+            BorneLoad::of(found.value, Some(found.low), Some(found.high))
+        });
+        Self {
+            cell: answer.cell(),
+            objectives: None,
+            over: Over::Rate,
+            confidence: answer.confidence,
+            load,
+        }
+    }
+
+    fn is_of(&self, ranking: &LoadRanking) -> bool {
+        (self.cell, &self.objectives, self.over)
+            == (ranking.cell, &ranking.objectives, ranking.over)
+    }
+}
+
+/// The rankings of the loads in each cell and tier. `runs` are the runs of all servers, each with the name of its
+/// server. Runs with the same name are rounds of one server. Empty if the runs have no answers.
+pub fn load_rankings(runs: &[(&str, &Summary)]) -> Vec<LoadRanking> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut all: Vec<(&str, Answered)> = Vec::new();
+    for (name, run) in runs {
+        if !names.contains(name) {
+            names.push(name);
+        }
+        let searches = run.searches.iter().map(Answered::of_search);
+        let answers = searches.chain(run.sweeps.iter().map(Answered::of_sweep));
+        all.extend(answers.map(|answer| (*name, answer)));
+    }
+    let mut rankings: Vec<LoadRanking> = Vec::new();
+    for (_, answer) in &all {
+        if rankings.iter().any(|known| answer.is_of(known)) {
+            continue;
+        }
+        let mut ranking = LoadRanking {
+            cell: answer.cell,
+            objectives: answer.objectives.clone(),
+            over: answer.over,
+            confidence: answer.confidence,
+            servers: Vec::new(),
+            unknown: Vec::new(),
+        };
+        for name in &names {
+            let own = all.iter().filter(|(of, one)| of == name && one.is_of(&ranking));
+            let rounds: Option<Vec<BorneLoad>> = own.map(|(_, one)| one.load).collect();
+            let known = rounds.filter(|rounds| !rounds.is_empty());
+            match known.and_then(|rounds| BorneLoad::over_rounds(&rounds)) {
+                Some(load) => ranking.servers.push(((*name).to_owned(), load)),
+                None => ranking.unknown.push((*name).to_owned()),
+            }
+        }
+        ranking.servers.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+        rankings.push(ranking);
+    }
+    rankings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(value: f64, low: f64, high: f64) -> BorneLoad {
+        BorneLoad { value, low: Some(low), high: Some(high) }
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_follows_from_both_intervals() {
+        // Both intervals are 10 % wide to each side in logarithms, so that of the ratio is sqrt(2) times as wide.
+        let of = |value: f64| load(value, value * (-0.1_f64).exp(), value * 0.1_f64.exp());
+        let ratio = of(20.0).relative_to(&of(10.0));
+        assert_eq!(ratio.value, 2.0);
+        let wide = 0.1 * 2.0_f64.sqrt();
+        assert!((ratio.low.unwrap() / (2.0 * (-wide).exp()) - 1.0).abs() < 1e-12, "{ratio:?}");
+        assert!((ratio.high.unwrap() / (2.0 * wide.exp()) - 1.0).abs() < 1e-12, "{ratio:?}");
+    }
+
+    #[test]
+    fn an_end_that_is_unknown_for_one_server_is_unknown_for_the_ratio() {
+        let open = BorneLoad { high: None, ..load(20.0, 18.0, 22.0) };
+        let ratio = open.relative_to(&load(10.0, 9.0, 11.0));
+        assert!(ratio.low.is_some_and(|low| low > 1.5) && ratio.high.is_none(), "{ratio:?}");
+    }
+
+    #[test]
+    fn rounds_narrow_the_interval_unless_they_differ_more_than_their_own_intervals_say() {
+        let alike = [load(10.0, 9.0, 11.0); 4];
+        let found = BorneLoad::over_rounds(&alike).unwrap();
+        assert!((found.value - 10.0).abs() < 1e-9 && found.low.unwrap() > 9.4, "{found:?}");
+        let apart = [5.0, 10.0, 20.0].map(|value| load(value, value * 0.99, value * 1.01));
+        let found = BorneLoad::over_rounds(&apart).unwrap();
+        assert!(found.low.unwrap() < 5.0 && found.high.unwrap() > 20.0, "{found:?}");
+    }
+}

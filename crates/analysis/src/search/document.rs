@@ -1,0 +1,142 @@
+//! The answer of a search as stored in results.
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::{Claim, CriterionEstimate};
+use super::overwhelmed::Overwhelmed;
+use super::settings::SearchEnding;
+use super::trial::Saturation;
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::search::Over;
+
+/// The answer of a search for one cell, and for one tier of objectives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchAnswer {
+    /// Input length of the cell in tokens.
+    pub input_length: u32,
+    /// Output length of the cell in tokens.
+    pub output_length: u32,
+    /// The load that was varied: requests in flight, or requests per second.
+    pub over: Over,
+    /// The name of the tier of objectives; absent if the search has no tiers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The answer in one sentence; empty in results of earlier versions.
+    #[serde(default)]
+    pub answer: String,
+    /// The objectives that must be met.
+    pub objectives: Vec<SearchObjective>,
+    /// The probability that the interval covers the edge: the highest load that meets the objectives. 0 to 1.
+    pub confidence: f64,
+    /// The search ends when the width of the interval is at most this share of the lower end of the interval.
+    pub precision: f64,
+    /// How the search ended.
+    pub outcome: SearchEnding,
+    /// The best estimate of the highest load that meets the objectives. If no tried load misses them, it is the highest
+    /// tried load that meets them. Absent if no load meets them.
+    #[serde(default)]
+    pub estimate: Option<f64>,
+    /// Whether no tried load missed the objectives, so that the true value may be higher than the estimate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_one_sided: bool,
+    /// The lower end of the interval of the estimate; absent if no trial bounds it.
+    pub low: Option<f64>,
+    /// The upper end of the interval of the estimate; absent if no trial bounds it.
+    pub high: Option<f64>,
+    /// A copy of `estimate`, under the name that earlier versions used.
+    pub guess: Option<f64>,
+    /// The objective that is missed first as the load grows; empty if no objective is missed.
+    pub limited_by: Vec<String>,
+    /// Whether the queue kept growing at the lowest load that misses the objectives.
+    pub saturated: bool,
+    /// Whether a load met the objectives although a lower one missed them, both by their own intervals.
+    pub contradicts: bool,
+    /// Whether requests that arrived at an idle server missed the objectives, so that no load meets them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missed_when_idle: bool,
+    /// The number of requests of all trials.
+    pub requests: u64,
+    /// The number of trials.
+    pub trials: u32,
+    /// The duration of all trials together, in seconds.
+    #[serde(default)]
+    pub time_s: f64,
+    /// The figures at each load, in ascending order.
+    pub loads: Vec<LoadAnswer>,
+}
+
+/// An objective that must be met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchObjective {
+    /// The objective as the user wrote it.
+    pub text: String,
+    /// The share of requests that must meet it; absent for an objective on a mean.
+    pub share: Option<f64>,
+    /// The limit of a mean in milliseconds; absent for other objectives.
+    pub mean_limit_ms: Option<f64>,
+}
+
+/// The figures at one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadAnswer {
+    /// The load: requests per second, or requests in flight.
+    pub load: f64,
+    /// The number of trials at this load.
+    pub trials: u32,
+    /// The number of requests of these trials.
+    pub requests: u64,
+    /// The number of requests that count. Requests of start-up and drain do not count.
+    pub counted: u64,
+    /// Whether the trials at this load show that the objectives are met or missed.
+    pub claim: Claim,
+    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
+    /// trial was too short to show a growth.
+    pub saturation: Option<Saturation>,
+    /// Present if so many requests missed an objective that the load cannot meet it. A trial may be cut off for this
+    /// reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwhelmed: Option<Overwhelmed>,
+    /// Whether no trial at this load was long enough to reach a steady state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_too_short: bool,
+    /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_gaps: bool,
+    /// The measured value of each objective, in the order of the objectives.
+    pub objectives: Vec<CriterionEstimate>,
+}
+
+impl SearchAnswer {
+    /// The requested lengths of the cell.
+    pub fn cell(&self) -> CellPlan {
+        CellPlan { input_length: self.input_length, output_length: self.output_length }
+    }
+
+    /// The best estimate. Earlier versions stored it as `guess` alone.
+    pub fn best(&self) -> Option<f64> {
+        self.estimate.or(self.guess)
+    }
+
+    /// Whether the trials show that no allowed load meets the objectives.
+    pub fn is_missed(&self) -> bool {
+        self.outcome == SearchEnding::NotMetAtLowest
+    }
+
+    /// Whether the lowest tried load misses the objectives. A lower load may meet them.
+    pub(super) fn is_missed_at_lowest_tried(&self) -> bool {
+        let is_missed = |lowest: &LoadAnswer| {
+            lowest.claim == Claim::NotMet || self.high.is_some_and(|high| high <= lowest.load)
+        };
+        self.best().is_none() && self.loads.first().is_some_and(is_missed)
+    }
+
+    /// The tried load whose figures illustrate the answer. It is the highest load up to the estimate, without loads
+    /// that miss the objectives for certain. Loads whose trials were all too short are only used if there is no other.
+    pub fn tried_below(&self) -> Option<f64> {
+        let estimate = self.best()?;
+        let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
+        let all = || self.loads.iter().filter(below);
+        let long = all().rfind(|load| !load.is_too_short);
+        long.or_else(|| all().max_by_key(|load| load.counted)).map(|load| load.load)
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads the measured rows of a stored run, which may be imported from another tool. It compares nothing.
+
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::PublishedRow;
+use inferometer_engine::EngineConfig;
+use inferometer_engine::text_blocks::ClosedLoopLoad;
+use inferometer_load::PassKind;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Severity, code};
+use inferometer_store::StoredRun;
+
+use super::measured_on::of_target;
+use super::passes::{is_of_published_passes, of_passes};
+use super::{Counts, MeasuredRows};
+
+/// The rows of a stored run.
+///
+/// # Errors
+/// If a prediction cannot be compared with the run. The error states the reason.
+pub(super) fn of_run(found: &StoredRun, config: &EngineConfig) -> Result<MeasuredRows, String> {
+    let summary = found.summary.as_ref().ok_or("it has no results")?;
+    if !is_of_published_passes(summary) {
+        return of_passes(found, summary, config);
+    }
+    if let Some(imported) = &summary.imported {
+        return of_import(&found.row.id.to_string(), summary, imported);
+    }
+    let counts = counts(summary)?;
+    let rows = summary.cells.iter().map(|cell| PublishedRow {
+        cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
+        measured: cell.columns(),
+    });
+    let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
+    let origin = format!("run {}{what}", found.row.id);
+    let model = Some(summary.target.model.clone());
+    Ok(MeasuredRows {
+        origin,
+        rows: rows.collect(),
+        blocks: Vec::new(),
+        passes: Vec::new(),
+        counts: Some(counts),
+        model,
+        measured_on: of_target(&summary.target),
+    })
+}
+
+/// The rows of imported results. For an imported log, also the loads that the log states.
+fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<MeasuredRows, String> {
+    let origin = format!("run {id}, imported from {}", imported.place());
+    if summary.findings.iter().any(|finding| {
+        finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
+    }) {
+        return Err(
+            "its input lengths are in characters, and their tokens are not known; import the \
+                log, and name the run of the log"
+                .to_owned(),
+        );
+    }
+    let rows = summary
+        .cells
+        .iter()
+        .map(|cell| PublishedRow { cell: cell.plan(), measured: cell.columns() });
+    let of_blocks = |pass: &PassSummary| {
+        let figures = pass.blocks.as_ref()?;
+        let completed = u32::try_from(figures.completed).ok()?;
+        Some(ClosedLoopLoad {
+            prompt: (figures.prompt_tokens? as f64 / f64::from(completed)).round() as u32,
+            mean_output: figures.completion_tokens_per_request()?,
+            in_flight: figures.concurrency?,
+            completed,
+        })
+    };
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let blocks: Vec<ClosedLoopLoad> = passes.filter_map(of_blocks).collect();
+    if !blocks.is_empty() && blocks.len() != summary.cells.len() {
+        return Err("some of its rows have no load".to_owned());
+    }
+    let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
+    let measured_on = of_target(&summary.target);
+    let passes = Vec::new();
+    Ok(MeasuredRows {
+        origin,
+        rows: rows.collect(),
+        blocks,
+        passes,
+        counts: None,
+        model,
+        measured_on,
+    })
+}
+
+/// Returns the number of requests that were measured in a run.
+///
+/// # Errors
+/// If a prediction cannot be compared with the run's figures. The error states the reason.
+fn counts(summary: &Summary) -> Result<Counts, String> {
+    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
+    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+        return Err(format!(
+            "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
+                at --speed 1"
+        ));
+    }
+    let of_kind = |kind: PassKind| {
+        let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+        let mut planned: Vec<u64> =
+            passes.filter(|pass| pass.kind == kind).map(|pass| pass.planned).collect();
+        planned.dedup();
+        planned
+    };
+    let all = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let others = all.filter(|pass| !matches!(pass.kind, PassKind::OneByOne | PassKind::Saturated));
+    match (others.count(), of_kind(PassKind::Saturated).as_slice()) {
+        (0, [saturated]) => Ok(Counts {
+            one_by_one: of_kind(PassKind::OneByOne).first().map(|count| *count as u32),
+            saturated: *saturated as u32,
+            predicted: summary.predicted,
+        }),
+        _ => Err("all cells must have saturated passes with one number of requests".to_owned()),
+    }
+}

@@ -1,0 +1,244 @@
+//! The facts that a run states about its server, as flags of `predict` and `calibrate`: the model, the engine, the card
+//! and the settings. Nothing is guessed: a fact that a run does not state is absent.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::card::is_card_file;
+use inferometer_engine::confidence::card_in_words;
+use inferometer_engine::model::model;
+use inferometer_engine::profile::profiles;
+use inferometer_model::target::Target;
+use inferometer_plan::{Plan, TargetPlan};
+
+/// The names of the facts that may state the card.
+const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
+/// The facts that state a setting of the engine, with the name of its flag. A server that `run` started also states
+/// settings under the names of its own flags, such as `--max-num-seqs`.
+const SETTINGS: [(&str, &str); 12] = [
+    ("weights", "weights"),
+    ("weights", "quantization"),
+    ("tensor_parallel_size", "tensor_parallel_size"),
+    ("pipeline_parallel_size", "pipeline_parallel_size"),
+    ("max_model_len", "max_model_len"),
+    ("max_num_seqs", "max_num_seqs"),
+    ("max_num_batched_tokens", "max_num_batched_tokens"),
+    ("gpu_memory_utilization", "gpu_memory_utilization"),
+    ("block_size", "block_size"),
+    ("kv_cache_dtype", "kv_cache_dtype"),
+    ("async_scheduling", "async_scheduling"),
+    ("long_prefill_token_threshold", "long_prefill_token_threshold"),
+];
+
+/// The facts that a run states about its server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// The source of the facts, in words: `run 20261123-092501-1425`.
+    pub origin: String,
+    /// The model as the run names it; `None` if the run does not state it.
+    pub model: Option<String>,
+    /// The profile of the embedded engine, if the run measured it with a profile that this program can read.
+    pub profile: Option<String>,
+    /// The name of the embedded engine's profile, if the run states a profile that is not built in.
+    pub own_profile: Option<String>,
+    /// The flags with their values, in the order in which they are printed. The names have underscores.
+    pub flags: Vec<(&'static str, String)>,
+    /// The number of cards that were seen on the server's machine.
+    pub cards_seen: usize,
+}
+
+impl ServerFacts {
+    /// The facts of a run. `plan` is its plan, if it is known: for the embedded engine, it has the paths of the user's
+    /// own files.
+    pub fn of(origin: String, summary: &Summary, plan: Option<&Plan>) -> Self {
+        let target = &summary.target;
+        let own = OwnFiles::of(plan);
+        let mut flags = Vec::new();
+        flags.extend(engine_of(target).map(|engine| ("engine", engine)));
+        flags.extend(card_of(summary, &own).map(|card| ("card", card)));
+        for (flag, fact) in SETTINGS {
+            let is_known = flags.iter().any(|(known, _)| *known == flag);
+            if let Some(value) = setting(&target.facts, fact).filter(|_| !is_known) {
+                flags.push((flag, value));
+            }
+        }
+        let stated = target.profile.clone().filter(|_| target.simulated);
+        let (built_in, own_profile) = match stated {
+            Some(name) if profiles().iter().any(|known| known.name == name) => (Some(name), None),
+            stated => (None, stated),
+        };
+        Self {
+            origin,
+            model: model_of(target, &own),
+            profile: own.profile.or(built_in),
+            own_profile,
+            flags,
+            cards_seen: summary.environment.cards.len(),
+        }
+    }
+
+    /// The stated value of a flag.
+    pub fn get(&self, flag: &str) -> Option<&str> {
+        self.flags.iter().find(|(name, _)| *name == flag).map(|(_, value)| value.as_str())
+    }
+
+    /// The stated value of a flag, as a number.
+    ///
+    /// # Errors
+    /// If the value is not a number of this type.
+    pub fn read<T: FromStr>(&self, flag: &str) -> Result<Option<T>, String> {
+        let wrong = |text: &str| format!("its {flag}, `{text}`, cannot be simulated");
+        self.get(flag).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    }
+}
+
+impl fmt::Display for ServerFacts {
+    /// Writes the flags as words of a command line: `--engine vllm-0.23 --card h100-sxm`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (name, value)) in self.flags.iter().enumerate() {
+            if number > 0 {
+                f.write_char(' ')?;
+            }
+            let name = name.replace('_', "-");
+            match value.as_str() {
+                "true" => write!(f, "--{name}")?,
+                "false" => write!(f, "--no-{name}")?,
+                value => write!(f, "--{name} {value}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The user's own files that the plan of a run of the embedded engine names.
+#[derive(Default)]
+struct OwnFiles {
+    model: Option<String>,
+    profile: Option<String>,
+    card: Option<String>,
+}
+
+impl OwnFiles {
+    fn of(plan: Option<&Plan>) -> Self {
+        let Some(TargetPlan::Embedded { model, profile, engine_flags, .. }) =
+            plan.map(|plan| &plan.target)
+        else {
+            return Self::default();
+        };
+        let is_own = |name: &String| profiles().iter().all(|known| known.name != *name);
+        Self {
+            model: Some(model.clone()).filter(|model| model.ends_with(".json")),
+            profile: profile.clone().filter(is_own),
+            card: engine_flags.get("card").cloned().filter(|card| is_card_file(card)),
+        }
+    }
+}
+
+/// The model under a name that this program knows, if there is one; otherwise the name on the server.
+fn model_of(target: &Target, own: &OwnFiles) -> Option<String> {
+    let stated = [Some(&target.model), target.facts.get("root"), target.facts.get("model_path")];
+    let stated = stated.into_iter().flatten().filter(|name| !name.is_empty() && *name != "unknown");
+    let known = stated.clone().find(|name| !name.ends_with(".json") && model(name).is_ok());
+    own.model.clone().or_else(|| known.or(stated.clone().next()).cloned())
+}
+
+/// The engine and its version, as in `vllm-0.23.0`. The text of a server becomes part of a command that is printed, so
+/// a version with other characters than versions have is not used.
+fn engine_of(target: &Target) -> Option<String> {
+    let engine = target.engine.as_ref()?.to_lowercase();
+    let version = target.engine_version.as_ref()?.trim_start_matches('v');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
+    let words = format!("{engine}-{version}");
+    Some(words).filter(|words| words.chars().all(is_plain) && !version.is_empty())
+}
+
+/// The name of the card, or the path of the user's own card file.
+fn card_of(summary: &Summary, own: &OwnFiles) -> Option<String> {
+    if let Some(file) = &own.card {
+        return Some(file.clone());
+    }
+    let stated = CARD_FACTS.iter().find_map(|fact| summary.target.facts.get(*fact));
+    let words = stated.map(String::as_str).or_else(|| seen_card(summary))?;
+    card_in_words(words).map(|card| card.name.clone())
+}
+
+/// The name of the machine's cards, if all have the same name.
+fn seen_card(summary: &Summary) -> Option<&str> {
+    let cards = &summary.environment.cards;
+    let mut names: Vec<&str> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// The value of a setting, if the server states one.
+fn setting(facts: &BTreeMap<String, String>, name: &str) -> Option<String> {
+    let flag = format!("--{}", name.replace('_', "-"));
+    let stated = facts.get(name).or_else(|| facts.get(&flag))?;
+    let is_none = ["none", "None", ""].contains(&stated.as_str());
+    (!is_none).then(|| stated.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::target::Card;
+    use serde_json::json;
+
+    /// The results of a run on a server with these facts.
+    fn summary(target: serde_json::Value) -> Summary {
+        let document = json!({
+            "schema": "inferometer.summary/1", "tool": {"name": "inferometer", "version": "0"},
+            "run_id": "r", "started_at": "", "plan_hash": "", "workload_hash": "", "body_hash": "",
+            "predicted": false, "target": target, "environment": {}, "findings": [], "cells": [],
+            "verdict": {"validity": "valid", "reasons": [], "slo": []},
+        });
+        serde_json::from_value(document).expect("a summary")
+    }
+
+    fn target(facts: serde_json::Value) -> serde_json::Value {
+        json!({
+            "url": "http://h", "dialect": "openai-completions", "engine": "vLLM",
+            "engine_version": "v0.23.0", "model": "chat", "simulated": false, "profile": null,
+            "facts": facts,
+        })
+    }
+
+    fn facts(stated: serde_json::Value) -> ServerFacts {
+        ServerFacts::of("run r".to_owned(), &summary(target(stated)), None)
+    }
+
+    #[test]
+    fn the_facts_of_a_server_become_flags_under_the_names_of_predict() {
+        let found = facts(json!({
+            "root": "Qwen/Qwen3-14B", "gpu": "NVIDIA H100 80GB HBM3", "quantization": "fp8",
+            "max_model_len": "8192", "--max-num-seqs": "64", "block_size": "32",
+            "gpu_memory_utilization": "0.8", "kv_cache_dtype": "fp8", "async_scheduling": "false",
+        }));
+        assert_eq!(found.model.as_deref(), Some("Qwen/Qwen3-14B"));
+        assert_eq!(
+            found.to_string(),
+            "--engine vllm-0.23.0 --card h100-sxm --weights fp8 --max-model-len 8192 \
+             --max-num-seqs 64 --gpu-memory-utilization 0.8 --block-size 32 --kv-cache-dtype fp8 \
+             --no-async-scheduling"
+        );
+    }
+
+    #[test]
+    fn a_fact_that_a_run_does_not_state_is_absent_and_a_model_is_not_guessed() {
+        let mut silent = summary(target(json!({"weights": "None"})));
+        silent.target.engine_version = None;
+        silent.target.model = "unknown".to_owned();
+        silent.environment.cards = ["NVIDIA L4", "NVIDIA H200"].map(card_named).to_vec();
+        let found = ServerFacts::of(String::new(), &silent, None);
+        assert_eq!((found.model, found.flags, found.cards_seen), (None, Vec::new(), 2));
+    }
+
+    fn card_named(name: &str) -> Card {
+        Card { name: Some(name.to_owned()), ..Card::default() }
+    }
+}

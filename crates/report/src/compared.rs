@@ -1,0 +1,193 @@
+//! The answer of a comparison in one sentence: which run is faster in which figure, and by how much; or how large a
+//! difference could have been seen.
+
+use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
+use inferometer_analysis::ranking::FIGURES;
+use inferometer_model::change::Change;
+
+use crate::number::significant;
+
+/// The answer in one sentence.
+pub(crate) fn answer(comparison: &Comparison) -> String {
+    let Comparison { baseline, contender, rows, .. } = comparison;
+    if rows.is_empty() {
+        return format!(
+            "{contender} and {baseline} cannot be compared: they have no common figure."
+        );
+    }
+    let of = |is: fn(RowVerdict) -> bool| rows.iter().filter(move |row| is(row.verdict));
+    let better = || of(|verdict| verdict == RowVerdict::Better);
+    let worse = || of(|verdict| verdict == RowVerdict::Worse);
+    let count = format!(
+        "of {}, {} better and {} worse",
+        counted(rows.len(), "figure"),
+        better().count(),
+        worse().count()
+    );
+    match (first(better()), first(worse())) {
+        (Some(row), None) => {
+            format!("{contender} is faster than {baseline}: {}; {count}.", told(row))
+        }
+        (None, Some(row)) => {
+            format!("{contender} is slower than {baseline}: {}; {count}.", told(row))
+        }
+        (Some(faster), Some(slower)) => format!(
+            "{contender} is faster than {baseline} in some figures and slower in others: {}, but {}; {count}.",
+            told(faster),
+            told(slower)
+        ),
+        (None, None) => match first(of(|verdict| verdict == RowVerdict::Differs)) {
+            Some(row) => format!(
+                "{contender} differs from {baseline}, but a drift over time would look the same: {}.",
+                told(row)
+            ),
+            None => no_difference(comparison),
+        },
+    }
+}
+
+/// The answer if no difference is significant.
+fn no_difference(comparison: &Comparison) -> String {
+    let Comparison { baseline, contender, rows, options, .. } = comparison;
+    let Some(row) = first(rows.iter().filter(|row| row.interval_pct.is_some())) else {
+        let shown = first(rows.iter()).map(told).unwrap_or_default();
+        return format!("It is unknown whether {contender} differs from {baseline}: {shown}.");
+    };
+    let needed = rows.iter().filter_map(|row| match row.verdict {
+        RowVerdict::NotEnoughData { needed } => Some(needed),
+        _ => None,
+    });
+    let more = needed.max().map_or(String::new(), |needed| {
+        let margin = significant(options.margin * 100.0);
+        format!(
+            "; to find a difference of {margin} % in every figure, about {needed} rounds of both are needed"
+        )
+    });
+    format!(
+        "No difference was found between {contender} and {baseline} in {}: {}, so a difference beyond this \
+         interval would have been seen{more}.",
+        counted(rows.len(), "figure"),
+        told(row)
+    )
+}
+
+/// The row that stands for all of these rows: one over all cells if there is one, and one of the figures that matter
+/// most.
+fn first<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
+    let place = |row: &Row| FIGURES.iter().position(|figure| *figure == row.figure);
+    rows.min_by_key(|row| (row.cell.is_some(), place(row).unwrap_or(FIGURES.len())))
+}
+
+/// A row as a part of a sentence: `requests_per_s is 5.2 % higher (95 % interval +3.1 to +7.3 %; all cells)`.
+fn told(row: &Row) -> String {
+    let change = Change::of_percent(row.difference_pct);
+    let interval = match row.interval_pct {
+        Some(ends) => {
+            let ratios = ends.map(|end| 1.0 + end / 100.0);
+            format!("95 % interval {}", change.interval(ratios, 1))
+        }
+        None => "no interval".to_owned(),
+    };
+    format!("{} is {} ({interval}; {})", row.figure, change.words(), row.place())
+}
+
+fn counted(count: usize, of: &str) -> String {
+    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_analysis::compare::{Design, Options};
+    use inferometer_model::cell::CellPlan;
+
+    use super::*;
+
+    fn row(figure: &str, pct: f64, verdict: RowVerdict) -> Row {
+        Row {
+            cell: Some(CellPlan { input_length: 128, output_length: 32 }),
+            load: "saturated".to_owned(),
+            figure: figure.to_owned(),
+            higher_is_better: figure.ends_with("_per_s"),
+            baseline: 1.0,
+            contender: 1.0 + pct / 100.0,
+            repeats: [6, 6],
+            difference_pct: pct,
+            interval_pct: Some([pct - 2.0, pct + 2.0]),
+            p: Some(0.01),
+            design: Design::Alternated { rounds: 6 },
+            over_time: [None; 2],
+            verdict,
+        }
+    }
+
+    fn told_of(rows: Vec<Row>) -> String {
+        answer(&Comparison {
+            baseline: "A".to_owned(),
+            contender: "B".to_owned(),
+            options: Options::default(),
+            design: Design::Alternated { rounds: 6 },
+            warnings: Vec::new(),
+            differing: Vec::new(),
+            rows,
+            unmatched: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_answer_names_the_faster_run_the_figure_the_difference_and_its_interval() {
+        use RowVerdict::{Better, Differs, NoDifference, NotEnoughData, Worse};
+        for (rows, text) in [
+            (
+                vec![row("ttft_p99", -9.0, Better), row("requests_per_s", 5.2, Better)],
+                "B is faster than A: requests_per_s is 5.2 % higher (95 % interval +3.2 to +7.2 %; 128 x 32, \
+                 saturated); of 2 figures, 2 better and 0 worse.",
+            ),
+            (
+                vec![row("ttft_p99", 8529.3, Worse), row("requests_per_s", 0.2, NoDifference)],
+                "B is slower than A: ttft_p99 is 86.3 times as high (95 % interval 86.3 to 86.3 times; 128 x \
+                 32, saturated); of 2 figures, 0 better and 1 worse.",
+            ),
+            (
+                vec![row("ttft_p99", 9.0, Worse), row("requests_per_s", 5.2, Better)],
+                "B is faster than A in some figures and slower in others: requests_per_s is 5.2 % higher (95 % \
+                 interval +3.2 to +7.2 %; 128 x 32, saturated), but ttft_p99 is 9.0 % higher (95 % interval \
+                 +7.0 to +11.0 %; 128 x 32, saturated); of 2 figures, 1 better and 1 worse.",
+            ),
+            (
+                vec![row("requests_per_s", 5.2, Differs)],
+                "B differs from A, but a drift over time would look the same: requests_per_s is 5.2 % higher \
+                 (95 % interval +3.2 to +7.2 %; 128 x 32, saturated).",
+            ),
+            (
+                vec![row("requests_per_s", 0.5, NoDifference)],
+                "No difference was found between B and A in 1 figure: requests_per_s is 0.5 % higher (95 % \
+                 interval -1.5 to +2.5 %; 128 x 32, saturated), so a difference beyond this interval would \
+                 have been seen.",
+            ),
+            (
+                vec![row("requests_per_s", 0.5, NotEnoughData { needed: 9 })],
+                "No difference was found between B and A in 1 figure: requests_per_s is 0.5 % higher (95 % \
+                 interval -1.5 to +2.5 %; 128 x 32, saturated), so a difference beyond this interval would \
+                 have been seen; to find a difference of 5 % in every figure, about 9 rounds of both are needed.",
+            ),
+            (
+                vec![Row {
+                    interval_pct: None,
+                    ..row("requests_per_s", 0.5, NotEnoughData { needed: 5 })
+                }],
+                "It is unknown whether B differs from A: requests_per_s is 0.5 % higher (no interval; 128 x 32, \
+                 saturated).",
+            ),
+            (vec![], "B and A cannot be compared: they have no common figure."),
+        ] {
+            assert_eq!(told_of(rows), text);
+        }
+    }
+
+    #[test]
+    fn a_row_over_all_cells_stands_for_the_others() {
+        let over_all = Row { cell: None, ..row("ttft_p99", -9.0, RowVerdict::Better) };
+        let text = told_of(vec![row("requests_per_s", 5.2, RowVerdict::Better), over_all]);
+        assert!(text.contains("ttft_p99 is 9.0 % lower") && text.contains("all cells"), "{text}");
+    }
+}

@@ -1,0 +1,114 @@
+//! How long all runs of a plan with several servers take together, as text. Before the first run, this is known only if
+//! it does not depend on the servers.
+
+use std::time::Duration;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::{Plan, TargetPlan};
+
+use crate::estimate::{at_least, in_words, of_plan};
+use crate::search_bound::LongestRun;
+
+/// The time of a run, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunTime {
+    About(Duration),
+    AtMost(Duration),
+    AtLeast(Duration),
+}
+
+impl RunTime {
+    /// The time of a plan; absent if it depends on the server.
+    fn of(plan: &Plan) -> Option<Self> {
+        if plan.chooses_loads() {
+            return LongestRun::of(plan).limit().map(Self::AtMost);
+        }
+        match plan.target {
+            TargetPlan::Embedded { .. } => of_plan(plan).ok().flatten().map(Self::About),
+            TargetPlan::Server { .. } => at_least(plan).map(Self::AtLeast),
+        }
+    }
+
+    /// The time of two runs, one after the other; absent if one has a lower and the other an upper limit.
+    fn then(self, next: Self) -> Option<Self> {
+        Some(match (self, next) {
+            (Self::About(one), Self::About(other)) => Self::About(one + other),
+            (Self::AtMost(one), Self::AtMost(other) | Self::About(other))
+            | (Self::About(one), Self::AtMost(other)) => Self::AtMost(one + other),
+            (Self::AtLeast(one), Self::AtLeast(other) | Self::About(other))
+            | (Self::About(one), Self::AtLeast(other)) => Self::AtLeast(one + other),
+            (Self::AtMost(_), Self::AtLeast(_)) | (Self::AtLeast(_), Self::AtMost(_)) => {
+                return None;
+            }
+        })
+    }
+}
+
+/// The time of all runs: each plan is carried out in each round.
+pub fn words<'a>(plans: impl Iterator<Item = &'a Plan>, rounds: u32) -> String {
+    let each: Option<Vec<RunTime>> = plans.map(RunTime::of).collect();
+    let mut each = each.unwrap_or_default().into_iter();
+    let once = each.next().and_then(|first| each.try_fold(first, RunTime::then));
+    let all = |span: Duration| in_words(span.saturating_mul(rounds));
+    match once {
+        Some(RunTime::About(span)) => format!("estimate for all runs: {}", all(span)),
+        Some(RunTime::AtMost(span)) => {
+            format!("all runs take at most {}, plus the start of the servers", all(span))
+        }
+        Some(RunTime::AtLeast(span)) => {
+            format!("all runs take at least {}, plus the start of the servers", all(span))
+        }
+        None => "the time of all runs depends on the servers; it is estimated after the first run"
+            .to_owned(),
+    }
+}
+
+/// The time of the remaining runs, from the mean time of the measured ones; absent before the first one.
+pub fn left<'a>(measured: impl Iterator<Item = &'a Summary>, remaining: usize) -> Option<String> {
+    let seconds = |run: &Summary| {
+        let passes = run.cells.iter().flat_map(|cell| &cell.passes);
+        passes.filter_map(|pass| pass.duration_s).sum::<f64>()
+    };
+    let all: Vec<f64> = measured.map(seconds).collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let span = Duration::try_from_secs_f64(mean * remaining as f64).ok()?;
+    Some(format!("about {} left, plus the start of the servers", in_words(span)))
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_plan::spec::{Known, Spec};
+
+    use super::*;
+
+    fn plan(keys: &str) -> Plan {
+        let spec: Spec = serde_json::from_str(keys).unwrap();
+        spec.resolve(&Known {
+            dialects: &["openai-completions"],
+            models: &["chatglm3-6b"],
+            model_of_hub_id: |_| None,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn the_time_of_all_runs_is_told_as_far_as_it_does_not_depend_on_the_servers() {
+        let server = r#""target": "http://127.0.0.1:1", "dialect": "openai-completions""#;
+        let cell = r#""input_lengths": [64], "output_lengths": [16]"#;
+        for (keys, text) in [
+            (r#""rate": ["4"], "duration": "90s""#, "at least 12 min"),
+            (r#""rate": ["4"], "duration": "90s", "cooldown": "10s""#, "at least 12 min"),
+            (r#""concurrency": ["8"], "duration": "30s""#, "at least 4 min"),
+            (r#""sweep": {"max_time": "5m"}"#, "at most 40 min"),
+            (r#""sweep": {}"#, "estimated after the first run"),
+            (r#""concurrency": ["8"], "requests": 100"#, "estimated after the first run"),
+        ] {
+            let plan = plan(&format!("{{{server}, {cell}, {keys}}}"));
+            let text_of = words([&plan, &plan].into_iter(), 4);
+            assert!(text_of.contains(text), "{keys}: {text_of}");
+        }
+        let embedded = plan(&format!(r#"{{{cell}, "passes": ["saturated"], "requests": 24}}"#));
+        let text = words([&embedded].into_iter(), 2);
+        assert!(text.starts_with("estimate for all runs: "), "{text}");
+    }
+}
