@@ -2,7 +2,7 @@
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
-use inferometer_stats::spread;
+use inferometer_stats::{spread, student_975, student_above};
 
 use crate::search::SearchAnswer;
 use crate::summary::Summary;
@@ -13,7 +13,7 @@ const ROUNDS_FOR_VARIATION: usize = 3;
 
 /// A figure above zero with its interval. An end is absent if it is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BorneLoad {
+pub struct SustainedLoad {
     /// The best estimate.
     pub value: f64,
     /// The lower end of the interval.
@@ -34,12 +34,26 @@ pub struct LoadRanking {
     /// The confidence level of the intervals.
     pub confidence: f64,
     /// The servers whose load is known, with the highest load first.
-    pub servers: Vec<(String, BorneLoad)>,
-    /// The servers whose load is unknown: no tried load met the objectives, or none saturated the server.
+    pub servers: Vec<RankedServer>,
+    /// The servers whose load is unknown: in each of their rounds, no tried load met the objectives, or none saturated
+    /// the server.
     pub unknown: Vec<String>,
 }
 
-impl BorneLoad {
+/// A server whose load is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedServer {
+    /// The name of the server.
+    pub name: String,
+    /// The load, from the rounds with an answer.
+    pub load: SustainedLoad,
+    /// The number of rounds.
+    pub rounds: usize,
+    /// The number of rounds without an answer.
+    pub unanswered: usize,
+}
+
+impl SustainedLoad {
     fn of(value: f64, low: Option<f64>, high: Option<f64>) -> Option<Self> {
         let usable = |end: &f64| *end > 0.0 && end.is_finite();
         usable(&value).then(|| Self { value, low: low.filter(usable), high: high.filter(usable) })
@@ -62,14 +76,19 @@ impl BorneLoad {
         Self { value, low: end(-1.0, down, other_up), high: end(1.0, up, other_down) }
     }
 
-    /// The mean over the rounds of a server: the geometric mean of the values. The interval follows from the intervals of
-    /// the rounds, or from the variation between three or more rounds, whichever is wider.
-    fn over_rounds(rounds: &[Self]) -> Option<Self> {
+    /// The mean over the rounds of a server: the geometric mean of the values. The interval follows from the intervals
+    /// of the rounds, or from the variation between three or more rounds (Student's t), whichever is wider.
+    fn over_rounds(rounds: &[Self], confidence: f64) -> Option<Self> {
         let n = rounds.len() as f64;
         let logs: Vec<f64> = rounds.iter().map(|round| round.value.ln()).collect();
         let mean = logs.iter().sum::<f64>() / n;
         let variation = (rounds.len() >= ROUNDS_FOR_VARIATION)
-            .then(|| spread(&logs)?.ci.map(|ends| (ends[1] - ends[0]) / 2.0))
+            .then(|| {
+                let degrees = rounds.len() - 1;
+                let [low, high] = spread(&logs)?.ci?;
+                let error = (high - low) / 2.0 / student_975(degrees);
+                Some(error * student_above((1.0 - confidence) / 2.0, degrees as f64))
+            })
             .flatten();
         let end = |at: usize, sign: f64| {
             let squares: Option<f64> =
@@ -87,7 +106,7 @@ struct Answered {
     objectives: Option<String>,
     over: Over,
     confidence: f64,
-    load: Option<BorneLoad>,
+    load: Option<SustainedLoad>,
 }
 
 impl Answered {
@@ -99,14 +118,14 @@ impl Answered {
             objectives: Some(texts.join(" and ") + &tier),
             over: answer.over,
             confidence: answer.confidence,
-            load: answer.best().and_then(|best| BorneLoad::of(best, answer.low, answer.high)),
+            load: answer.best().and_then(|best| SustainedLoad::of(best, answer.low, answer.high)),
         }
     }
 
     fn of_sweep(answer: &SweepAnswer) -> Self {
         let load = answer.saturation.as_ref().and_then(|saturation| {
             let found = saturation.requests_per_s;
-            BorneLoad::of(found.value, Some(found.low), Some(found.high))
+            SustainedLoad::of(found.value, Some(found.low), Some(found.high))
         });
         Self {
             cell: answer.cell(),
@@ -151,14 +170,20 @@ pub fn load_rankings(runs: &[(&str, &Summary)]) -> Vec<LoadRanking> {
         };
         for name in &names {
             let own = all.iter().filter(|(of, one)| of == name && one.is_of(&ranking));
-            let rounds: Option<Vec<BorneLoad>> = own.map(|(_, one)| one.load).collect();
-            let known = rounds.filter(|rounds| !rounds.is_empty());
-            match known.and_then(|rounds| BorneLoad::over_rounds(&rounds)) {
-                Some(load) => ranking.servers.push(((*name).to_owned(), load)),
-                None => ranking.unknown.push((*name).to_owned()),
+            let known: Vec<SustainedLoad> = own.filter_map(|(_, one)| one.load).collect();
+            let rounds = runs.iter().filter(|(of, _)| of == name).count();
+            let name = (*name).to_owned();
+            match SustainedLoad::over_rounds(&known, ranking.confidence) {
+                Some(load) => ranking.servers.push(RankedServer {
+                    name,
+                    load,
+                    rounds,
+                    unanswered: rounds.saturating_sub(known.len()),
+                }),
+                None => ranking.unknown.push(name),
             }
         }
-        ranking.servers.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+        ranking.servers.sort_by(|one, other| other.load.value.total_cmp(&one.load.value));
         rankings.push(ranking);
     }
     rankings
@@ -166,10 +191,12 @@ pub fn load_rankings(runs: &[(&str, &Summary)]) -> Vec<LoadRanking> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn load(value: f64, low: f64, high: f64) -> BorneLoad {
-        BorneLoad { value, low: Some(low), high: Some(high) }
+    fn load(value: f64, low: f64, high: f64) -> SustainedLoad {
+        SustainedLoad { value, low: Some(low), high: Some(high) }
     }
 
     #[test]
@@ -185,7 +212,7 @@ mod tests {
 
     #[test]
     fn an_end_that_is_unknown_for_one_server_is_unknown_for_the_ratio() {
-        let open = BorneLoad { high: None, ..load(20.0, 18.0, 22.0) };
+        let open = SustainedLoad { high: None, ..load(20.0, 18.0, 22.0) };
         let ratio = open.relative_to(&load(10.0, 9.0, 11.0));
         assert!(ratio.low.is_some_and(|low| low > 1.5) && ratio.high.is_none(), "{ratio:?}");
     }
@@ -193,10 +220,63 @@ mod tests {
     #[test]
     fn rounds_narrow_the_interval_unless_they_differ_more_than_their_own_intervals_say() {
         let alike = [load(10.0, 9.0, 11.0); 4];
-        let found = BorneLoad::over_rounds(&alike).unwrap();
+        let found = SustainedLoad::over_rounds(&alike, 0.95).unwrap();
         assert!((found.value - 10.0).abs() < 1e-9 && found.low.unwrap() > 9.4, "{found:?}");
         let apart = [5.0, 10.0, 20.0].map(|value| load(value, value * 0.99, value * 1.01));
-        let found = BorneLoad::over_rounds(&apart).unwrap();
+        let found = SustainedLoad::over_rounds(&apart, 0.95).unwrap();
         assert!(found.low.unwrap() < 5.0 && found.high.unwrap() > 20.0, "{found:?}");
+    }
+    #[test]
+    fn the_variation_between_rounds_has_the_confidence_of_the_other_intervals() {
+        let apart = [5.0, 10.0, 20.0].map(|value| load(value, value * 0.99, value * 1.01));
+        let mean = 10.0_f64.ln();
+        let error = 2.0_f64.ln() / 3.0_f64.sqrt();
+        // The quantiles of Student's t with two degrees of freedom, from a published table.
+        for (confidence, quantile) in [(0.8, 1.885_618), (0.95, 4.302_653), (0.99, 9.924_843)] {
+            let found = SustainedLoad::over_rounds(&apart, confidence).unwrap();
+            let expected = (mean + quantile * error).exp();
+            assert!((found.high.unwrap() / expected - 1.0).abs() < 1e-5, "{confidence}: {found:?}");
+        }
+    }
+
+    /// A round of a sweep; `None`: no saturation was found.
+    fn round(requests_per_s: Option<f64>) -> Summary {
+        let figure =
+            |value: f64| json!({ "value": value, "low": 0.9 * value, "high": 1.1 * value });
+        let saturation = requests_per_s.map(|value| {
+            json!({ "load": 8.0, "requests_per_s": figure(value), "output_tokens_per_s": null, "latency_ms": null })
+        });
+        let sweep = json!({
+            "input_length": 512, "output_length": 128, "by": "concurrency", "answer": "",
+            "confidence": 0.9, "outcome": "found", "saturation": saturation, "knee": null,
+            "requests": 1, "trials": 1, "time_s": 1.0, "levels": [],
+        });
+        serde_json::from_value(json!({
+            "schema": "inferometer.summary/1", "tool": { "name": "inferometer", "version": "0" },
+            "run_id": "r", "started_at": "", "plan_hash": "", "workload_hash": "", "body_hash": "",
+            "predicted": false, "environment": {}, "findings": [], "cells": [], "sweeps": [sweep],
+            "target": {
+                "url": "http://h", "dialect": "openai-completions", "engine": null,
+                "engine_version": null, "model": "m", "simulated": false, "profile": null, "facts": {},
+            },
+            "verdict": { "validity": "valid", "reasons": [], "slo": [] },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_server_is_ranked_by_its_rounds_with_an_answer() {
+        let (ten, five, none) = (round(Some(10.0)), round(Some(5.0)), round(None));
+        let runs =
+            [("a", &ten), ("b", &five), ("c", &none), ("a", &ten), ("b", &none), ("b", &five)];
+        let [ranking] = load_rankings(&runs).try_into().unwrap();
+        let found: Vec<_> = ranking
+            .servers
+            .iter()
+            .map(|server| (server.name.as_str(), server.rounds, server.unanswered))
+            .collect();
+        assert_eq!(found, [("a", 2, 0), ("b", 3, 1)]);
+        assert!((ranking.servers[1].load.value - 5.0).abs() < 1e-9);
+        assert_eq!((ranking.unknown, ranking.confidence), (vec!["c".to_owned()], 0.9));
     }
 }

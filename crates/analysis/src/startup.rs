@@ -25,6 +25,10 @@ const STARTUP_LATENCIES: f64 = 3.0;
 const DRAIN_LATENCIES: f64 = 1.0;
 /// The start-up has at most 1 / `MOST_STARTUP` of the requests of a trial: the first half.
 const MOST_STARTUP: usize = 2;
+/// Instants that differ by at most this many seconds count as equal. In a closed loop with equal lengths, requests are due
+/// exactly a whole number of latencies after the first one. Stored times are rounded, so without a tolerance a stored
+/// trial might count other requests than the same trial in progress.
+const EQUAL_S: f64 = 1e-6;
 /// Latencies still grow if the sum over the last quarter exceeds this many times the sum over the quarter before it.
 const GROWS: f64 = 1.1;
 /// In a settled trial, at least 1 / `SETTLED_PART` of the requests count: a quarter.
@@ -37,9 +41,9 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     let [first, last] = [due(rows.first()), due(rows.last())];
     let until = last.seconds_after(first) - DRAIN_LATENCIES * latency_s;
     let at = |row: &R| row.stay().due.seconds_after(first);
-    let filled = rows.partition_point(|row| at(row) < STARTUP_LATENCIES * latency_s);
+    let filled = rows.partition_point(|row| at(row) + EQUAL_S < STARTUP_LATENCIES * latency_s);
     let startup = filled.max(settled_after(rows)).min(rows.len() / MOST_STARTUP);
-    let end = rows.partition_point(|row| at(row) <= until);
+    let end = rows.partition_point(|row| at(row) <= until + EQUAL_S);
     // If latencies exceed the time over which requests arrived, all requests after the start-up count.
     let steady = end.saturating_sub(startup);
     CountedPart {
@@ -92,4 +96,30 @@ pub(crate) fn median_latency_s<R: HasStay>(rows: &[R]) -> f64 {
     let mut spans: Vec<f64> = taken.map(|stay| stay.seconds()).collect();
     spans.sort_unstable_by(f64::total_cmp);
     spans.get(spans.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::stay::Stay;
+
+    #[test]
+    fn rounding_of_times_does_not_change_which_requests_of_a_closed_loop_count() {
+        // Five waves of eight requests. Each wave begins when the one before it ends.
+        let waves = |round_ns: u64| {
+            let at = |wave: u32| {
+                let nanos = u64::from(wave) * 2_650_212_345;
+                Nanos::ZERO + Duration::from_nanos(nanos / round_ns * round_ns)
+            };
+            let one = |index: u32| Stay::new(at(index / 8), None, at(index / 8 + 1), true);
+            counted(&(0..40).map(one).collect::<Vec<Stay>>())
+        };
+        let [exact, rounded] = [1, 100].map(waves);
+        assert_eq!(
+            (exact.startup, exact.end, exact.is_settled),
+            (rounded.startup, rounded.end, rounded.is_settled)
+        );
+    }
 }

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use inferometer_model::digits::with_unit;
+
 use crate::document::{
     ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Ttft, Verdict,
 };
@@ -194,8 +196,9 @@ fn breaches(level: &Level) -> Vec<String> {
     }
     if level.peak_concurrency != level.server.peak_streams {
         breaches.push(format!(
-            "the client reports a peak of {} requests in flight, but the server counted {}",
-            level.peak_concurrency, level.server.peak_streams
+            "the client reports a peak of {}, but the server counted {}",
+            with_unit(&level.peak_concurrency.to_string(), "requests in flight"),
+            level.server.peak_streams
         ));
     }
     breaches

@@ -17,7 +17,7 @@ use inferometer_engine::{EngineConfig, Weights};
 use inferometer_predict::{read_against, row};
 use inferometer_run::PlanError;
 
-use results::read_results;
+use results::{differences, read_results};
 use runs::{calibrate_runs, is_file_of_runs, read_csv};
 
 /// With fewer rows than this, not all constants can be determined, so only multipliers are fitted.
@@ -213,7 +213,11 @@ fn measured(
             against.origin
         )));
     }
-    let mut text = format!("measured: {}\n", against.origin);
+    let mut text = String::new();
+    for difference in differences(&against.measured_on, against.model.as_deref(), config)? {
+        let _ = writeln!(text, "warning: {}: {difference}", against.origin);
+    }
+    let _ = writeln!(text, "measured: {}", against.origin);
     let name = |row: &PublishedRow| format!("{}x{}", row.cell.input_length, row.cell.output_length);
     if let Some(none) =
         request.rows.iter().find(|asked| against.rows.iter().all(|row| name(row) != **asked))

@@ -166,7 +166,12 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
         return file(name, path, section).map_err(problem);
     }
     if Path::new(path).is_dir() {
-        return Err(problem(format!("is a folder; {ACCEPTED}")));
+        let results = Path::new(path).join("summary.json");
+        let meant = match results.is_file() {
+            true => format!(" (did you mean `{}`?)", results.display()),
+            false => String::new(),
+        };
+        return Err(problem(format!("is a folder{meant}; {ACCEPTED}")));
     }
     if path.ends_with(".md") || path.ends_with(".json") {
         return Err(problem("there is no such file".to_owned()));

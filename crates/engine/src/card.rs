@@ -69,25 +69,19 @@ impl Card {
 
     /// Rejects figures that no card can have. Most of them are in another unit.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let bytes_per_s = "bytes per second, such as 3.35e12 for 3.35 TB/s";
         let flops = "operations per second, such as 9.89e14 for 989 TFLOP/s";
         let figure =
             |key: &str, value, range, write| Figure { key: key.to_owned(), value, range, write };
         let mut figures = vec![
-            figure(
-                "memory_bytes",
-                self.memory_bytes as f64,
-                [1e9, 1e13],
-                "bytes, such as 48e9 for 48 GB",
-            ),
-            figure("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s, [1e10, 1e14], bytes_per_s),
-            figure("dense_flops_per_s", self.dense_flops_per_s, [1e12, 1e17], flops),
-            figure("single_flops_per_s", self.single_flops_per_s, [1e11, 1e17], flops),
+            memory(self.memory_bytes as f64),
+            figure("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s, [1e10, 1e17], BYTES_PER_S),
+            figure("dense_flops_per_s", self.dense_flops_per_s, [1e10, 1e18], flops),
+            figure("single_flops_per_s", self.single_flops_per_s, [1e10, 1e18], flops),
             figure(
                 "link_bytes_per_s",
                 self.link_bytes_per_s,
-                [1e8, 1e14],
-                "bytes per second in one direction, such as 4.5e11 for 450 GB/s",
+                [1e6, 1e14],
+                "bytes per second in one direction, such as 4.5e11 for 450 GB/s; for a single card 1e6",
             ),
             figure(
                 "link_latency_us",
@@ -98,14 +92,17 @@ impl Card {
             figure(
                 "capability",
                 f64::from(self.capability.0),
-                [1.0, 30.0],
-                "major and minor number, such as [8, 9] for 8.9",
+                [0.0, 30.0],
+                "major and minor number, such as [8, 9] for 8.9, or [0, 0] for a device without CUDA",
             ),
         ];
         figures.extend(
-            self.fp8_flops_per_s.map(|fp8| figure("fp8_flops_per_s", fp8, [1e12, 1e17], flops)),
+            self.fp8_flops_per_s.map(|fp8| figure("fp8_flops_per_s", fp8, [1e10, 1e18], flops)),
         );
         let mut mistakes: Vec<String> = figures.iter().filter_map(Figure::mistake).collect();
+        if mistakes.is_empty() {
+            mistakes.extend(self.wrong_ratio());
+        }
         if mistakes.is_empty()
             && let Some(operations) = &self.operations
         {
@@ -117,6 +114,40 @@ impl Card {
             });
         }
         if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
+    }
+
+    /// The mistake if the bandwidth does not fit the operations per second. Devices differ so much that each figure
+    /// alone may be that of another device, for example because its exponent is too large by three.
+    fn wrong_ratio(&self) -> Option<String> {
+        let bandwidth = self.bandwidth_bytes_per_s;
+        let fastest = self.dense_flops_per_s.max(self.single_flops_per_s);
+        let eight_bit = self.fp8_flops_per_s.unwrap_or(fastest);
+        let [low, high] = OPERATIONS_PER_BYTE;
+        let is_plausible = fastest >= low * bandwidth && fastest.max(eight_bit) <= high * bandwidth;
+        (!is_plausible).then(|| {
+            format!(
+                "bandwidth_bytes_per_s = {} does not fit {} operations per second: a card has between {low} and \
+                 {high} operations per byte; write {BYTES_PER_S}, and operations per second",
+                short(bandwidth),
+                short(fastest.max(eight_bit)),
+            )
+        })
+    }
+}
+
+/// What to write as a bandwidth.
+const BYTES_PER_S: &str = "bytes per second, such as 3.35e12 for 3.35 TB/s";
+/// The fewest and the most operations per byte of bandwidth. Known devices have 2 (Groq LPU) to 1200 (TPU with eight
+/// bits).
+const OPERATIONS_PER_BYTE: [f64; 2] = [1.0, 10_000.0];
+
+/// The memory of a card in bytes, as a check sees it.
+fn memory(bytes: f64) -> Figure {
+    Figure {
+        key: "memory_bytes".to_owned(),
+        value: bytes,
+        range: [1e8, 1e13],
+        write: "bytes, such as 48e9 for 48 GB",
     }
 }
 
@@ -130,10 +161,14 @@ fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<u64, D::Error> {
     }
     match Number::deserialize(value) {
         Ok(Number::Whole(bytes)) => Ok(bytes),
-        Ok(Number::Float(bytes)) if bytes >= 0.0 && bytes.fract() == 0.0 => Ok(bytes as u64),
+        Ok(Number::Float(bytes)) if bytes.fract() == 0.0 => match memory(bytes).mistake() {
+            Some(mistake) => Err(D::Error::custom(mistake)),
+            None => Ok(bytes as u64),
+        },
         Ok(Number::Float(bytes)) => Err(D::Error::custom(format!(
-            "memory_bytes = {}: must be a whole number; write bytes, such as 48e9 for 48 GB",
-            short(bytes)
+            "memory_bytes = {}: must be a whole number; write {}",
+            short(bytes),
+            memory(bytes).write
         ))),
         Err(_) => Err(D::Error::custom(
             "memory_bytes: must be a number; write bytes, such as 48e9 for 48 GB",
@@ -224,10 +259,10 @@ mod tests {
     #[test]
     fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
         for (key, value, wanted) in [
-            ("bandwidth_bytes_per_s", "-1.0", "= -1: must be between 1e10 and 1e14"),
-            ("bandwidth_bytes_per_s", "3350e12", "= 3.35e15: must be between 1e10 and 1e14"),
+            ("bandwidth_bytes_per_s", "-1.0", "= -1: must be between 1e10 and 1e17"),
             ("bandwidth_bytes_per_s", "3350.0", "write bytes per second, such as 3.35e12"),
-            ("memory_bytes", "80", "= 80: must be between 1e9 and 1e13; write bytes"),
+            ("memory_bytes", "80", "= 80: must be between 1e8 and 1e13; write bytes"),
+            ("memory_bytes", "-5", "= -5: must be between 1e8 and 1e13; write bytes"),
             ("memory_bytes", "48.5", "= 48.5: must be a whole number"),
             ("dense_flops_per_s", "989.0", "such as 9.89e14 for 989 TFLOP/s"),
             ("link_latency_us", "nan", "link_latency_us = NaN: must be between 0 and 10000"),
@@ -252,6 +287,56 @@ mod tests {
             assert!(message.contains(wanted), "{key} = {value}: {message}");
         }
         assert!(card("no-such-file.toml").unwrap_err().to_string().contains("cannot read"));
+    }
+
+    /// The H100 has 80 GB, 3.35 TB/s, 989 TFLOP/s, 450 GB/s to another card.
+    #[test]
+    fn figures_of_a_card_in_another_unit_or_with_another_exponent_are_refused() {
+        for (key, values) in [
+            // In GB/s, MB/s and kB/s; as 3350 TB/s and 3.35 EB/s.
+            ("bandwidth_bytes_per_s", &["3350.0", "3.35e6", "3.35e9", "3350e12", "3.35e18"][..]),
+            // In TFLOP/s, GFLOP/s and MFLOP/s; as 989 PFLOP/s.
+            ("dense_flops_per_s", &["989.0", "9.89e5", "9.89e8", "989e15"]),
+            ("fp8_flops_per_s", &["1979.0", "1979e15"]),
+            // In GB, MB and kB; as 80 TB.
+            ("memory_bytes", &["80", "80_000", "80_000_000", "80e12"]),
+            // In GB/s and MB/s; as 450 TB/s.
+            ("link_bytes_per_s", &["450.0", "4.5e5", "450e12"]),
+        ] {
+            for value in values {
+                let message = refused(key, value);
+                assert!(message.contains("bytes") || message.contains("operations"), "{message}");
+            }
+        }
+        let message = refused("bandwidth_bytes_per_s", "3350e12");
+        assert!(message.contains("= 3.35e15 does not fit 1.979e15 operations per"), "{message}");
+    }
+
+    #[test]
+    fn the_figures_of_small_and_of_very_large_devices_are_accepted() {
+        for (name, memory, bandwidth, dense, single, capability) in [
+            ("jetson-nano", 4e9, 2.56e10, 4.7e11, 2.35e11, (5, 3)),
+            ("p40", 24e9, 3.46e11, 1.8e11, 1.18e13, (6, 1)),
+            ("processor", 64e9, 5e10, 1e11, 1e11, (0, 0)),
+            ("gaudi3", 128e9, 3.7e12, 1.835e15, 2.9e13, (0, 0)),
+            ("groq-lpu", 2.3e8, 8e13, 1.88e14, 1e13, (0, 0)),
+            ("wse-3", 44e9, 2.1e16, 1.25e17, 1e16, (0, 0)),
+        ] {
+            let card = Card {
+                name: name.to_owned(),
+                memory_bytes: memory as u64,
+                bandwidth_bytes_per_s: bandwidth,
+                dense_flops_per_s: dense,
+                fp8_flops_per_s: None,
+                single_flops_per_s: single,
+                capability,
+                link_bytes_per_s: 1e6,
+                operations: None,
+                ..cards()[0].clone()
+            };
+            let text = toml::to_string(&card).unwrap();
+            assert_eq!(Card::parse(&text, name).as_ref(), Ok(&card));
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Selects a profile if the user names an engine or a card instead of a profile. The result is a fitted profile, or a
 //! combination of the constants of a version and of a card. It fits nothing.
 
+use inferometer_model::suggest::did_you_mean;
+
 use crate::card::{card, cards, is_card_file};
 use crate::error::EngineError;
 use crate::mixed_steps::{set_factors, set_host};
@@ -58,7 +60,8 @@ pub fn choose_from(
     else {
         let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
         let expected = format!(
-            "is unknown; known are {}, or give the path of a card file (.toml)",
+            "is unknown{}; known are {}, or give the path of a card file (.toml)",
+            did_you_mean(wanted, known.iter().copied()),
             known.join(", ")
         );
         return Err(EngineError::invalid("--card", wanted, expected));

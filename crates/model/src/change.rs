@@ -21,19 +21,27 @@ impl Change {
         self.0 > MOST_IN_PERCENT
     }
 
-    /// The change as a part of a sentence: `5.2 % higher`, `86.3 times as high`.
+    /// Whether the change is too small for a percentage with one decimal.
+    fn is_small(self) -> bool {
+        (100.0 * (self.0 - 1.0)).abs() < 0.05
+    }
+
+    /// The change as a part of a sentence: `5.2 % higher`, `86.3 times as high`, `almost the same`.
     pub fn words(self) -> String {
         let percent = 100.0 * (self.0 - 1.0);
         match self.is_factor() {
             true => format!("{} times as high", significant(self.0, 3)),
+            false if self.0 == 1.0 => "the same".to_owned(),
+            false if self.is_small() => "almost the same".to_owned(),
             false if percent < 0.0 => format!("{:.1} % lower", -percent),
             false => format!("{percent:.1} % higher"),
         }
     }
 
-    /// The word between [`Self::words`] and the other figure: `5.2 % higher than`, `86.3 times as high as`.
+    /// The word between [`Self::words`] and the other figure: `5.2 % higher than`, `86.3 times as high as`, `the same
+    /// as`.
     pub fn than(self) -> &'static str {
-        if self.is_factor() { "as" } else { "than" }
+        if self.is_factor() || self.is_small() { "as" } else { "than" }
     }
 
     /// The change with its sign: `+5.2 %`, `86.3 times`. A change that is rounded to zero has no sign.
@@ -77,13 +85,17 @@ mod tests {
             (86.293, [84.12, 88.2], "86.3 times as high", "86.3 times", "84.1 to 88.2 times"),
             (2.0, [1.8, 2.3], "100.0 % higher", "+100.0 %", "+80.0 % to 2.3 times"),
             (2.1, [1.8, 2.3], "2.1 times as high", "2.1 times", "1.80 to 2.30 times"),
-            (1.0001, [0.9999, 1.0], "0.0 % higher", "0.0 %", "0.0 to 0.0 %"),
+            (1.0001, [0.9999, 1.0], "almost the same", "0.0 %", "0.0 to 0.0 %"),
+            (0.9999, [0.9998, 1.0], "almost the same", "0.0 %", "0.0 to 0.0 %"),
+            (1.0, [1.0, 1.0], "the same", "0.0 %", "0.0 to 0.0 %"),
+            (0.9994, [0.999, 1.0], "0.1 % lower", "-0.1 %", "-0.1 to 0.0 %"),
         ] {
             let change = Change(ratio);
             assert_eq!(change.words(), words);
             assert_eq!(change.signed(1), signed);
             assert_eq!(change.interval(ends, 1), interval);
         }
-        assert_eq!((Change(1.5).than(), Change(3.0).than()), ("than", "as"));
+        let than = [1.5, 3.0, 1.0, 0.9999].map(|ratio| Change(ratio).than());
+        assert_eq!(than, ["than", "as", "as", "as"]);
     }
 }

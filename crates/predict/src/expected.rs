@@ -64,6 +64,7 @@ fn config_of(facts: &ServerFacts, profile: Option<&Profile>) -> Result<EngineCon
     config.gpu_memory_utilization = facts.read("gpu_memory_utilization")?;
     config.block_size = facts.read("block_size")?;
     config.long_prefill_token_threshold = facts.read("long_prefill_token_threshold")?;
+    config.prefix_caching = facts.read("enable_prefix_caching")?;
     config.async_scheduling = facts.read("async_scheduling")?;
     let weights = config.weights.unwrap_or(config.model.weights);
     config.profile = match profile {

@@ -11,13 +11,13 @@ use inferometer_engine::confidence::card_in_words;
 use inferometer_engine::model::model;
 use inferometer_engine::profile::profiles;
 use inferometer_model::target::Target;
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, TargetPlan, shell};
 
 /// The names of the facts that may state the card.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
-/// The facts that state a setting of the engine, with the name of its flag. A server that `run` started also states
+/// The flags of the engine, each with the fact that states its value. A server that `run` started also states
 /// settings under the names of its own flags, such as `--max-num-seqs`.
-const SETTINGS: [(&str, &str); 12] = [
+const SETTINGS: [(&str, &str); 14] = [
     ("weights", "weights"),
     ("weights", "quantization"),
     ("tensor_parallel_size", "tensor_parallel_size"),
@@ -28,9 +28,15 @@ const SETTINGS: [(&str, &str); 12] = [
     ("gpu_memory_utilization", "gpu_memory_utilization"),
     ("block_size", "block_size"),
     ("kv_cache_dtype", "kv_cache_dtype"),
+    (PREFIX_CACHING, "prefix_caching"),
+    (PREFIX_CACHING, PREFIX_CACHING),
     ("async_scheduling", "async_scheduling"),
     ("long_prefill_token_threshold", "long_prefill_token_threshold"),
 ];
+
+/// The flag of prefix caching. It becomes a part of the facts only if it is off: every simulated engine that has prefix
+/// caching has it on by default, and the others refuse the flag.
+const PREFIX_CACHING: &str = "enable_prefix_caching";
 
 /// The facts that a run states about its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +66,10 @@ impl ServerFacts {
         flags.extend(card_of(summary, &own).map(|card| ("card", card)));
         for (flag, fact) in SETTINGS {
             let is_known = flags.iter().any(|(known, _)| *known == flag);
-            if let Some(value) = setting(&target.facts, fact).filter(|_| !is_known) {
+            let is_default = |value: &String| flag == PREFIX_CACHING && value == "true";
+            if let Some(value) = setting(&target.facts, fact).filter(|value| !is_default(value))
+                && !is_known
+            {
                 flags.push((flag, value));
             }
         }
@@ -95,7 +104,7 @@ impl ServerFacts {
 }
 
 impl fmt::Display for ServerFacts {
-    /// Writes the flags as words of a command line: `--engine vllm-0.23 --card h100-sxm`.
+    /// Writes the flags as words of a shell line: `--engine vllm-0.23 --card h100-sxm`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (name, value)) in self.flags.iter().enumerate() {
             if number > 0 {
@@ -105,7 +114,7 @@ impl fmt::Display for ServerFacts {
             match value.as_str() {
                 "true" => write!(f, "--{name}")?,
                 "false" => write!(f, "--no-{name}")?,
-                value => write!(f, "--{name} {value}")?,
+                value => write!(f, "--{name} {}", shell::word(value))?,
             }
         }
         Ok(())
@@ -175,10 +184,13 @@ fn seen_card(summary: &Summary) -> Option<&str> {
     }
 }
 
-/// The value of a setting, if the server states one.
+/// The value of a setting, if the server states one. The flag of a started server may also switch the setting off.
 fn setting(facts: &BTreeMap<String, String>, name: &str) -> Option<String> {
-    let flag = format!("--{}", name.replace('_', "-"));
-    let stated = facts.get(name).or_else(|| facts.get(&flag))?;
+    let flag = name.replace('_', "-");
+    if facts.get(&format!("--no-{flag}")).is_some_and(|value| value == "true") {
+        return Some("false".to_owned());
+    }
+    let stated = facts.get(name).or_else(|| facts.get(&format!("--{flag}")))?;
     let is_none = ["none", "None", ""].contains(&stated.as_str());
     (!is_none).then(|| stated.clone())
 }
@@ -226,6 +238,39 @@ mod tests {
              --max-num-seqs 64 --gpu-memory-utilization 0.8 --block-size 32 --kv-cache-dtype fp8 \
              --no-async-scheduling"
         );
+    }
+
+    #[test]
+    fn a_setting_that_is_switched_off_becomes_a_flag_under_its_real_name() {
+        for (stated, flags) in [
+            // The embedded engine and predictions.
+            (json!({ "prefix_caching": "false" }), "--no-enable-prefix-caching"),
+            (json!({ "prefix_caching": "true" }), ""),
+            // Servers that were started with these flags.
+            (json!({ "--no-enable-prefix-caching": "true" }), "--no-enable-prefix-caching"),
+            (json!({ "--enable-prefix-caching": "false" }), "--no-enable-prefix-caching"),
+            (json!({ "--enable-prefix-caching": "true" }), ""),
+            (json!({ "--no-async-scheduling": "true" }), "--no-async-scheduling"),
+            (json!({ "--no-async-scheduling": "false" }), ""),
+            (json!({ "--async-scheduling": "true" }), "--async-scheduling"),
+        ] {
+            let found = facts(stated.clone()).to_string();
+            assert_eq!(found.trim_start_matches("--engine vllm-0.23.0").trim(), flags, "{stated}");
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_each_printed_value_as_one_word() {
+        let found = ServerFacts {
+            flags: vec![
+                ("card", "/tmp/w/my card.toml".to_owned()),
+                ("weights", "$(touch x)".to_owned()),
+                ("block_size", "16".to_owned()),
+            ],
+            ..ServerFacts::default()
+        };
+        let line = "--card '/tmp/w/my card.toml' --weights '$(touch x)' --block-size 16";
+        assert_eq!(found.to_string(), line);
     }
 
     #[test]

@@ -315,6 +315,7 @@ fn header(
         ("gpu_memory_utilization", resolved.gpu_memory_utilization.to_string()),
         ("tensor_parallel_size", resolved.tensor_parallel_size.to_string()),
         ("pipeline_parallel_size", resolved.pipeline_parallel_size.to_string()),
+        ("prefix_caching", resolved.prefix_caching.to_string()),
         ("weights", resolved.weights.to_string()),
     ]
     .map(|(key, value)| (key.to_owned(), value))

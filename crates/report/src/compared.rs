@@ -1,5 +1,5 @@
-//! The answer of a comparison in one sentence: which run is faster in which figure, and by how much; or how large a
-//! difference could have been seen.
+//! The answer of a comparison in one sentence: which run is faster in which figure, and by how much; or that no
+//! difference was found; or that this is unknown, and how many rounds are needed.
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
@@ -41,17 +41,45 @@ pub(crate) fn answer(comparison: &Comparison) -> String {
                 "{contender} differs from {baseline}, but a drift over time would look the same: {}.",
                 told(row)
             ),
-            None => no_difference(comparison),
+            None if rows.iter().all(|row| row.verdict == RowVerdict::NoDifference) => {
+                no_difference(comparison)
+            }
+            None => unknown(comparison),
         },
     }
 }
 
-/// The answer if no difference is significant.
+/// The answer if the interval of each row is inside the margin.
 fn no_difference(comparison: &Comparison) -> String {
     let Comparison { baseline, contender, rows, options, .. } = comparison;
-    let Some(row) = first(rows.iter().filter(|row| row.interval_pct.is_some())) else {
-        let shown = first(rows.iter()).map(told).unwrap_or_default();
-        return format!("It is unknown whether {contender} differs from {baseline}: {shown}.");
+    let margin = significant(options.margin * 100.0);
+    let shown = first(rows.iter()).map(told).unwrap_or_default();
+    let (each, example) = if rows.len() == 1 { ("the", "") } else { ("each", "for example, ") };
+    format!(
+        "No difference was found between {contender} and {baseline} in {}: {each} 95 % interval is inside the \
+         margin of {margin} %, so a larger difference is unlikely; {example}{shown}.",
+        counted(rows.len(), "figure")
+    )
+}
+
+/// The answer if no difference is significant, and the interval of at least one row is too wide to exclude one.
+fn unknown(comparison: &Comparison) -> String {
+    let Comparison { baseline, contender, rows, options, .. } = comparison;
+    let open = || rows.iter().filter(|row| row.verdict != RowVerdict::NoDifference);
+    let Some(row) = first(open().filter(|row| row.interval_pct.is_some())).or(first(open())) else {
+        return String::new();
+    };
+    let excludes_zero = row.interval_pct.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+    let few = match (excludes_zero, row.p) {
+        (false, _) => String::new(),
+        (true, None) => {
+            "; this interval excludes 0, but the repeats are too few to decide".to_owned()
+        }
+        // The probability covers all rows together, and the interval only its own row.
+        (true, Some(_)) => format!(
+            "; this interval excludes 0, but the repeats are too few to decide about {} together",
+            counted(rows.len(), "figure")
+        ),
     };
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),
@@ -63,12 +91,7 @@ fn no_difference(comparison: &Comparison) -> String {
             "; to find a difference of {margin} % in every figure, about {needed} rounds of both are needed"
         )
     });
-    format!(
-        "No difference was found between {contender} and {baseline} in {}: {}, so a difference beyond this \
-         interval would have been seen{more}.",
-        counted(rows.len(), "figure"),
-        told(row)
-    )
+    format!("It is unknown whether {contender} differs from {baseline}: {}{few}{more}.", told(row))
 }
 
 /// The row that stands for all of these rows: one over all cells if there is one, and one of the figures that matter
@@ -135,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_faster_run_the_figure_the_difference_and_its_interval() {
-        use RowVerdict::{Better, Differs, NoDifference, NotEnoughData, Worse};
+        use RowVerdict::{Better, Differs, NoDifference, Worse};
         for (rows, text) in [
             (
                 vec![row("ttft_p99", -9.0, Better), row("requests_per_s", 5.2, Better)],
@@ -160,25 +183,51 @@ mod tests {
             ),
             (
                 vec![row("requests_per_s", 0.5, NoDifference)],
-                "No difference was found between B and A in 1 figure: requests_per_s is 0.5 % higher (95 % \
-                 interval -1.5 to +2.5 %; 128 x 32, saturated), so a difference beyond this interval would \
-                 have been seen.",
+                "No difference was found between B and A in 1 figure: the 95 % interval is inside the margin of \
+                 5 %, so a larger difference is unlikely; requests_per_s is 0.5 % higher (95 % interval -1.5 to \
+                 +2.5 %; 128 x 32, saturated).",
             ),
             (
-                vec![row("requests_per_s", 0.5, NotEnoughData { needed: 9 })],
-                "No difference was found between B and A in 1 figure: requests_per_s is 0.5 % higher (95 % \
-                 interval -1.5 to +2.5 %; 128 x 32, saturated), so a difference beyond this interval would \
-                 have been seen; to find a difference of 5 % in every figure, about 9 rounds of both are needed.",
-            ),
-            (
-                vec![Row {
-                    interval_pct: None,
-                    ..row("requests_per_s", 0.5, NotEnoughData { needed: 5 })
-                }],
-                "It is unknown whether B differs from A: requests_per_s is 0.5 % higher (no interval; 128 x 32, \
-                 saturated).",
+                vec![row("ttft_p99", 1.0, NoDifference), row("requests_per_s", 0.5, NoDifference)],
+                "No difference was found between B and A in 2 figures: each 95 % interval is inside the margin \
+                 of 5 %, so a larger difference is unlikely; for example, requests_per_s is 0.5 % higher (95 % \
+                 interval -1.5 to +2.5 %; 128 x 32, saturated).",
             ),
             (vec![], "B and A cannot be compared: they have no common figure."),
+        ] {
+            assert_eq!(told_of(rows), text);
+        }
+    }
+
+    #[test]
+    fn a_difference_is_unknown_unless_the_interval_of_every_figure_is_inside_the_margin() {
+        use RowVerdict::{NoDifference, NotEnoughData};
+        let few = NotEnoughData { needed: 9 };
+        for (rows, text) in [
+            (
+                vec![row("ttft_p99", 0.5, few), row("requests_per_s", 0.5, NoDifference)],
+                "It is unknown whether B differs from A: ttft_p99 is 0.5 % higher (95 % interval -1.5 to \
+                 +2.5 %; 128 x 32, saturated); to find a difference of 5 % in every figure, about 9 rounds of \
+                 both are needed.",
+            ),
+            (
+                vec![Row { p: None, repeats: [3, 3], ..row("requests_per_s", -39.9, few) }],
+                "It is unknown whether B differs from A: requests_per_s is 39.9 % lower (95 % interval -41.9 to \
+                 -37.9 %; 128 x 32, saturated); this interval excludes 0, but the repeats are too few to decide; \
+                 to find a difference of 5 % in every figure, about 9 rounds of both are needed.",
+            ),
+            (
+                vec![row("requests_per_s", 5.2, few), row("ttft_p99", 0.5, NoDifference)],
+                "It is unknown whether B differs from A: requests_per_s is 5.2 % higher (95 % interval +3.2 to \
+                 +7.2 %; 128 x 32, saturated); this interval excludes 0, but the repeats are too few to decide \
+                 about 2 figures together; to find a difference of 5 % in every figure, about 9 rounds of both \
+                 are needed.",
+            ),
+            (
+                vec![Row { interval_pct: None, p: None, ..row("requests_per_s", 0.5, few) }],
+                "It is unknown whether B differs from A: requests_per_s is 0.5 % higher (no interval; 128 x 32, \
+                 saturated); to find a difference of 5 % in every figure, about 9 rounds of both are needed.",
+            ),
         ] {
             assert_eq!(told_of(rows), text);
         }

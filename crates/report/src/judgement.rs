@@ -93,8 +93,13 @@ impl Judgement {
 
     /// The judgement of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
+        let is_limit = matches!(
+            answer.outcome,
+            SearchEnding::RequestsSpent | SearchEnding::TrialsSpent | SearchEnding::TimeSpent
+        );
         let is_unmeasured = answer.best().is_none()
-            && (answer.outcome == SearchEnding::NotMeasurable || answer.loads.is_empty());
+            && (answer.outcome == SearchEnding::NotMeasurable
+                || answer.loads.is_empty() && !is_limit);
         let verdict = match answer.outcome {
             _ if answer.is_missed() || is_unmeasured => Verdict::Fail,
             SearchEnding::Found | SearchEnding::MetAtHighest => Verdict::Pass,

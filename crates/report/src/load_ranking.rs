@@ -1,10 +1,15 @@
 //! Which of several servers bears more load, in one sentence for each cell and tier.
 
-use inferometer_analysis::load_ranking::{BorneLoad, LoadRanking};
+use std::fmt::Write as _;
+
+use inferometer_analysis::load_ranking::{LoadRanking, RankedServer, SustainedLoad};
 use inferometer_model::change::Change;
 use inferometer_model::digits::{Decimals, with_unit};
 
 use crate::number::significant;
+
+/// Estimates that differ by a smaller ratio are equal: they differ only by rounding.
+const EQUAL_WITHIN: f64 = 1e-9;
 
 /// One sentence: the server with the highest load, and by how much it is ahead of each other server. Absent if there
 /// are fewer than two servers.
@@ -17,35 +22,39 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
         Some(objectives) => format!("with {objectives}"),
         None => "at saturation".to_owned(),
     };
-    let open = match (ranking.objectives.is_some(), unknown.as_slice()) {
-        (_, []) => String::new(),
-        (true, servers) => {
-            format!("; no load is known to meet the objectives on {}", servers.join(", "))
-        }
-        (false, servers) => format!("; no saturation was found on {}", servers.join(", ")),
-    };
+    let mut open: String = servers.iter().filter_map(unanswered).collect();
+    if !unknown.is_empty() {
+        let what = match ranking.objectives {
+            Some(_) => "no load is known to meet the objectives",
+            None => "no saturation was found",
+        };
+        let _ = write!(open, "; {what} on {}", unknown.join(", "));
+    }
     let confidence = significant(ranking.confidence * 100.0);
     let (best, others) = match servers.as_slice() {
         [] => return Some(format!("{cell}, {what}: no answer{open}.")),
-        [(only, load)] => {
-            let load = known(ranking, load, &confidence);
-            return Some(format!("{cell}, {what}: {only} bears {load}{open}."));
+        [only] => {
+            let load = known(ranking, &only.load, &confidence);
+            return Some(format!("{cell}, {what}: {} bears {load}{open}.", only.name));
         }
         [best, others @ ..] => (best, others),
     };
-    let apart = |(_, load): &(String, BorneLoad)| best.1.relative_to(load);
-    let clear = |other: &&(String, BorneLoad)| apart(other).low.is_some_and(|low| low > 1.0);
-    let alike: Vec<&str> =
-        others.iter().filter(|other| !clear(other)).map(|other| other.0.as_str()).collect();
+    let apart = |other: &RankedServer| best.load.relative_to(&other.load);
+    let clear = |other: &&RankedServer| apart(other).low.is_some_and(|low| low > 1.0);
+    let alike: Vec<&RankedServer> = others.iter().filter(|other| !clear(other)).collect();
     let first = match alike.as_slice() {
-        [] if others.len() == 1 => format!("{} bears more load than {}", best.0, others[0].0),
-        [] => format!("{} bears the most load", best.0),
-        alike => format!(
-            "no clear difference between {} and {}; {} has the highest estimate",
-            best.0,
-            alike.join(", "),
-            best.0
-        ),
+        [] if others.len() == 1 => format!("{} bears more load than {}", best.name, others[0].name),
+        [] => format!("{} bears the most load", best.name),
+        alike => {
+            let equal = |other: &&&RankedServer| (apart(other).value - 1.0).abs() < EQUAL_WITHIN;
+            let equal: Vec<&RankedServer> = alike.iter().filter(equal).copied().collect();
+            let estimate = match equal.len() {
+                0 => format!("{} has the highest estimate", best.name),
+                count if count == alike.len() => "their estimates are equal".to_owned(),
+                _ => format!("{} and {} have the highest estimate", best.name, names(&equal)),
+            };
+            format!("no clear difference between {} and {}; {estimate}", best.name, names(alike))
+        }
     };
     let each = others.iter().map(|other| {
         let ratio = apart(other);
@@ -63,20 +72,36 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
             "{} ({interval}) {} {} with {}",
             change.words(),
             change.than(),
-            other.0,
-            known(ranking, &other.1, &confidence)
+            other.name,
+            known(ranking, &other.load, &confidence)
         )
     });
     let each: Vec<String> = each.collect();
     Some(format!(
         "{cell}, {what}: {first}: {}, {}{open}.",
-        known(ranking, &best.1, &confidence),
+        known(ranking, &best.load, &confidence),
         each.join("; ")
     ))
 }
 
+fn names(servers: &[&RankedServer]) -> String {
+    servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// How many rounds of a server have no answer: `; 1 of 3 rounds of slow has no answer, and its load is that of the
+/// others`. Absent if all rounds have one.
+fn unanswered(server: &RankedServer) -> Option<String> {
+    let RankedServer { name, rounds, unanswered, .. } = server;
+    let has = if *unanswered == 1 { "has" } else { "have" };
+    (*unanswered > 0).then(|| {
+        format!(
+            "; {unanswered} of {rounds} rounds of {name} {has} no answer, and its load is that of the others"
+        )
+    })
+}
+
 /// A load with its unit and its interval: `27.9 requests/s (95 % interval: 26.8 to 29.1)`.
-fn known(ranking: &LoadRanking, load: &BorneLoad, confidence: &str) -> String {
+fn known(ranking: &LoadRanking, load: &SustainedLoad, confidence: &str) -> String {
     let ends: Vec<f64> = [Some(load.value), load.low, load.high].into_iter().flatten().collect();
     let digits = Decimals::of(&ends);
     let text = with_unit(&digits.text(load.value), ranking.over.unit());
@@ -102,7 +127,7 @@ mod tests {
     use super::*;
 
     fn ranking(loads: &[(&str, [f64; 3])], objectives: Option<&str>) -> LoadRanking {
-        let load = |[value, low, high]: [f64; 3]| BorneLoad {
+        let load = |[value, low, high]: [f64; 3]| SustainedLoad {
             value,
             low: Some(low),
             high: Some(high).filter(|high| high.is_finite()),
@@ -112,7 +137,15 @@ mod tests {
             objectives: objectives.map(str::to_owned),
             over: Over::Rate,
             confidence: 0.95,
-            servers: loads.iter().map(|(name, ends)| ((*name).to_owned(), load(*ends))).collect(),
+            servers: loads
+                .iter()
+                .map(|(name, ends)| RankedServer {
+                    name: (*name).to_owned(),
+                    load: load(*ends),
+                    rounds: 3,
+                    unanswered: 0,
+                })
+                .collect(),
             unknown: Vec::new(),
         }
     }
@@ -165,5 +198,30 @@ mod tests {
         assert!(text.ends_with("no load is known to meet the objectives on slow."), "{text}");
         ranking.unknown.clear();
         assert_eq!(sentence(&ranking), None, "a single server is not compared");
+    }
+    #[test]
+    fn equal_estimates_are_not_ordered() {
+        let (one, two) = (("one", [100.0, 90.0, 110.0]), ("two", [100.0, 90.0, 110.0]));
+        let low = ("low", [98.0, 90.0, 110.0]);
+        let text = sentence(&ranking(&[one, two], None)).unwrap();
+        assert!(
+            text.contains(
+                "no clear difference between one and two; their estimates are equal: 100"
+            ),
+            "{text}"
+        );
+        let text = sentence(&ranking(&[one, two, low], None)).unwrap();
+        assert!(text.contains("between one and two, low; one and two have the highest"), "{text}");
+    }
+
+    #[test]
+    fn a_server_with_rounds_without_an_answer_is_ranked_and_their_number_is_given() {
+        let loads = [("fast", [27.9, 26.8, 29.1]), ("slow", [20.1, 19.5, 20.7])];
+        let mut ranking = ranking(&loads, Some("ttft_p95<500ms"));
+        ranking.servers[1].unanswered = 1;
+        let text = sentence(&ranking).unwrap();
+        assert!(text.contains("fast bears more load than slow"), "{text}");
+        let words = "; 1 of 3 rounds of slow has no answer, and its load is that of the others.";
+        assert!(text.ends_with(words), "{text}");
     }
 }

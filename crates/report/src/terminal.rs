@@ -242,7 +242,8 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
             Met::Undecided => Paint::Yellow,
         };
         let word = painted(colour, paint, label::outcome(slo));
-        let measured = label::measured(slo).map(|figure| format!("measured {figure}"));
+        let how = if summary.predicted { "predicted" } else { "measured" };
+        let measured = label::measured(slo).map(|figure| format!("{how} {figure}"));
         let measured = measured.unwrap_or_else(|| "nothing to measure".to_owned());
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));
         let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");

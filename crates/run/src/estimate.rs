@@ -117,29 +117,34 @@ fn has_own_lengths(plan: &Plan) -> bool {
 /// The total length of the schedules of a plan, if every pass has a schedule. If the grid does not set the
 /// lengths of the requests, nothing else is known.
 fn of_schedule(plan: &Plan) -> Option<Duration> {
-    let scheduled = |pass: &PassPlan| {
-        let load = pass.load();
-        let last_due_s = load.last_due_s(0.0);
-        (load.is_scheduled() && last_due_s.is_finite()).then_some(bounded(pass, last_due_s))
-    };
-    let once_s: f64 = plan.passes.iter().map(scheduled).sum::<Option<f64>>()?;
+    all_passes(plan, schedule_s)
+}
+
+/// The time that a plan takes at least on any server: the lengths of its schedules and of its passes with a duration,
+/// and the pauses. Absent if a pass has neither, because its time then depends on the server, and if a rule may end
+/// passes early.
+pub fn at_least(plan: &Plan) -> Option<Duration> {
+    if !plan.stop.is_never() {
+        return None;
+    }
+    all_passes(plan, |pass| match pass.bound().duration {
+        Some(limit) if pass.requests().is_none() => Some(limit.as_secs_f64()),
+        _ => schedule_s(pass),
+    })
+}
+
+/// The sum of the lengths of all passes and pauses of a plan. Absent if the length of a pass is absent.
+fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Option<Duration> {
+    let of_cell = |&cell| plan.passes_of(cell).iter().map(&length_s).sum::<Option<f64>>();
+    let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
     Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
 }
 
-/// The time that a plan takes on any server: the lengths of its schedules and of its passes with a duration, and the
-/// pauses. Absent if a pass has neither, because its time then depends on the server.
-pub fn at_least(plan: &Plan) -> Option<Duration> {
-    let fixed = |pass: &PassPlan| match pass.bound().duration {
-        Some(limit) if pass.requests().is_none() => Some(limit.as_secs_f64()),
-        _ => {
-            let load = pass.load();
-            let last_due_s = load.last_due_s(0.0);
-            (load.is_scheduled() && last_due_s.is_finite()).then(|| bounded(pass, last_due_s))
-        }
-    };
-    let of_cell = |&cell| plan.passes_of(cell).iter().map(fixed).sum::<Option<f64>>();
-    let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
-    Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
+/// The length of the schedule of a pass, in seconds; absent if it has no schedule.
+fn schedule_s(pass: &PassPlan) -> Option<f64> {
+    let load = pass.load();
+    let last_due_s = load.last_due_s(0.0);
+    (load.is_scheduled() && last_due_s.is_finite()).then(|| bounded(pass, last_due_s))
 }
 
 /// Limits an estimate to the duration of a pass, because a pass begins no request after its duration. The

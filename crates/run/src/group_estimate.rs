@@ -102,6 +102,15 @@ mod tests {
             (r#""sweep": {"max_time": "5m"}"#, "at most 40 min"),
             (r#""sweep": {}"#, "estimated after the first run"),
             (r#""concurrency": ["8"], "requests": 100"#, "estimated after the first run"),
+            // A rule may end passes early, so there is no lower limit.
+            (
+                r#""rate": ["4"], "duration": "90s", "stop_when_saturated": true"#,
+                "estimated after the first run",
+            ),
+            (
+                r#""concurrency": ["8"], "duration": "30s", "stop_at_error_rate": "5%""#,
+                "estimated after the first run",
+            ),
         ] {
             let plan = plan(&format!("{{{server}, {cell}, {keys}}}"));
             let text_of = words([&plan, &plan].into_iter(), 4);

@@ -126,6 +126,11 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
             (SearchEnding::Unfinished, _) => {
                 return Err(Shortfall::Failed(format!("the search ended early: {}", why())));
             }
+            // A limit that leaves no time or no request for a trial leaves the answer undecided.
+            (
+                SearchEnding::RequestsSpent | SearchEnding::TrialsSpent | SearchEnding::TimeSpent,
+                _,
+            ) => {}
             (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),
             _ if answer.is_missed() => return Err(Shortfall::Objective(why())),
             _ => {}

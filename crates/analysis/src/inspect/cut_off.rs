@@ -52,8 +52,13 @@ impl CutOff {
                     --stop-at-error-rate allows",
             ),
         };
+        let cancelled = match in_flight {
+            1 => "1 request in flight was".to_owned(),
+            several => format!("{several} requests in flight were"),
+        };
+        let were = if never_sent == 1 { "was" } else { "were" };
         let message = format!(
-            "{begins}: {in_flight} requests in flight were cancelled and {never_sent} were not \
+            "{begins}: {cancelled} cancelled and {never_sent} {were} not \
                 sent. They are not failures of the server."
         );
         Some(Finding::of(code, message))

@@ -73,7 +73,7 @@ impl SearchAnswer {
             limited_by: edge.first.iter().map(|first| criterion(first).text.clone()).collect(),
             saturated: loads.iter().find(is_bad).is_some_and(|load| load.saturation.is_some()),
             contradicts: first_bad.zip(last_good).is_some_and(|(bad, good)| good > bad),
-            is_missed_when_idle: search.is_missed_when_idle(at),
+            is_missed_alone: search.is_missed_alone(at),
             requests: search.requests(),
             trials: search.trials(),
             time_s: search.time_s(),

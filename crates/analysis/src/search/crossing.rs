@@ -6,6 +6,7 @@
 //! with the distance from the limit, so trials far from the edge have less weight. The interval contains every edge
 //! that is compatible with the trials for at least one slope (profile likelihood).
 
+use super::evidence::Groups;
 use inferometer_stats::student_above;
 
 /// The result of a trial for one criterion.
@@ -21,6 +22,8 @@ pub(super) struct Point {
     pub requests: f64,
     /// Degrees of freedom of `weight`.
     pub degrees: f64,
+    /// The groups of misses.
+    pub groups: Groups,
 }
 
 /// The quantity that crosses its limit, by kind.
@@ -60,7 +63,7 @@ const NEAR: f64 = 2.5;
 
 /// The trials show too small a variance, because the rarest queue fluctuations last longer. So the variance is
 /// multiplied by this factor, which was measured (conformance/search).
-const CAUTION: f64 = 1.3;
+pub(super) const CAUTION: f64 = 1.3;
 
 struct Fit<'a> {
     points: &'a [Point],

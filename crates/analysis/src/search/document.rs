@@ -51,9 +51,9 @@ pub struct SearchAnswer {
     pub saturated: bool,
     /// Whether a load met the objectives although a lower one missed them, both by their own intervals.
     pub contradicts: bool,
-    /// Whether requests that arrived at an idle server missed the objectives, so that no load meets them.
+    /// Whether requests that were alone on the server missed the objectives, so that no load meets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_missed_when_idle: bool,
+    pub is_missed_alone: bool,
     /// The number of requests of all trials.
     pub requests: u64,
     /// The number of trials.

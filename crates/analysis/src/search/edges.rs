@@ -3,6 +3,8 @@
 
 use super::capacity::{Capacity, shown_by};
 use super::crossing::{Crossing, Of, Point, crossing};
+use super::evidence::{Groups, Measure};
+use super::flat::extended_without_curve;
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
 use super::settings::Settings;
 use super::trial::Trial;
@@ -37,6 +39,14 @@ const EVER_MORE: f64 = 0.9;
 /// The same for a mean: the logarithm of the mean divided by its limit.
 const FAR_ABOVE: f64 = 1.0;
 
+/// The capacity of the server, if trials at rates show it.
+pub(super) fn capacity(
+    settings: &Settings,
+    trials: &[(Trial, Option<Overwhelmed>)],
+) -> Option<Capacity> {
+    Capacity::of(trials.iter().filter(|_| !settings.whole).map(|(trial, _)| trial))
+}
+
 /// Computes the edge of the criteria with these indices.
 pub(super) fn edge(
     settings: &Settings,
@@ -45,8 +55,7 @@ pub(super) fn edge(
 ) -> TierEdge {
     let mut edge =
         TierEdge { good: None, bad: None, estimate: None, low: None, high: None, first: None };
-    let at_rates = trials.iter().filter(|_| !settings.whole).map(|(trial, _)| trial);
-    let capacity = Capacity::of(at_rates);
+    let capacity = capacity(settings, trials);
     let most = capacity.map_or(f64::INFINITY, |capacity| capacity.high());
     let point = |index: usize, trial: &Trial, overwhelmed: Option<Overwhelmed>| {
         point(settings, index, trial, overwhelmed, trial.load > most)
@@ -80,7 +89,8 @@ pub(super) fn edge(
             let mut points: Vec<Point> = points().map(|(point, _)| point).collect();
             let first = crossing(&points, of, wrong)?;
             weigh_alike(&mut points, first.at);
-            Some((index, crossing(&points, of, wrong)?))
+            let found = crossing(&points, of, wrong)?;
+            Some((index, extended_without_curve(found, &points, of, wrong)))
         })
         .collect();
     let least = |of: fn(&Crossing) -> Option<f64>| {
@@ -101,6 +111,10 @@ pub(super) fn edge(
         // The curve may rise steeply anywhere between two tried loads.
         edge.high = edge.high.map(|high| high.max(bad));
         edge.low = edge.low.map(|low| low.min(shown)).filter(|low| *low > 0.0);
+    }
+    if let (false, Some(good), None) = (settings.whole, edge.good, edge.bad) {
+        // Without a miss, nothing is known of higher loads.
+        edge.low = edge.low.map(|low| low.min(good));
     }
     if capacity.is_some() {
         edge.high = Some(edge.high.map_or(most, |high| high.min(most)));
@@ -152,7 +166,8 @@ fn point(
         // The other requests may miss too. So the misses either show that too many requests miss, or they show nothing.
         let y = trial.missed[index] as f64 / by.planned.max(1) as f64;
         let weight = INDEPENDENT.min(by.planned / 8) as f64;
-        let point = Point { x, y, weight, requests: 0.0, degrees: OF_CUT_OFF };
+        let (degrees, groups) = (OF_CUT_OFF, Groups::default());
+        let point = Point { x, y, weight, requests: 0.0, degrees, groups };
         return (y > 1.0 - needed).then_some((point, Of::Share(1.0 - needed)));
     }
     let measure = trial.measured[index];
@@ -160,6 +175,7 @@ fn point(
         return None;
     }
     let requests = if trial.is_settled { measure.counted as f64 } else { 0.0 };
+    let Measure { degrees, groups, .. } = measure;
     let found = match (criterion.needed(), criterion.mean_limit_ms()) {
         (Some(needed), _) => {
             let misses = 1.0 - measure.value;
@@ -171,7 +187,7 @@ fn point(
             let grows = trial.saturation.is_some() || is_beyond || is_above_capacity;
             let y = if grows { misses.max(EVER_MORE) } else { misses };
             let weight = measure.independent;
-            (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Share(1.0 - needed))
+            (Point { x, y, weight, requests, degrees, groups }, Of::Share(1.0 - needed))
         }
         (None, limit) => {
             if measure.value <= 0.0 || measure.error <= 0.0 {
@@ -182,7 +198,7 @@ fn point(
             // Above the capacity, a mean grows with the length of the trial.
             let grows = trial.saturation.is_some() || is_above_capacity;
             let y = if grows { FAR_ABOVE } else { y.clamp(-FAR_ABOVE, FAR_ABOVE) };
-            (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Mean)
+            (Point { x, y, weight, requests, degrees, groups }, Of::Mean)
         }
     };
     let allowed = if let Of::Share(allowed) = found.1 { allowed } else { 0.0 };

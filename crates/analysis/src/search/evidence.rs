@@ -52,6 +52,37 @@ pub struct Measure {
     pub error: f64,
     /// Degrees of freedom of the variance estimate for this measure.
     pub degrees: f64,
+    /// The groups of misses; empty for a mean.
+    pub groups: Groups,
+}
+
+/// Misses that follow each other closely, such as those of one pause of the server, form a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Groups {
+    /// The number of groups.
+    pub count: f64,
+    /// The sum of the squares of their sizes. It is the variance of the number of misses, if groups occur at random.
+    pub squares: f64,
+}
+
+impl Groups {
+    /// Finds the groups of misses in a series of requests.
+    fn of(judged: &[CriterionResult]) -> Self {
+        let (mut groups, mut size, mut met) = (Self::default(), 0.0, usize::MAX);
+        for one in judged {
+            if one.met {
+                met = met.saturating_add(1);
+                continue;
+            }
+            let is_new = met > BETWEEN;
+            groups.count += f64::from(u8::from(is_new));
+            size = if is_new { 1.0 } else { size + 1.0 };
+            // The difference of two consecutive squares.
+            groups.squares += 2.0 * size - 1.0;
+            met = 0;
+        }
+        groups
+    }
 }
 
 /// The correlation of requests is estimated from at least this many misses or slowest requests. In a series of fewer
@@ -61,6 +92,8 @@ const ENOUGH: usize = 10;
 /// in shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
+/// At most this many requests meet the criterion between two misses of one group.
+const BETWEEN: usize = 4;
 /// For a share over fewer than `SHORT` requests, at most a quarter (`OF_SHORT`) of the requests count as independent.
 const SHORT: usize = 100;
 const OF_SHORT: f64 = 0.25;
@@ -85,6 +118,7 @@ impl Measure {
             independent: if n < SHORT { worth.min(n as f64 * OF_SHORT) } else { worth },
             error: 0.0,
             degrees,
+            groups: Groups::of(judged),
         }
     }
 
@@ -105,6 +139,7 @@ impl Measure {
             // The error of a mean is at least a thousandth of the mean, because every server varies.
             error: (variance / n).sqrt().max(1e-3 * value),
             degrees: long.degrees as f64,
+            groups: Groups::default(),
         }
     }
 }
@@ -198,5 +233,14 @@ mod tests {
             let worth = trials.iter().map(|one| 0.09 / one.independent).sum::<f64>() / 200.0;
             assert!((0.8..1.5).contains(&(worth / spread)), "{a}: {worth} for {spread}");
         }
+    }
+
+    #[test]
+    fn misses_with_at_most_four_other_requests_between_them_form_a_group() {
+        let series = |text: &str| -> Vec<CriterionResult> {
+            text.chars().map(|it| CriterionResult { value: 1.0, met: it == '.' }).collect()
+        };
+        let found = Measure::share(&series("xx....x.....x..........xxx"), 0.9).groups;
+        assert_eq!(found, Groups { count: 3.0, squares: 9.0 + 1.0 + 9.0 });
     }
 }

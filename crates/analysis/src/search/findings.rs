@@ -44,8 +44,15 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     );
     let (message, advice) = match answer.outcome {
         SearchEnding::Found => return None,
+        SearchEnding::NotMetAtLowest if answer.is_missed_alone => (
+            "the objectives are missed by requests that are alone on the server, so no load meets \
+                them"
+                .to_owned(),
+            "relax the objectives",
+        ),
         SearchEnding::NotMetAtLowest => (
-            "the objectives are missed at the lowest load tried, and at any load below it"
+            "the objectives are missed at the lowest load tried: at the load of --from, or at a \
+                load at which the server is nearly idle"
                 .to_owned(),
             "allow lower loads with --from, or relax the objectives",
         ),

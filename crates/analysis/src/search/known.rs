@@ -25,15 +25,19 @@ pub struct Load {
     /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
     /// trial was too short to show a growth.
     pub saturation: Option<Saturation>,
+    /// Whether the load is above the capacity of the server, so that it has no steady state.
+    pub is_above_capacity: bool,
     /// The estimate for each criterion, in the order of the criteria.
     pub measured: Vec<CriterionEstimate>,
 }
 
 impl Load {
-    /// Joins the trials at one load. There must be at least one trial.
+    /// Joins the trials at one load. There must be at least one trial. `capacity` is the upper end of the interval of the
+    /// capacity, infinite if it is unknown.
     pub(super) fn of(
         criteria: &[Criterion],
         trials: &[&Trial],
+        capacity: f64,
         overwhelmed: impl Fn(&Trial) -> Option<Vec<Overwhelmed>>,
     ) -> Self {
         let of = |index: usize| trials.iter().map(move |trial| trial.measured[index]);
@@ -52,6 +56,7 @@ impl Load {
             is_settled: trials.iter().any(|trial| trial.is_settled),
             lacks_gaps: trials.iter().any(|trial| trial.lacks_gaps),
             saturation: trials.last().and_then(|trial| trial.saturation),
+            is_above_capacity: trials[0].load > capacity,
             measured: measured.collect(),
         }
     }
@@ -69,7 +74,10 @@ impl Load {
             || claims().any(|claim| claim == Claim::NotMet)
         {
             Claim::NotMet
-        } else if self.is_settled && claims().all(|claim| claim == Claim::Met) {
+        } else if self.is_settled
+            && !self.is_above_capacity
+            && claims().all(|claim| claim == Claim::Met)
+        {
             Claim::Met
         } else {
             Claim::Open

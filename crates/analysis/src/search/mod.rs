@@ -10,6 +10,7 @@ mod capacity;
 mod crossing;
 mod document;
 mod findings;
+mod flat;
 mod overwhelmed;
 mod trial;
 
@@ -26,7 +27,7 @@ mod settings;
 pub use alone::Alone;
 pub use document::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use edges::TierEdge;
-pub use evidence::{Claim, CriterionEstimate, Measure};
+pub use evidence::{Claim, CriterionEstimate, Groups, Measure};
 pub use findings::{CODES, findings};
 pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};

@@ -4,8 +4,8 @@ mod lengths;
 mod nested_tiers;
 mod single_loads;
 
-use super::alone::{AtIdle, at_idle};
-use super::edges::{TierEdge, edge, overwhelmed};
+use super::alone::shows_no_load_meets;
+use super::edges::{TierEdge, capacity, edge, overwhelmed};
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, SearchEnding, Settings};
@@ -27,8 +27,6 @@ const LEAVES: f64 = 0.75;
 const FEWEST_LONG: u32 = 3;
 /// With fewer requests in flight on average, a server is nearly idle, and lower loads are no better.
 const IDLE: f64 = 0.1;
-/// With this number in flight on average, more than half of the requests arrive at an idle server.
-const MOSTLY_IDLE: f64 = 0.5;
 /// The share of requests that must complete for a server to count as idle.
 const SERVED: f64 = 0.98;
 
@@ -86,10 +84,13 @@ impl Search {
         let mut loads: Vec<f64> = self.trials.iter().map(|(trial, _)| trial.load).collect();
         loads.sort_unstable_by(f64::total_cmp);
         loads.dedup();
+        let capacity = capacity(&self.settings, &self.trials).map_or(f64::INFINITY, |it| it.high());
         let of = |load: f64| {
             let trials = self.trials.iter().map(|(trial, _)| trial);
             let trials: Vec<&Trial> = trials.filter(|trial| trial.load == load).collect();
-            Load::of(&self.settings.criteria, &trials, |trial| overwhelmed(&self.settings, trial))
+            Load::of(&self.settings.criteria, &trials, capacity, |trial| {
+                overwhelmed(&self.settings, trial)
+            })
         };
         loads.into_iter().map(of).collect()
     }
@@ -129,7 +130,9 @@ impl Search {
         let (low, high) = self.interval(tier);
         let estimate = edge.estimate.or(edge.good)?;
         let estimate = if self.settings.whole { (estimate + 1e-6).floor() } else { estimate };
+        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
         let estimate = estimate.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY));
+        let estimate = estimate.clamp(self.settings.lowest.min(highest), highest);
         (estimate > 0.0).then_some(estimate)
     }
 
@@ -145,12 +148,12 @@ impl Search {
     /// How the search of one tier ended, or that it has not ended.
     pub fn outcome_of(&self, tier: usize) -> SearchEnding {
         let settings = &self.settings;
-        let (lowest, high) = (self.lowest(), self.tiers[tier].high);
+        let (lowest, high) = (self.lowest(tier), self.tiers[tier].high);
         let shortest_s = self.last().map_or(0.0, |(last, _)| last.shortest_next_s(settings.whole));
         let is_known = |low, high| self.long >= FEWEST_LONG && self.is_narrow(low, high);
         match self.interval(tier) {
             (Some(low), Some(high)) if is_known(low, high) => SearchEnding::Found,
-            _ if high.is_some_and(|high| high <= lowest) || self.is_missed_when_idle(tier) => {
+            _ if high.is_some_and(|high| high <= lowest) || self.is_missed_alone(tier) => {
                 SearchEnding::NotMetAtLowest
             }
             (Some(low), _) if settings.highest.is_some_and(|it| low >= it) => {
@@ -164,17 +167,13 @@ impl Search {
         }
     }
 
-    /// Whether requests at an idle server show that no load meets the objectives of a tier.
-    pub fn is_missed_when_idle(&self, tier: usize) -> bool {
-        self.at_idle(tier) == AtIdle::NoLoadMeets
-    }
-
-    fn at_idle(&self, tier: usize) -> AtIdle {
-        if self.settings.whole || self.tiers[tier].good.is_some() {
-            return AtIdle::Open;
-        }
+    /// Whether requests that were alone on the server show that no load meets the objectives of a tier.
+    pub fn is_missed_alone(&self, tier: usize) -> bool {
         let of_trials = self.trials.iter().map(|(trial, _)| &trial.alone);
-        at_idle(&self.settings.criteria, &self.settings.tiers[tier], of_trials)
+        // In a closed loop, no request is alone at a load above one.
+        !self.settings.whole
+            && self.tiers[tier].good.is_none()
+            && shows_no_load_meets(&self.settings.criteria, &self.settings.tiers[tier], of_trials)
     }
 
     /// Whether an objective of a tier cannot be judged because tokens came in bundles.
@@ -210,8 +209,12 @@ impl Search {
         (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
     }
 
-    /// The lowest load to try. At lower loads, latencies are no better, because the server is nearly idle.
-    pub fn lowest(&self) -> f64 {
+    /// The lowest load to try for a tier. If the server is nearly idle at a load that misses the objectives, lower loads
+    /// are no better.
+    fn lowest(&self, tier: usize) -> f64 {
+        if self.tiers[tier].good.is_some() {
+            return self.settings.lowest;
+        }
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
             // A server that refuses most requests has few in flight, but is not idle.
             let is_idle = trial.load * trial.latency_s < IDLE
@@ -279,8 +282,8 @@ impl Search {
         let load = if self.settings.whole || leaves > LEAVES * last.load {
             last.load
         } else {
-            let good = self.tiers.iter().filter_map(|edge| edge.good).fold(0.0, f64::max);
-            self.rounded(leaves.max(good * ABOVE), f64::floor).max(self.settings.lowest)
+            let slower = leaves.max(edge.good.unwrap_or(0.0) * ABOVE).min(last.load);
+            self.rounded(slower, f64::floor).max(self.settings.lowest)
         };
         let wanted = self.steady_trial(load, last.latency_s);
         // The same trial again would show nothing, too.
@@ -304,21 +307,16 @@ impl Search {
         }
     }
 
-    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower. If
-    /// the requests at an idle server missed the objectives, the load is so low that many requests find it idle.
+    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower.
     fn down(&self, tier: usize, bad: f64) -> (f64, u64) {
-        if bad <= self.lowest() {
+        if bad <= self.lowest(tier) {
             return (bad, self.long_trial(bad));
         }
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let strided = bad / self.settings.stride.max(2.0);
         let down = if self.settings.whole || leaves <= 0.0 { strided } else { strided.min(leaves) };
-        let down = match self.at_idle(tier) {
-            AtIdle::AllMissed { fastest_s } => down.min(MOSTLY_IDLE / fastest_s),
-            AtIdle::Open | AtIdle::NoLoadMeets => down,
-        };
-        (self.rounded(down, f64::floor).max(self.lowest()), PROBE)
+        (self.rounded(down, f64::floor).max(self.lowest(tier)), PROBE)
     }
 
     /// A load at the estimate, within the inner part of the bracket.

@@ -56,10 +56,10 @@ fn interval(answer: &SearchAnswer, digits: Decimals) -> String {
 
 fn missed(answer: &SearchAnswer) -> String {
     let objectives = objectives(answer);
-    if answer.is_missed_when_idle {
+    if answer.is_missed_alone {
         let them = them(answer);
         return format!(
-            "no load meets {objectives}: requests that arrived at an idle server missed {them}"
+            "no load meets {objectives}: requests that were alone on the server missed {them}"
         );
     }
     let lowest = answer.loads.first().map(|known| known.load).or(answer.high);

@@ -65,7 +65,7 @@ pub struct Trial {
     pub saturation: Option<Saturation>,
     /// The rates at which requests arrived and were served. Absent if too few completed, or if the trial was cut off.
     pub rates: Option<Rates>,
-    /// The requests that arrived at an idle server.
+    /// The requests that were alone on the server.
     pub alone: Alone,
 }
 
@@ -181,7 +181,13 @@ impl TrialFold {
             is_complete: row.stay.complete,
             judged: &row.judged,
         });
-        let alone = Alone::of(&self.criteria, arrivals);
+        let mut alone = Alone::of(self.criteria.len(), arrivals);
+        alone
+            .missed
+            .iter_mut()
+            .zip(&unknown)
+            .filter(|(_, unknown)| **unknown)
+            .for_each(|(it, _)| *it = 0);
         let first = self.rows.first().map_or(Nanos::ZERO, |row| row.stay.due);
         let counted = &self.rows[startup..end];
         let of = |index: usize| match unknown[index] {

@@ -2,7 +2,7 @@
 
 use inferometer_load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
-use inferometer_plan::sweep::SweepPlan;
+use inferometer_plan::sweep::{FEWEST_REQUESTS, SweepPlan};
 
 use super::estimate::FEWEST_TRIALS;
 use super::fold::LevelTrial;
@@ -17,7 +17,7 @@ const ROUNDS: f64 = 12.0;
 /// The duration of the first trial at a rate, as a multiple of the median latency.
 const LATENCIES: f64 = 16.0;
 /// The fewest requests of a trial: in a closed loop, and at a rate.
-const FEWEST_CLOSED: f64 = 24.0;
+const FEWEST_CLOSED: f64 = FEWEST_REQUESTS as f64;
 const FEWEST_OPEN: f64 = 96.0;
 /// The factor from one load to the next until the server is saturated.
 const STRIDE: f64 = 2.0;

@@ -7,9 +7,9 @@ use super::estimate::FigureEstimate;
 use super::level::Level;
 
 /// A server is saturated if doubling the load raises throughput by less than this share.
-pub(super) const LEAST_GAIN: f64 = 0.05;
+const LEAST_GAIN: f64 = 0.05;
 /// Two loads are only compared if the higher one is at least this many times the lower one.
-const LEAST_RATIO: f64 = std::f64::consts::SQRT_2;
+pub(super) const LEAST_RATIO: f64 = std::f64::consts::SQRT_2;
 
 /// A load exceeds the limit of the server if more than this share of its requests fails, and clearly more than at a
 /// lower load.

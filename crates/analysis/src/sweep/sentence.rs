@@ -5,7 +5,7 @@ use inferometer_plan::search::Over;
 
 use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
 use super::outcome::SweepEnding;
-use super::saturation::LEAST_GAIN;
+use super::saturation::LEAST_RATIO;
 use crate::search::load_text as text;
 
 /// If a larger share of the requests of a load failed, the sentence mentions it.
@@ -48,15 +48,28 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
     let at = format!(" with {}", load(answer.by, saturation.load));
     let is_highest = answer.levels.last().is_some_and(|last| last.load == saturation.load);
     let most_at = match answer.by {
-        Over::Concurrency if is_highest => {
-            format!("{at}, beyond which twice the load adds less than {} %", LEAST_GAIN * 100.0)
-        }
+        Over::Concurrency if is_highest => format!("{at}{}", gained(answer, saturation)),
         Over::Concurrency => at,
         Over::Rate => String::new(),
     };
     let failed = failed(answer);
     let knee = answer.knee.as_ref().map_or_else(String::new, |knee| the_knee(answer, knee));
     format!("The server saturates at {most}{tokens}{most_at}{knee}{falls}{failed}.")
+}
+
+/// What the highest load added, compared with a load well below it: ` (0.8 % more than with 128 in flight)`. Nothing
+/// above the highest load was measured.
+fn gained(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
+    let below = answer.levels.iter().filter(|level| level.load * LEAST_RATIO <= saturation.load);
+    let mut known = below.filter_map(|level| Some((level.load, level.requests_per_s?.value)));
+    let Some((below, throughput)) = known.next_back() else { return String::new() };
+    let gain = 100.0 * (saturation.requests_per_s.value / throughput - 1.0);
+    let than = load(answer.by, below);
+    match format!("{:.1}", gain.abs()).as_str() {
+        "0.0" => format!(" (as much as with {than})"),
+        size if gain > 0.0 => format!(" ({size} % more than with {than})"),
+        size => format!(" ({size} % less than with {than})"),
+    }
 }
 
 fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
@@ -66,15 +79,17 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
         None => format!("{} or less", digits.text(knee.high)),
     };
     let share = text(knee.share * 100.0);
-    let latency = knee.latency_ratio.map_or_else(String::new, |ratio| match answer.by {
-        Over::Concurrency => format!(
-            ", and a request takes {} times as long as with {}",
-            text(ratio),
-            load(Over::Concurrency, knee.latency_of)
-        ),
-        Over::Rate => {
-            format!(", and a request takes {} times as long as a request alone", text(ratio))
-        }
+    // In a sweep by rate, the latency is compared with that of the trial with one request in flight.
+    let is_base =
+        |level: &&LevelAnswer| level.by == Over::Concurrency && level.load == knee.latency_of;
+    let base = answer.levels.iter().find(is_base).and_then(|level| level.latency_ms);
+    let latency = knee.latency_ratio.zip(base).map_or_else(String::new, |(ratio, base)| {
+        let of = match answer.by {
+            Over::Concurrency => format!("with {}", load(Over::Concurrency, knee.latency_of)),
+            Over::Rate => "alone".to_owned(),
+        };
+        let [at_knee, base] = [ratio * base.value, base.value].map(duration);
+        format!(", and a request takes {at_knee} ({base} {of})")
     });
     format!(
         "; the knee is at {} ({interval}), where throughput is {share} % of that at saturation{latency}",
@@ -118,6 +133,11 @@ fn failed(answer: &SweepAnswer) -> String {
         let share = text(share(level) * 100.0);
         format!("; at {} {share} % of the requests failed", load(level.by, level.load))
     })
+}
+
+/// A latency in milliseconds, or in seconds from one second on.
+fn duration(ms: f64) -> String {
+    if ms < 1e3 { format!("{} ms", text(ms)) } else { format!("{} s", text(ms / 1e3)) }
 }
 
 /// A share in percent with all its digits, so that `99.99 %` does not become 100 %.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
+use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::runs::MeasuredRun;
 use inferometer_engine::model::built_in;
 use inferometer_formats::import::Import;
@@ -67,11 +68,19 @@ pub(crate) fn read_results(
     Ok(ResultRuns { origin, runs, differences })
 }
 
-/// How the measured engine, card or model differs from those of the profile, as far as they are known.
 fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>, CalibrateError> {
+    differences(&measured_on(target), Some(&target.model), config)
+}
+
+/// How the measured engine, card or model differs from those of the profile, as far as they are known.
+pub(crate) fn differences(
+    measured_on: &MeasuredOn,
+    model: Option<&str>,
+    config: &EngineConfig,
+) -> Result<Vec<String>, CalibrateError> {
     let resolved = config.resolve().map_err(CalibrateError::new)?;
-    let unlike = measured_on(target).is_unlike(&resolved);
-    let other = built_in(&target.model).filter(|model| model.name != config.model.name);
+    let unlike = measured_on.unlike(&resolved);
+    let other = model.and_then(built_in).filter(|model| model.name != config.model.name);
     let other = other
         .map(|model| format!("{} was measured, but --model is {}", model.name, config.model.name));
     Ok(unlike.into_iter().chain(other).collect())
@@ -133,6 +142,24 @@ mod tests {
         let read = read("sglang-detailed.jsonl").expect("a file");
         let told = read.differences.join("; ");
         assert!(told.contains("sglang was measured"), "{told}");
+    }
+
+    #[test]
+    fn every_difference_in_engine_card_and_model_is_stated() {
+        let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.11-h100-sxm")).expect("known");
+        let on = |version: &str, card: &str| MeasuredOn {
+            engine: Some("vllm".to_owned()),
+            engine_version: Some(version.to_owned()),
+            card: Some(card.to_owned()),
+        };
+        let told =
+            |on: MeasuredOn, model| differences(&on, Some(model), &config).expect("resolved");
+        let all = told(on("0.2.7", "a100-pcie-40gb"), "qwen3-8b");
+        let words = ["vllm 0.2.7 was measured", "a100-pcie-40gb was measured", "qwen3-8b was"];
+        assert_eq!(all.len(), words.len(), "{all:?}");
+        assert!(all.iter().zip(words).all(|(told, word)| told.contains(word)), "{all:?}");
+        let version = config.profile.engine_version.clone();
+        assert_eq!(told(on(&version, "h100-sxm"), "llama-3.1-8b"), Vec::<String>::new());
     }
 
     #[test]

@@ -206,7 +206,11 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
     let folder = folder();
     for (flags, words) in [
         (&["--input-lengths", "8,16", "--output-lengths", "4"][..], "one pair of lengths"),
-        (&["--concurrency", "2,4"], "a comparison in blocks has one load, but 2 were given"),
+        (
+            &["--concurrency", "2,4"],
+            "concurrency (--concurrency): a comparison in blocks has one load, but 2 were given",
+        ),
+        (&["--rate", "2,4"], "rate (--rate): a comparison in blocks has one load, but 2"),
         (&["--repeat", "3"], "repeat (--repeat): cannot be used: blocks are repeated until"),
         (&["--metric", "failures"], "`failures` cannot be compared in blocks"),
         (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is given twice"),
@@ -228,6 +232,7 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
         (&["--predict", "--b", "speed=0.5"], "`speed` cannot differ between the sides"),
         (&["--predict", "--b", "endpoint=chat"], "`endpoint` cannot differ between the sides"),
         (&["--b", "max-num-seqs=3"], "add --predict"),
+        (&["--predict", "--b", "max-num-seq=3"], "(did you mean `max_num_seqs`?); only model"),
         (&["--slo", "ttft_p99<1s"], "is for one server (`inferometer run`)"),
         (
             &["--target", "http://a", "--target", "http://b", "--target", "http://c"],

@@ -274,3 +274,35 @@ fn predict_reports_all_mistakes_of_the_plan_and_the_engine_at_once() {
         assert!(told.contains(words), "{words}: {told}");
     }
 }
+
+#[test]
+fn a_file_or_run_that_does_not_exist_is_wrong_usage_in_every_command() {
+    let folder = folder();
+    for arguments in [
+        &["reproduce", "missing.tar.zst"][..],
+        &["compare", "missing.json", "missing.json"],
+        &["predict", "missing.toml"],
+    ] {
+        let out = inferometer(folder.path(), arguments);
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}: {}", told(&out));
+        assert!(told(&out).contains("missing."), "{arguments:?}: {}", told(&out));
+    }
+}
+
+#[test]
+fn a_share_without_a_percent_sign_and_several_servers_for_one_get_a_remedy() {
+    let folder = folder();
+    let plan = "[[target]]\ntarget = \"http://a\"\n[[target]]\ntarget = \"http://b\"\n";
+    fs::write(folder.path().join("two.toml"), plan).unwrap();
+    let search = ["search", "--predict", "--slo", "ttft_p99<1s", "--precision", "5"];
+    for (arguments, words) in [
+        (&search[..], "`5` is not a share from 0 to 1; write 5 percent as 5% or 0.05"),
+        (&["predict", "two.toml"], "this command takes one"),
+        (&["predict", "--card", "rtx4090"], "(did you mean `rtx-4090`?)"),
+        (&["predict", "--model", "llama-3-70b"], "(did you mean `llama-3.1-70b`?)"),
+    ] {
+        let out = inferometer(folder.path(), arguments);
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}: {}", told(&out));
+        assert!(told(&out).contains(words), "{arguments:?}: {}", told(&out));
+    }
+}

@@ -181,7 +181,8 @@ fn simulated_and_imported_runs_are_marked_as_such_in_every_output() {
     assert!(compared.contains("compares a run with itself"), "{compared}");
     assert!(compared.contains("within 7 %"), "{compared}");
     let refused = inferometer(at, &["compare", &id, "made"]);
-    assert!(told(&refused).contains("made: is a folder; give a stored run"), "{}", told(&refused));
+    let meant = "made: is a folder (did you mean `made/summary.json`?); give a stored run";
+    assert!(told(&refused).contains(meant), "{}", told(&refused));
     for format in ["csv", "jsonl", "json", "vllm-bench"] {
         let refused = inferometer(at, &["export", back, "--format", format, "--out", "nothing"]);
         assert_eq!(refused.status.code(), Some(2), "{format}: {}", told(&refused));

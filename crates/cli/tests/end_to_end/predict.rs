@@ -159,6 +159,11 @@ fn predict_uses_the_request_counts_of_the_run_and_calibrate_accepts_only_measure
     assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
+    // A fit to a run of another model is possible, but is not silent.
+    let other = ["calibrate", "latest", "--model", "qwen-14b", "--out", "other.toml"];
+    let output = inferometer(folder.path(), &other);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("chatglm3-6b was measured, but --model is qwen-14b"), "{text}");
     // A mistake in --out is reported before anything is read or fitted.
     let told = calibrate("no such run", &["--out", "no/such/folder.toml"]);
     assert!(told.contains("--out: no/such/folder.toml cannot be written"), "{told}");

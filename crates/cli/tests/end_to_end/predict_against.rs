@@ -198,7 +198,46 @@ fn a_run_with_an_own_card_file_can_be_used_from_another_folder() {
     std::fs::write(folder.path().join("wrong.toml"), card.replace("864e9", "864e12"))
         .expect("written");
     let message = refused(folder.path(), &["--model", "llama-3.1-8b", "--card", "wrong.toml"]);
-    assert!(message.contains("wrong.toml: bandwidth_bytes_per_s = 8.64e14: must be"), "{message}");
+    assert!(message.contains("wrong.toml: bandwidth_bytes_per_s = 8.64e14 does not"), "{message}");
+}
+
+#[test]
+fn a_run_without_prefix_caching_is_simulated_without_it() {
+    let folder = folder();
+    let engine = ["--model", "llama-3.1-8b", "--engine", "vllm-0.8", "--card", "l40s"];
+    let load = "--max-model-len 4096 --workload prefix --prefix-length 256 --input-lengths 320 \
+                --output-lengths 16 --concurrency 8 --requests 40";
+    let load: Vec<&str> = load.split_whitespace().collect();
+    let rate = |found: &Value| found["cells"][0]["passes"][0]["requests_per_s"].as_f64();
+    let with = predict(folder.path(), &[&engine[..], &load].concat());
+    let off = ["--no-enable-prefix-caching"];
+    let without = predict(folder.path(), &[&engine[..], &off, &load].concat());
+    assert!(rate(&with).is_some() && rate(&with) != rate(&without), "{:?}", rate(&with));
+    let run = without["run_id"].as_str().expect("a name");
+    let (again, told) = predicted(folder.path(), &["--against", run]);
+    assert!(told.contains(" --no-enable-prefix-caching"), "{told}");
+    assert_eq!(again["target"]["facts"]["prefix_caching"], "false");
+    assert!(errors(&again).iter().all(|error| error.abs() < 0.5), "{:?}", errors(&again));
+    let with = with["run_id"].as_str().expect("a name");
+    // An engine without prefix caching can be simulated instead.
+    let old = ["--against", with, "--model", "qwen-14b", "--profile", "a100-40g-vllm-0.2.7"];
+    predicted(folder.path(), &[&old[..], &["--max-model-len", "2048"]].concat());
+}
+
+#[test]
+fn the_model_file_of_a_run_is_read_again_and_printed_so_that_a_shell_reads_one_word() {
+    let folder = folder();
+    let config = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048,
+        "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "bfloat16"}"#;
+    std::fs::write(folder.path().join("my model.json"), config).expect("written");
+    let engine = ["--model", "my model.json", "--engine", "vllm-0.8", "--card", "l40s"];
+    let first = predict(folder.path(), &[&engine[..], &["--requests", "5"]].concat());
+    let run = first["run_id"].as_str().expect("a name");
+    let (again, told) = predicted(folder.path(), &["--against", run]);
+    assert_eq!(again["target"]["model"], "my model");
+    // The path has a space, so it is quoted.
+    assert!(told.contains("--model 'my model.json' "), "{told}");
 }
 
 #[test]

@@ -178,3 +178,15 @@ fn a_run_is_exported_to_an_mlflow_file_store_with_its_figures_and_files() {
     let pass = &summary["cells"][0]["passes"][0];
     assert_eq!((value.parse().ok(), step), (pass["output_tokens_per_s"].as_f64(), "1"));
 }
+
+#[test]
+fn the_command_that_repeats_a_prediction_with_noise_states_its_seed() {
+    let folder = folder();
+    let noisy =
+        ["predict", "--noise", "step=0.05", "--input-lengths", "32", "--output-lengths", "4"];
+    text(folder.path(), &[&noisy[..], &["--requests", "4", "--quiet"]].concat());
+    let shown = text(folder.path(), &["show", "latest-predicted"]);
+    let again = shown.lines().find(|line| line.starts_with("repeat with")).expect("a command");
+    // Without the seed, a repeat would draw another one from its own salt.
+    assert!(again.contains("--noise=step=0.05,seed="), "{again}");
+}

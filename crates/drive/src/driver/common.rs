@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inferometer_load::{OverLimit, Share, Stages};
+use inferometer_model::digits::with_unit;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record, detail};
 use inferometer_model::time::Nanos;
@@ -172,8 +173,8 @@ impl<R: Recorder> State<R> {
                 let number = if self.order == Order::Own { number } else { self.next };
                 if full {
                     let why = format!(
-                        "when it was due, the limit of {} requests in flight was reached",
-                        self.limit.in_flight()
+                        "when it was due, the limit of {} was reached",
+                        with_unit(&self.limit.in_flight().to_string(), "requests in flight")
                     );
                     let info = Some(encoded.info);
                     let record = self.record_unsent(number, due, Outcome::Dropped, &why, info);

@@ -19,14 +19,26 @@ impl MeasuredOn {
     /// Returns why the rows of the profile do not apply to the measurements: another engine, another series of
     /// versions, or another card. `None` if they apply.
     pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
+        self.unlike(config).into_iter().next()
+    }
+
+    /// Every reason why the rows of the profile do not apply to the measurements: another engine or another series of
+    /// versions, and another card.
+    pub fn unlike(&self, config: &ResolvedConfig) -> Vec<String> {
+        let engine = self.other_engine(config);
+        engine.into_iter().chain(self.other_card(config)).collect()
+    }
+
+    fn other_engine(&self, config: &ResolvedConfig) -> Option<String> {
         let profile = &config.profile;
         let of_profile =
             format!("the profile was measured with {} {}", profile.engine, profile.engine_version);
-        if self.engine.as_ref().is_some_and(|engine| *engine != profile.engine)
-            || self.version_is_unlike(config, |version| series(version).to_owned())
-        {
-            return Some(format!("{} was measured: {of_profile}", self.engine_in_words()));
-        }
+        let is_other = self.engine.as_ref().is_some_and(|engine| *engine != profile.engine)
+            || self.version_is_unlike(config, |version| series(version).to_owned());
+        is_other.then(|| format!("{} was measured: {of_profile}", self.engine_in_words()))
+    }
+
+    fn other_card(&self, config: &ResolvedConfig) -> Option<String> {
         let card = self.card.as_ref().filter(|card| !is_card(card, &config.card.name))?;
         Some(format!("{card} was measured, but the profile was measured on {}", config.card.name))
     }

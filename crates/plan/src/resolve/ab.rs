@@ -66,7 +66,13 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
             loads.len(),
             loads.join("; ")
         );
-        mistakes.add("passes", problem);
+        let key = match spec {
+            _ if spec.passes.is_some() => "passes",
+            Spec { rate: Some(_), .. } => "rate",
+            Spec { concurrency: Some(_), .. } => "concurrency",
+            _ => "passes",
+        };
+        mistakes.add(key, problem);
     }
     let [pass] = plan.passes.as_mut_slice() else { return };
     let default = size_of_block(spec, pass);

@@ -5,7 +5,7 @@ use crate::parts::WorkloadPlan;
 use crate::search::Over;
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, levels, values};
-use crate::sweep::SweepPlan;
+use crate::sweep::{FEWEST_REQUESTS, SweepPlan};
 use inferometer_load::{Bound, OverLimit, PassPlan};
 
 const KNEE: f64 = 0.95;
@@ -79,6 +79,13 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     if asked.gpus.is_some_and(|gpus| gpus == 0 || gpus > MAX_GPUS) {
         mistakes.add("gpus", format!("is not a number of cards from 1 to {MAX_GPUS}"));
     }
+    if let Some(requests) = asked.max_requests.filter(|most| (1..FEWEST_REQUESTS).contains(most)) {
+        let problem = format!(
+            "{requests} requests do not allow a single trial: the first one sends {FEWEST_REQUESTS}; \
+                raise the limit, or leave it out"
+        );
+        mistakes.add("max_requests", problem);
+    }
     Some(SweepPlan {
         by,
         knee,
@@ -147,6 +154,12 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_may_be_limited_to_the_requests_of_its_first_trial() {
+        let plan = resolved(r#"{"sweep": {"max_requests": 24}}"#).unwrap();
+        assert_eq!(plan.sweep.unwrap().max_requests, FEWEST_REQUESTS);
+    }
+
+    #[test]
     fn settings_that_a_sweep_does_not_accept_are_refused_with_their_key() {
         for (keys, told) in [
             (
@@ -166,6 +179,12 @@ mod tests {
             (r#"{"sweep": {"max_concurrency": 0}}"#, "not a number of requests in flight"),
             (r#"{"sweep": {"knee": "20%"}}"#, "knee (--knee): is below 50%"),
             (r#"{"sweep": {"gpus": 0}}"#, "gpus (--gpus): is not a number of cards"),
+            (
+                r#"{"sweep": {"max_requests": 23}}"#,
+                "max_requests (--max-requests): 23 requests do not allow a single trial: the first \
+                    one sends 24; raise the limit",
+            ),
+            (r#"{"sweep": {"max_requests": 0}}"#, "max_requests (--max-requests): is 0"),
             (r#"{"sweep": {"max_trials": 0}}"#, "max_trials (--max-trials): is 0"),
             (r#"{"sweep": {}, "search": {}, "slo": "ttft_p99<1s"}"#, "both choose the loads"),
         ] {

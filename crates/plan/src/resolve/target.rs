@@ -210,13 +210,15 @@ impl Spec {
         let model = (known.model_of_hub_id)(&model).map_or(model, str::to_owned);
         let is_known = known.models.iter().any(|known| known.eq_ignore_ascii_case(&model));
         if !is_known && !model.ends_with(".json") {
+            let mut models = known.models.to_vec();
+            models.sort_unstable();
             mistakes.add(
                 "model",
                 format!(
                     "`{model}` is not a model of the embedded engine{}; there are {}, or give the \
                      path of a config.json",
                     did_you_mean(&model, known.models.iter().copied()),
-                    known.models.join(", ")
+                    models.join(", ")
                 ),
             );
         }

@@ -60,7 +60,7 @@ fn all_mistakes_are_reported_at_once_with_key_and_flag_and_without_secrets() {
         ("output_lengths (--output-lengths)", "is empty"),
         ("rate (--rate)", "`-2` is not a rate"),
         ("timeout (--timeout)", "500ms"),
-        ("max_failures (--max-failures)", "1%"),
+        ("max_failures (--max-failures)", "write 5 percent as 5%"),
         ("workload (--workload)", "did you mean `sharegpt`?"),
         ("header (--header)", "Name: value"),
     ] {

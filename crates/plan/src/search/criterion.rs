@@ -108,7 +108,7 @@ pub fn criteria(
         }
     }
     if !limits.is_empty() {
-        let text = format!("{}% with {}", trimmed(attainment * 100.0), texts.join(","));
+        let text = format!("{}% of requests at {}", trimmed(attainment * 100.0), texts.join(","));
         criteria.push(Criterion { text, kind: Kind::Share { needed: attainment, limits } });
     }
     // A mean covers completed requests only, so a server that refuses nearly all requests could meet it.

@@ -66,9 +66,17 @@ fn in_plain_words(why: &str) -> Option<String> {
             "Value" => "a number or a text",
             "Stages" => "a text or a list of tables",
             "CommandLine" => "a text or a list of texts",
+            // The name is that of `Addresses` in plans. Tables are the servers of a plan with several of them.
+            "Written" => {
+                "an address or a list of addresses is expected; tables [[target]] are several servers, \
+                    and this command takes one: leave out the others"
+            }
             _ => return None,
         };
-        return Some(format!("{expected} is expected"));
+        return Some(match kinds {
+            "Written" => expected.to_owned(),
+            _ => format!("{expected} is expected"),
+        });
     }
     let is_range = why.starts_with("invalid value: ");
     let rest =
@@ -162,6 +170,11 @@ mod tests {
             (
                 "invalid type: floating point `1.5`, expected u32",
                 "1.5, where a whole number is expected",
+            ),
+            (
+                "data did not match any variant of untagged enum Written",
+                "an address or a list of addresses is expected; tables [[target]] are several servers, \
+                    and this command takes one: leave out the others",
             ),
             ("invalid type: map, expected a sequence", "a table, where a list is expected"),
             (

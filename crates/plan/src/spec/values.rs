@@ -79,7 +79,7 @@ pub fn share(value: &Value) -> Result<f64, &'static str> {
     };
     match share {
         Some(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("is not a share; write it as 1% or 0.01"),
+        _ => Err("is not a share from 0 to 1; write 5 percent as 5% or 0.05"),
     }
 }
 

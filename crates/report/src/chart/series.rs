@@ -35,7 +35,7 @@ pub struct Series {
     /// spans in another colour.
     pub failed: Vec<bool>,
     /// Whether each point is labelled with its text from `texts`, or with its value if it has no text.
-    /// [`Shape::Marks`] and [`Shape::Tiles`] are never labelled with values.
+    /// [`Shape::Line`], [`Shape::Step`], [`Shape::Marks`] and [`Shape::Tiles`] are never labelled with values.
     pub labelled: bool,
     /// Whether a page shows the series only after a reader selects it in the legend. Files leave it out.
     pub hidden: bool,
@@ -124,8 +124,8 @@ impl Series {
         retain(&mut self.failed, &kept);
     }
 
-    /// Moves the lower ends of intervals to zero where they are below it, if no value of the series is negative. Such
-    /// a figure, for example a rate or a time, cannot be negative.
+    /// Moves the lower ends of intervals to zero where they are below it, if no value of the series is negative. The
+    /// charts show rates, times, shares and ratios, which cannot be negative, and no differences.
     pub(super) fn begin_intervals_at_zero(&mut self) {
         let from_zero = |values: &[f64], ends: &mut [f64]| {
             if !values.iter().any(|value| *value < 0.0) {
@@ -133,7 +133,10 @@ impl Series {
                 ends.iter_mut().filter(|end| **end < 0.0).for_each(|end| *end = 0.0);
             }
         };
-        from_zero(&self.y, &mut self.low);
+        // The ends of a tile are the sides of a rectangle.
+        if self.shape != Shape::Tiles {
+            from_zero(&self.y, &mut self.low);
+        }
         // For other shapes, these are the sides of rectangles, or the ends of lines.
         if matches!(self.shape, Shape::Line | Shape::Marked | Shape::Step) {
             from_zero(&self.x, &mut self.left);

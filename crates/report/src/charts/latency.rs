@@ -219,11 +219,14 @@ fn named(places: &[&str]) -> Option<String> {
     Some(match places {
         [] => return None,
         few if few.len() <= MOST_LEFT_OUT_NAMED => few.join("; "),
-        many => format!(
-            "{} and {} others",
-            many[..MOST_LEFT_OUT_NAMED].join("; "),
-            count((many.len() - MOST_LEFT_OUT_NAMED) as u64)
-        ),
+        many => {
+            let (named, others) = many.split_at(MOST_LEFT_OUT_NAMED);
+            let others = match others {
+                [_] => "1 other".to_owned(),
+                others => format!("{} others", count(others.len() as u64)),
+            };
+            format!("{} and {others}", named.join("; "))
+        }
     })
 }
 

@@ -84,7 +84,8 @@ fn over_load(
             });
             let positions = objective::ends(series.iter().flat_map(|of| &of.x));
             let values = objective::ends(series.iter().flat_map(|of| &of.y));
-            let (limits, words) = objective::along(summary, (metric, statistic), positions, values);
+            let of = (metric, statistic);
+            let (limits, words) = objective::along(summary, of, positions, values, Scale::Linear);
             series.extend(limits);
             notes.extend(words);
             let title = format!("{} {}", metric.title, statistic.name());

@@ -4,10 +4,10 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, Statistic, slo};
 
-use crate::chart::{Series, Shape, Tint};
+use crate::chart::{Scale, Series, Shape, Tint};
 
-/// A limit is not drawn if it differs from all values by more than this factor, because the values would
-/// look equal on the longer axis.
+/// A limit is not drawn if it would make the axis longer and differs from all values by more than this factor, because
+/// the values would look equal on the longer axis.
 const FURTHEST: f64 = 3.0;
 
 /// The objectives of a run and of its searches that limit a statistic of this metric, each once.
@@ -76,25 +76,38 @@ pub(super) fn across(
 }
 
 /// The limits on a statistic as horizontal lines between two positions, and a sentence for each limit that is too far
-/// away to be drawn.
+/// away to be drawn. A linear axis begins at zero, so it always has room for a limit below the values.
 pub(super) fn along(
     summary: &Summary,
     (metric, statistic): (&Definition, Statistic),
     positions: [f64; 2],
     values: [f64; 2],
+    scale: Scale,
 ) -> (Vec<Series>, Vec<String>) {
     let all = of(summary, metric).into_iter();
     let own = all.filter(|own| own.statistic == Some(statistic));
-    let (near, far): (Vec<_>, Vec<_>) = own.partition(|own| is_near(own.limit, values));
-    let line = |objective: slo::Objective| Series {
-        // A search has another series with the name of the objective: the share of requests that meet it.
-        name: format!("limit of {}", objective.text),
-        tint: Tint::Alert,
-        x: positions.to_vec(),
-        y: vec![objective.limit; 2],
-        ..Series::default()
+    let lowest = if scale == Scale::Linear { 0.0 } else { values[0] };
+    let (near, far): (Vec<_>, Vec<_>) =
+        own.partition(|own| is_near(own.limit, [lowest, values[1]]));
+    // A search has another series with the name of the objective: the share of requests that meet it.
+    let line = |objective: slo::Objective| {
+        level(format!("limit of {}", objective.text), positions, objective.limit)
     };
     (near.into_iter().map(line).collect(), far.iter().map(too_far).collect())
+}
+
+/// A horizontal line between two positions that must not be missed, with its name at its right end: a limit, or a
+/// required share.
+pub(super) fn level(name: String, positions: [f64; 2], value: f64) -> Series {
+    Series {
+        tint: Tint::Alert,
+        x: positions.to_vec(),
+        y: vec![value; 2],
+        texts: vec![String::new(), name.clone()],
+        name,
+        labelled: true,
+        ..Series::default()
+    }
 }
 
 /// The smallest and the largest of the finite values.

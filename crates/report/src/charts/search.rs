@@ -1,17 +1,18 @@
 //! The chart of a search. The horizontal axis is the load. Three panels show the share of requests that meet
 //! each objective, the TTFT, and the TPOT. Other latencies have a panel if an objective limits them. Each panel
-//! marks the interval of the answer.
+//! marks the interval of the answer. If a cell has several tiers, each tier has its own panel of the share, which
+//! marks its interval. The panels of latencies are the same for all tiers, so they are drawn once, without intervals.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::{SearchAnswer, load_text};
+use inferometer_analysis::search::{LoadAnswer, SearchAnswer, load_text};
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, Statistic, registry, tpot, ttft};
 use inferometer_model::digits::Decimals;
 use inferometer_plan::search::Over;
 
 use super::{SEARCH, objective};
-use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, Tint};
+use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant, with_unit};
 use crate::search;
 use crate::trace::Traces;
@@ -26,35 +27,66 @@ const STYLES: [usize; Statistic::ALL.len()] = [2, 4, 1, 3, 5, 0, 2];
 /// The statistics of a latency that are always drawn. Those with an objective are drawn as well.
 const ALWAYS: [Statistic; 2] = [Statistic::P50, Statistic::P99];
 
-/// The chart of a run with a search: at least three panels for each cell. Empty if no answer has at least two loads.
+/// The chart of a run with a search: at least three panels for each cell. Empty if no answer has at least two loads,
+/// of which at least one can be drawn.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
-    let all = summary.searches.iter().filter(|answer| answer.loads.len() > 1);
-    let all: Vec<&SearchAnswer> = all.collect();
-    let shown = &all[..all.len().min(MOST_CELLS)];
-    let Some(first) = shown.first() else { return Vec::new() };
+    let is_shown =
+        |answer: &&SearchAnswer| answer.loads.len() > 1 && drawn(answer).next().is_some();
+    let all: Vec<&SearchAnswer> = summary.searches.iter().filter(is_shown).collect();
+    let cells: Vec<&[&SearchAnswer]> = all.chunk_by(|a, b| a.cell() == b.cell()).collect();
+    let shown = &cells[..cells.len().min(MOST_CELLS)];
+    let Some(first) = all.first() else { return Vec::new() };
     let (title, unit) = match first.over {
         Over::Rate => ("Arrival rate", "requests/s"),
         Over::Concurrency => ("Load", "requests in flight"),
     };
-    let loads = shown.iter().flat_map(|answer| &answer.loads).map(|load| load.load);
-    let x = Axis::new(title, unit).with_scale(Scale::for_values(loads)).with_extent(Extent::Close);
+    let loads = shown.iter().flat_map(|tiers| tiers.iter().flat_map(|tier| drawn(tier)));
+    let x = Axis::new(title, unit)
+        .with_scale(Scale::for_values(loads.map(|load| load.load)))
+        .with_extent(Extent::Close);
     let mut chart = Chart::new(SEARCH, "Search: objectives against load", x);
-    for answer in shown {
-        let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
-        chart.notes.push(format!("{}: {}.", answer.cell(), search::short(answer)));
-        chart.notes.extend(cell.and_then(|cell| cut_off(answer.over, cell)));
-        let (panels, notes) = panels(summary, answer, cell);
+    for tiers in shown {
+        let cell = summary.cells.iter().find(|cell| cell.plan() == tiers[0].cell());
+        let answers = tiers.iter().map(|tier| format!("{}: {}.", tier.cell(), search::short(tier)));
+        chart.notes.extend(answers);
+        chart.notes.extend(cell.and_then(|cell| cut_off(tiers[0].over, cell)));
+        chart.notes.extend(too_short(tiers[0]));
+        let (panels, notes) = panels(summary, tiers, cell);
         chart.panels.extend(panels);
-        chart.notes.extend(notes);
+        for note in notes {
+            if !chart.notes.contains(&note) {
+                chart.notes.push(note);
+            }
+        }
     }
-    if all.len() > shown.len() {
+    if cells.len() > shown.len() {
         chart.notes.push(format!(
             "{} of {} cells; the tables have the others.",
             shown.len(),
-            count(all.len() as u64)
+            count(cells.len() as u64)
         ));
     }
     vec![chart]
+}
+
+/// The loads of an answer with a trial that was long enough. The trials at other loads show only how a server fills up,
+/// so a curve through them would mislead.
+fn drawn(answer: &SearchAnswer) -> impl Iterator<Item = &LoadAnswer> {
+    answer.loads.iter().filter(|load| !load.is_too_short)
+}
+
+/// The note on the loads that are not drawn because their trials were too short; `None` if there are none.
+fn too_short(answer: &SearchAnswer) -> Option<String> {
+    let loads = answer.loads.iter().filter(|load| load.is_too_short);
+    let loads: Vec<String> = loads.map(|load| load_text(load.load)).collect();
+    (!loads.is_empty()).then(|| {
+        format!(
+            "{}: not drawn, because the trials were too short for a steady state: {}. The table of \
+                loads contains them.",
+            answer.cell(),
+            with_unit(&loads.join(", "), answer.over.unit()),
+        )
+    })
 }
 
 /// The note on the trials of a cell that were cut off: their number, their loads, and the panels that leave
@@ -87,38 +119,56 @@ fn load_of(over: Over, pass: &PassSummary) -> Option<f64> {
     }
 }
 
-/// The panels of a cell, and notes on limits that are not drawn.
+/// The panels of a cell, and notes on limits that are not drawn. `tiers` are the answers of the cell.
 fn panels(
     summary: &Summary,
-    answer: &SearchAnswer,
+    tiers: &[&SearchAnswer],
     cell: Option<&Cell>,
 ) -> (Vec<Panel>, Vec<String>) {
     let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
     let of_whole = if cut_off { ", complete trials" } else { "" };
     let share =
         Axis::new("Requests that meet the objective", "%").with_extent(Extent::Fixed(0.0, 100.0));
-    let mut panels = vec![panel(answer, share, attainment(answer))];
+    let mut panels = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
+    for tier in tiers {
+        let mut panel = panel(tier, share.clone(), attainment(tier, &mut texts));
+        mark_answer(&mut panel, tier);
+        if let Some(name) = &tier.tier {
+            panel.title = format!("{}, {name}", panel.title);
+        }
+        panels.push(panel);
+    }
     let mut notes = Vec::new();
     let always = [&ttft::FROM_SENT, &tpot::DEFINITION];
     let others = registry::judged()
         .filter(|metric| !always.contains(metric) && objective::is_limited(summary, metric));
     for metric in always.into_iter().chain(others) {
         let y = Axis::new(&format!("{}{of_whole}", metric.title), &metric.unit.to_string());
-        let (series, words) = latencies(summary, answer, cell, metric);
-        let values = series.iter().flat_map(|series| &series.y).copied();
-        let y = y.with_scale(Scale::for_values(values)).with_extent(Extent::Close);
-        panels.push(panel(answer, y, series));
+        let (scale, series, words) = latencies(summary, tiers[0], cell, metric);
+        let mut panel = panel(tiers[0], y.with_scale(scale).with_extent(Extent::Close), series);
+        if let [answer] = tiers {
+            mark_answer(&mut panel, answer);
+        }
+        panels.push(panel);
         notes.extend(words);
     }
     (panels, notes)
 }
 
-/// A panel that marks the interval of the answer: with a line at each known end, and with a band if both ends
-/// are known.
-fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
+fn panel(answer: &SearchAnswer, y: Axis, series: Vec<Series>) -> Panel {
+    Panel { title: answer.cell().to_string(), ..Panel::new(y, HEIGHT, series) }
+}
+
+/// Marks the interval of the answer: with a line at each known end, and with a band if both ends are known. Marks
+/// nothing if no load meets the objectives.
+fn mark_answer(panel: &mut Panel, answer: &SearchAnswer) {
+    if answer.is_missed() {
+        return;
+    }
     let ends: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
     if !ends.is_empty() {
-        series.push(Series {
+        panel.series.push(Series {
             name: "interval of the answer".to_owned(),
             style_index: 6,
             shape: Shape::Marks,
@@ -129,70 +179,68 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
             ..Series::default()
         });
     }
-    let mut panel = Panel::new(y, HEIGHT, series);
-    panel.title = answer.cell().to_string();
     if let (Some(from), Some(to)) = (answer.low, answer.high) {
         panel.bands.push(Band { from, to, name: String::new(), is_result: true });
     }
-    panel
 }
 
 /// For each objective that requires a share of requests: the measured shares, and a line at the required
-/// share.
-fn attainment(answer: &SearchAnswer) -> Vec<Series> {
+/// share. `texts` are the objectives of the panels before, which have other colours; the new ones are added.
+fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Series> {
     let mut all = Vec::new();
+    let [first, last] = objective::ends(drawn(answer).map(|load| &load.load));
     for (index, objective) in answer.objectives.iter().enumerate() {
         let Some(needed) = objective.share else { continue };
-        let mut line = marked(&objective.text, index);
-        for load in &answer.loads {
+        let style_index = texts.iter().position(|text| *text == objective.text);
+        let style_index = style_index.unwrap_or_else(|| {
+            texts.push(&objective.text);
+            texts.len() - 1
+        });
+        let mut line = marked(&objective.text, style_index);
+        for load in drawn(answer) {
             let measured = load.objectives.get(index).filter(|it| it.counted > 0);
             let Some(measured) = measured else { continue };
             let interval = measured.interval.map(|ends| ends.map(|end| end * 100.0));
             line.push(load.load, Some(measured.value * 100.0), interval);
         }
-        let (first, last) =
-            answer.loads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), it| {
-                (low.min(it.load), high.max(it.load))
-            });
         all.push(line);
-        all.push(Series {
-            name: format!("needed: {} %", significant(needed * 100.0)),
-            style_index: index,
-            tint: Tint::Alert,
-            x: vec![first, last],
-            y: vec![needed * 100.0; 2],
-            ..Series::default()
-        });
+        let name = format!("needed: {} %", significant(needed * 100.0));
+        all.push(objective::level(name, [first, last], needed * 100.0));
     }
     all
 }
 
 /// The median and the 99th percentile of a latency at each load, the statistics that objectives limit, and their
-/// limits; and notes on limits that are not drawn.
+/// limits, with the scale of the axis; and notes on limits that are not drawn.
 fn latencies(
     summary: &Summary,
     answer: &SearchAnswer,
     cell: Option<&Cell>,
     metric: &Definition,
-) -> (Vec<Series>, Vec<String>) {
-    let (mut all, mut limits, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    let positions = objective::ends(answer.loads.iter().map(|load| &load.load));
-    for statistic in objective::statistics(summary, metric, &ALWAYS) {
+) -> (Scale, Vec<Series>, Vec<String>) {
+    let mut all = Vec::new();
+    let statistics = objective::statistics(summary, metric, &ALWAYS);
+    for &statistic in &statistics {
         let at = Statistic::ALL.iter().position(|one| *one == statistic).unwrap_or_default();
         let mut line = marked(statistic.name(), STYLES[at]);
-        for load in answer.loads.iter().map(|load| load.load) {
+        for load in drawn(answer).map(|load| load.load) {
             let pass = cell.and_then(|cell| longest(answer.over, cell, load));
             let Some(values) = pass.and_then(|pass| pass.latency(metric)) else { continue };
             line.push(load, statistic.of(values), statistic.interval(values));
         }
-        let values = objective::ends(line.y.iter());
         all.push(line);
-        let (own, words) = objective::along(summary, (metric, statistic), positions, values);
+    }
+    let scale = Scale::for_values(all.iter().flat_map(|line| &line.y).copied());
+    let positions = objective::ends(drawn(answer).map(|load| &load.load));
+    let (mut limits, mut notes) = (Vec::new(), Vec::new());
+    for (statistic, line) in statistics.into_iter().zip(&all) {
+        let values = objective::ends(line.y.iter());
+        let (own, words) = objective::along(summary, (metric, statistic), positions, values, scale);
         limits.extend(own);
         notes.extend(words);
     }
     all.extend(limits);
-    (all, notes)
+    (scale, all, notes)
 }
 
 fn marked(name: &str, style_index: usize) -> Series {

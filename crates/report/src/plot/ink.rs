@@ -125,6 +125,7 @@ impl Pen<'_> {
             Shape::Line | Shape::Step => {
                 self.draw_intervals(svg);
                 svg.path(&self.line(), &self.look.stroke(svg));
+                self.draw_values(svg, taken);
             }
             Shape::Marked => {
                 svg.path(&self.line(), &self.look.stroke(svg));
@@ -210,8 +211,9 @@ impl Pen<'_> {
     }
 
     /// Draws the labels of points where they cover nothing: above the points and their whiskers, otherwise below or
-    /// beside them. A label is the point's own text, or its value if it has no text. A label of a point without such a
-    /// place is left out; a column always has its label.
+    /// beside them. A label is the point's own text, or its value if it has no text. A line without markers has labels
+    /// only at points with a text. A label of a point without such a place is left out; those of columns and lines are
+    /// always drawn.
     fn draw_values(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;
         for (point, place) in self.places().into_iter().enumerate() {
@@ -220,10 +222,15 @@ impl Pen<'_> {
             let [high, low] = [&of.high, &of.low].map(|ends| end(ends).filter(|at| at.is_finite()));
             let (top, foot) = (high.map_or(y, |high| high.min(y)), low.map_or(y, |low| low.max(y)));
             let own = of.texts.get(point).filter(|text| !text.is_empty());
+            let is_line = matches!(of.shape, Shape::Line | Shape::Step);
+            if own.is_none() && is_line {
+                continue;
+            }
             let text = own.cloned().unwrap_or_else(|| significant(of.y[point]));
             let spots = Spot::around((x, y), top, foot);
             let spot = match of.shape {
                 Shape::Bars => taken.best(&text, &spots[..1]),
+                _ if is_line => taken.best(&text, &Spot::at_end((x, y))),
                 _ => taken.free(&text, &spots),
             };
             draw_label(svg, spot, &text);

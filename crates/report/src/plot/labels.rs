@@ -107,6 +107,13 @@ impl Spot {
         ]
     }
 
+    /// The places for the label of the right end of a line: above and below the line, so that the label ends where the
+    /// line ends.
+    pub fn at_end(of: (f64, f64)) -> [Self; 2] {
+        let down = VALUE.size - 2.0;
+        [-GAP, GAP + down].map(|offset| Self { of, offset: (0.0, offset), anchor: Anchor::End })
+    }
+
     /// The places for the label of a vertical line: first at its lower end, then at its upper end, then in between;
     /// first to the right of the line, or to the left.
     pub fn along(x: f64, panel: Area, left_first: bool) -> Vec<Self> {

@@ -12,7 +12,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
-use inferometer_report::chart::{Chart, Shape};
+use inferometer_report::chart::{Chart, Panel, Series, Shape};
 use inferometer_report::charts;
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{PassTracer, Traces};
@@ -96,7 +96,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         limited_by: Vec::new(),
         saturated: false,
         contradicts: false,
-        is_missed_when_idle: false,
+        is_missed_alone: false,
         requests: 1_600,
         trials: 4,
         time_s: 60.0,
@@ -210,6 +210,75 @@ fn the_ends_of_an_interval_have_the_same_digits_in_the_chart_and_in_the_answer()
     let marks = chart.series().find(|series| series.shape == Shape::Marks).expect("the interval");
     assert_eq!(marks.texts, ["7.67", "8.00"]);
     assert!(chart.notes[0].contains("interval: 7.67 to 8.00"), "{:?}", chart.notes);
+}
+
+/// The chart of these answers of one cell, with a pass at each load.
+fn drawn(answers: Vec<SearchAnswer>) -> Chart {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.searches = answers;
+    summary.cells = vec![cell(128, 32, [None; 4])];
+    summary.cells[0].passes = trials();
+    charts::of_run(&summary, &Traces::default()).remove(0)
+}
+
+#[test]
+fn the_chart_of_a_search_without_an_answer_marks_none_and_draws_a_limit_below_the_values() {
+    let mut missed = answer(32);
+    (missed.outcome, missed.estimate) = (SearchEnding::NotMetAtLowest, None);
+    (missed.low, missed.high) = (None, Some(0.9));
+    // The values of the trials are about 20 ms, so the limit is below a third of them.
+    missed.objectives[0].text = "ttft_p50<1ms".to_owned();
+    let chart = drawn(vec![missed]);
+    let marks = |series: &Series| series.shape == Shape::Marks;
+    assert!(!chart.series().any(marks) && chart.panels.iter().all(|it| it.bands.is_empty()));
+    assert!(drawn_in(&chart, "TTFT").contains(&"limit of ttft_p50<1ms"), "{:?}", chart.notes);
+    assert!(!chart.notes.concat().contains("too far"), "{:?}", chart.notes);
+}
+
+#[test]
+fn the_chart_of_a_search_leaves_out_loads_with_too_short_trials_and_names_them() {
+    let mut short = answer(32);
+    short.loads[3].is_too_short = true;
+    let chart = drawn(vec![short]);
+    let curves = chart.series().filter(|series| series.shape == Shape::Marked);
+    for curve in curves {
+        assert_eq!(curve.x, [1.0, 2.0, 4.0], "{}", curve.name);
+    }
+    let words =
+        "128 x 32: not drawn, because the trials were too short for a steady state: 8 requests/s.";
+    assert!(chart.notes.iter().any(|note| note.starts_with(words)), "{:?}", chart.notes);
+    let mut none = answer(32);
+    none.loads.iter_mut().for_each(|load| load.is_too_short = true);
+    let mut summary = empty("m", "c", "e", "1");
+    summary.searches = vec![none];
+    assert!(charts::of_run(&summary, &Traces::default()).is_empty());
+}
+
+#[test]
+fn the_chart_of_a_search_with_tiers_names_each_tier_and_draws_equal_panels_once() {
+    let tier = |name: &str, objective: &str| {
+        let mut answer = answer(32);
+        answer.tier = Some(name.to_owned());
+        answer.objectives[0].text = objective.to_owned();
+        answer
+    };
+    let chart = drawn(vec![tier("gold", "ttft_p90<45ms"), tier("bronze", "ttft_p90<65ms")]);
+    let titles: Vec<&str> = chart.panels.iter().map(|panel| panel.title.as_str()).collect();
+    assert_eq!(titles, ["128 x 32, gold", "128 x 32, bronze", "128 x 32", "128 x 32"]);
+    let colours: Vec<usize> =
+        chart.panels[..2].iter().map(|panel| panel.series[0].style_index).collect();
+    assert_eq!(colours, [0, 1]);
+    let marked = |panel: &Panel| panel.series.iter().any(|it| it.shape == Shape::Marks);
+    assert_eq!(chart.panels.iter().map(marked).collect::<Vec<_>>(), [true, true, false, false]);
+    // Each limit is labelled in the drawing, not only in the legend.
+    let svg = plot::file(&chart, Theme::Light);
+    for limit in ["limit of ttft_p90&lt;45ms", "limit of ttft_p90&lt;65ms"] {
+        assert_eq!(svg.matches(limit).count(), 2, "{limit}");
+    }
+    let mut notes = chart.notes.clone();
+    notes.sort();
+    notes.dedup();
+    assert_eq!(notes.len(), chart.notes.len(), "{:?}", chart.notes);
 }
 
 /// The answer of a sweep over 1, 2, 4, 8 and 16 requests in flight.

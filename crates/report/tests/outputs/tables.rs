@@ -1,7 +1,7 @@
 //! Tests of the published table, its footnotes, the text for a terminal, and the CSV.
 
 use inferometer_analysis::trust::FigureCounts;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::verdict::{SloResult, Validity};
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::terminal::{Colour, Screen};
@@ -227,4 +227,17 @@ fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
     let text = csv::cells(&summary);
     let (_, row) = text.split_once("\r\n").unwrap();
     assert!(row.contains(",\"a,b \"\"x\"\"\nc\","), "{row}");
+}
+
+#[test]
+fn the_objectives_of_a_prediction_are_shown_with_a_predicted_figure() {
+    for (predicted, word) in [(true, "predicted"), (false, "measured")] {
+        let mut summary = empty("m", "c", "vllm", "0.2.7");
+        summary.predicted = predicted;
+        let objective = "ttft_p99<500ms".to_owned();
+        let figure = SloResult { objective, measured: Some(206.86), ..SloResult::default() };
+        summary.verdict.slo = vec![figure];
+        let shown = terminal::text(&[summary], Screen::NONE);
+        assert!(shown.contains(&format!(", {word} 206.86")), "{shown}");
+    }
 }

@@ -4,40 +4,48 @@ use super::Search;
 use crate::search::edges::TierEdge;
 
 impl Search {
-    /// If the estimate of a stricter tier is above that of a wider one, both get their geometric mean. Each tier has a
-    /// curve of its own, so the two estimates differ by chance.
+    /// Each tier has a curve of its own, so by chance the estimate of a stricter tier may be above that of a wider one.
+    /// A tier then gets the geometric mean of two estimates: the lowest one of the tiers that are not stricter, and the
+    /// highest one of those that are not wider. Both are in order, so their mean is, too. An interval is extended if it
+    /// does not contain the new estimate.
     pub(super) fn order_nested_tiers(&mut self) {
-        for strict in 0..self.tiers.len() {
-            for wide in 0..self.tiers.len() {
-                if strict == wide || !self.is_nested(strict, wide) {
-                    continue;
-                }
-                let [below, above] = [strict, wide].map(|tier| self.tiers[tier].estimate);
-                if let Some((below, above)) =
-                    below.zip(above).filter(|(below, above)| below > above)
-                {
-                    let both = self.within_both(strict, wide, (below * above).sqrt());
-                    self.tiers[strict].estimate = Some(both);
-                    self.tiers[wide].estimate = Some(both);
-                }
+        if self.tiers.len() < 2 {
+            return;
+        }
+        let within = |edge: &TierEdge| {
+            let (low, high) = (edge.low.unwrap_or(0.0), edge.high.unwrap_or(f64::INFINITY));
+            edge.estimate.map(|estimate| estimate.max(low).min(high))
+        };
+        let estimates: Vec<Option<f64>> = self.tiers.iter().map(within).collect();
+        let all = 0..estimates.len();
+        let known = |tiers: &mut dyn Iterator<Item = usize>| -> Vec<f64> {
+            tiers.filter_map(|tier| estimates[tier]).collect()
+        };
+        let ordered = |tier: usize| {
+            let wider = known(&mut all.clone().filter(|&other| self.is_nested(tier, other)));
+            let stricter = known(&mut all.clone().filter(|&other| self.is_nested(other, tier)));
+            let [least, most] = [
+                wider.into_iter().min_by(f64::total_cmp)?,
+                stricter.into_iter().max_by(f64::total_cmp)?,
+            ];
+            Some(if least < most { (least * most).sqrt() } else { estimates[tier]? })
+        };
+        let ordered: Vec<Option<f64>> = all.clone().map(ordered).collect();
+        for (edge, estimate) in self.tiers.iter_mut().zip(ordered) {
+            if let (Some(estimate), true) = (estimate, edge.estimate.is_some()) {
+                edge.estimate = Some(estimate);
+                edge.low = edge.low.map(|low| low.min(estimate));
+                edge.high = edge.high.map(|high| high.max(estimate));
             }
         }
     }
 
-    /// Whether each objective of the tier `wide` is implied by one of the tier `strict`.
+    /// Whether each objective of the tier `wide` is implied by one of the tier `strict`. True for a tier and itself.
     fn is_nested(&self, strict: usize, wide: usize) -> bool {
         let of = |tier: usize| {
             let criteria = &self.settings.criteria;
             self.settings.tiers[tier].iter().map(move |&index| &criteria[index])
         };
         of(wide).all(|wide| of(strict).any(|strict| strict.implies(wide)))
-    }
-
-    /// The load of both intervals that is nearest to `load`; `load` itself if the intervals have none in common.
-    fn within_both(&self, one: usize, other: usize, load: f64) -> f64 {
-        let edges: [&TierEdge; 2] = [&self.tiers[one], &self.tiers[other]];
-        let low = edges.iter().filter_map(|edge| edge.low).fold(0.0, f64::max);
-        let high = edges.iter().filter_map(|edge| edge.high).fold(f64::INFINITY, f64::min);
-        if low <= high { load.clamp(low, high) } else { load }
     }
 }

@@ -1,6 +1,7 @@
 //! Bounds the edge by single loads if the curve through all trials bounds it on one side only.
 
 use super::Search;
+use crate::search::capacity::shown_by;
 use crate::search::evidence::Claim;
 use crate::search::known::Load;
 
@@ -16,15 +17,24 @@ impl Search {
         for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
             let Some(estimate) = edge.estimate else { continue };
             let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
-            // A trial without a steady state does not show that a load meets the objectives.
+            // Trials without a steady state do not show that a load meets the objectives, so most of the requests that
+            // count must be of other trials.
             let is_settled = |load: &&Load| {
-                let mut own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
-                own.all(|(trial, _)| trial.is_settled)
+                let own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
+                let of_settled = own.filter(|(trial, _)| trial.is_settled);
+                let counted: u64 = of_settled.map(|(trial, _)| trial.counted()).sum();
+                2 * counted > load.counted()
             };
             let met = of(Claim::Met).filter(|load| load.load <= estimate).filter(is_settled);
-            let met = met.map(|load| load.load);
+            // A trial at a rate shows a steady state only up to a somewhat lower load.
+            let met = met.map(|load| {
+                let own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
+                let settled = own.filter(|(trial, _)| trial.is_settled);
+                let shown = settled.map(|(trial, _)| shown_by(trial)).fold(0.0, f64::max);
+                if self.settings.whole { load.load } else { shown }
+            });
             let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
-            edge.low = edge.low.or_else(|| met.max_by(f64::total_cmp));
+            edge.low = edge.low.or_else(|| met.filter(|low| *low > 0.0).max_by(f64::total_cmp));
             edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
         }
     }

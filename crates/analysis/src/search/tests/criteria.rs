@@ -64,7 +64,7 @@ fn objectives_that_every_request_must_meet_are_refused() {
     for (refused, words) in [
         (criteria(&slo("failures<=0%"), &[], 0.99, None), "`failures<=0%`"),
         (criteria(&slo("ttft_p99<1s"), &[], 0.99, Some(0.0)), "--max-failures"),
-        (criteria(&[], &goodput, 1.0, None), "`100% with ttft<50ms`"),
+        (criteria(&[], &goodput, 1.0, None), "`100% of requests at ttft<50ms`"),
     ] {
         let told = refused.unwrap_err()[0].to_string();
         assert!(told.contains(words) && told.contains("give a share"), "{told}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer_engine::EngineConfig;
+use inferometer_model::suggest::did_you_mean;
 use inferometer_plan::spec::{Spec, TargetSpec, Variant};
 use inferometer_predict::{ab as predict_ab, check_plan};
 use inferometer_report::ab::{self, AbDocument, json};
@@ -234,8 +235,11 @@ impl AbArgs {
             }
             let known: &[&str] = if self.predict { &OF_B_IN_VIRTUAL_TIME } else { &OF_B };
             if !is_of_engine && !known.contains(&name.as_str()) {
+                let flags = if self.predict { EngineFlags::keywords() } else { Vec::new() };
+                let names = known.iter().copied().chain(flags.iter().map(String::as_str));
                 return Err(Failure::usage(format!(
-                    "--b: `{name}` cannot differ between the sides; only {}{} can",
+                    "--b: `{name}` cannot differ between the sides{}; only {}{} can",
+                    did_you_mean(&name, names),
                     known.join(", "),
                     if self.predict { ", and the engine flags" } else { "" }
                 )));

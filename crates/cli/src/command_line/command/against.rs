@@ -3,6 +3,7 @@
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::model::model;
+use inferometer_plan::shell::word;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{MeasuredRows, ServerFacts, open_against, with_mistakes_of_plan};
 use inferometer_run::PlanError;
@@ -62,11 +63,11 @@ fn use_facts(
     let mut used = Vec::new();
     if spec.model.is_none() {
         let name = known_model(facts)?;
-        used.push(format!("--model {name}"));
+        used.push(format!("--model {}", word(&name)));
         spec.model = Some(name);
     }
     if spec.profile.is_none() && !flags.name_an_engine() {
-        used.extend(facts.profile.iter().map(|name| format!("--profile {name}")));
+        used.extend(facts.profile.iter().map(|name| format!("--profile {}", word(name))));
         spec.profile.clone_from(&facts.profile);
     }
     let mut usable = facts.clone();

@@ -8,6 +8,7 @@ use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::profile::profile as profile_named;
 use inferometer_model::cell::CellPlan;
+use inferometer_plan::shell::word;
 use inferometer_predict::{Expected, expected, known_engine};
 use inferometer_stats::percentile;
 use inferometer_store::Store;
@@ -177,6 +178,7 @@ fn lines(run: &str, found: &Expected) -> String {
         );
     }
     let Expected { profile, model, flags, .. } = found;
+    let model = word(model);
     let _ = writeln!(
         text,
         "by profile {profile}; all figures: inferometer predict --against {run} --model {model} {flags}; to learn \
@@ -214,6 +216,10 @@ mod tests {
         let first = "predicted 11.4, measured 10.9 requests/s: inside the interval\n";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("inferometer calibrate r1 --model qwen3-14b --engine vllm-0.23.0"));
+        let spaced =
+            Expected { model: "my model/a.json".to_owned(), ..expected_of(1.0, 1.0, true) };
+        let quoted = "predict --against r1 --model 'my model/a.json' --engine";
+        assert!(lines("r1", &spaced).contains(quoted), "{}", lines("r1", &spaced));
         let off = lines("r1", &expected_of(11.4, 20.0, false));
         assert!(off.contains("outside the uncalibrated interval, 10.36 to 12.54"), "{off}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::bundle::{Bundle, Bundled};
+use crate::bundle::{Bundle, BundleRunError, Bundled};
 use crate::compare::{conditions, judgement};
 use crate::reproduce::{LocalSetup, NewRun, RepeatedRun, Reproduced, again, reproduced};
 use clap::{Args, Command, FromArgMatches};
@@ -135,7 +135,11 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
     ranks::only_one("reproduce")?;
     let conditions = conditions(arguments.gate.as_deref())?;
     let options = Options { margin: arguments.margin / 100.0, seed: 0 };
-    let bundle = Bundle::open(&arguments.bundle)?;
+    let bundle = Bundle::open(&arguments.bundle).map_err(|error| match error {
+        // A file that cannot be read is a wrong argument, as in other commands.
+        BundleRunError::Io { .. } => Failure::usage(error),
+        error => error.into(),
+    })?;
     let all = bundle.runs.iter().map(|run| {
         let many = bundle.runs.len() > 1;
         let out = arguments.out.as_ref();

@@ -110,7 +110,14 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     };
     let flags: String = match &plan.target {
         TargetPlan::Embedded { engine_flags, .. } => {
-            let words = engine_flags.iter().map(|(name, value)| EngineFlags::word(name, value));
+            // The noise of the run states its seed; the noise of the plan may leave the seed to the salt of the run.
+            let noise = run.target.facts.get("noise");
+            let value = |name: &str, value| match noise {
+                Some(noise) if name == "noise" => noise,
+                _ => value,
+            };
+            let words =
+                engine_flags.iter().map(|(name, own)| EngineFlags::word(name, value(name, own)));
             words.map(|word| format!(" {}", shell::word(&word))).collect()
         }
         // The values of headers may be secrets, so they were not stored.

@@ -1,5 +1,6 @@
 //! Parses measured runs, their details (send times and lengths of the requests), and the durations of single steps.
 
+use csv::{DeserializeErrorKind, StringRecord};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::suggest::did_you_mean;
@@ -144,13 +145,32 @@ pub fn parse_runs(
         let record = record.map_err(|error| malformed(error.to_string()))?;
         let place = record.position().map_or(0, csv::Position::line);
         let at = |why: &dyn std::fmt::Display| malformed(format!("line {place}: {why}"));
-        let line: CsvRow = record.deserialize(Some(&headers)).map_err(|error| at(&error))?;
+        let line: CsvRow = record
+            .deserialize(Some(&headers))
+            .map_err(|error| at(&wrong_value(&error, &headers, &record)))?;
         runs.push(line.run(start, details_of).map_err(|why| at(&why))?);
     }
     if runs.is_empty() {
         return Err(malformed("has no row".to_owned()));
     }
     Ok(runs)
+}
+
+/// The mistake in a row, with its column and its value: "column rate: `25 rps` is not a number".
+fn wrong_value(error: &csv::Error, headers: &StringRecord, record: &StringRecord) -> String {
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else { return error.to_string() };
+    let Some(at) = err.field().and_then(|at| usize::try_from(at).ok()) else {
+        return err.kind().to_string();
+    };
+    let (column, value) = (headers.get(at).unwrap_or("?"), record.get(at).unwrap_or(""));
+    let why = match err.kind() {
+        DeserializeErrorKind::ParseInt(_) => {
+            "is not a whole number; write it without a unit".into()
+        }
+        DeserializeErrorKind::ParseFloat(_) => "is not a number; write it without a unit".into(),
+        other => format!("is not valid: {other}"),
+    };
+    format!("column {column}: `{value}` {why}")
 }
 
 impl CsvRow {

@@ -17,6 +17,8 @@ fn a_row_with_a_wrong_column_or_value_is_refused_with_what_is_allowed() {
         ("arrival", "8,100,20,9,constant", "needs a `rate`"),
         ("arrival", "8,100,20,9,vllm", "needs a `rate`"),
         ("arrival,rate", "8,100,20,9,vlm,2", "must be poisson, vllm, vllm_unscaled, constant"),
+        ("rate", "8,100,20,9,25 rps", "line 2: column rate: `25 rps` is not a number; write it"),
+        ("rate", "8,long,20,9,2", "line 2: column input_length: `long` is not a whole number"),
         ("rate", "4000000000,100,20,9,2", "must be 1000000 or less"),
         ("rate", "8,4294967295,20,9,2", "set --max-model-len to the measured server's value"),
     ] {

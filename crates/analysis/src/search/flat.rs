@@ -1,0 +1,152 @@
+//! Rare misses that hardly depend on the load. If a server pauses at random, 1 % of the requests may miss at each load.
+//! The trials then do not show that misses grow with the load, so a curve through them says little. The interval is
+//! extended to the loads that bound the edge without a curve. It is only assumed that a higher load has at least as many
+//! misses as a lower one.
+
+use inferometer_stats::{student_above, wilson};
+
+use super::crossing::{CAUTION, Crossing, Of, Point};
+
+/// Misses are rare if the allowed share is below this one. Rare misses come in few groups.
+const RARE: f64 = 0.02;
+/// Only trials within this distance of the estimate, as a logarithm of the load, show how misses depend on the load.
+const NEAR: f64 = 0.4;
+/// Misses grow with the load if their share grows at least with this power of it, at a confidence of 95 % (one-sided).
+const STEEP: f64 = 1.5;
+const ONE_SIDED: f64 = 1.645;
+
+/// Trials that reached their steady state, in ascending order of the load.
+struct Steady<'a> {
+    trials: Vec<&'a Point>,
+    /// The variance of the number of misses, divided by their number: the mean size of a group, weighted by the size.
+    group_size: f64,
+    /// The number of groups near the edge.
+    groups: f64,
+}
+
+/// Extends the interval of a crossing if misses are rare and hardly depend on the load. An end that no trial bounds
+/// becomes absent. `wrong` is the probability that the interval misses the edge.
+pub(super) fn extended_without_curve(
+    found: Crossing,
+    points: &[Point],
+    of: Of,
+    wrong: f64,
+) -> Crossing {
+    let Of::Share(allowed) = of else { return found };
+    let Some(steady) = Steady::of(points, found.at) else { return found };
+    if allowed >= RARE || steady.is_steep(found.at) {
+        return found;
+    }
+    let (low, high) = steady.bounds(allowed, wrong);
+    Crossing {
+        at: found.at,
+        low: found.low.zip(low).map(|(one, other)| one.min(other)),
+        high: found.high.zip(high).map(|(one, other)| one.max(other)),
+    }
+}
+
+fn misses(point: &Point) -> f64 {
+    point.requests * point.y
+}
+
+fn sum<'a>(points: impl Iterator<Item = &'a Point>, of: impl Fn(&Point) -> f64) -> f64 {
+    points.map(of).sum()
+}
+
+impl<'a> Steady<'a> {
+    /// `None` if no trial near the edge reached its steady state.
+    fn of(points: &'a [Point], at: f64) -> Option<Self> {
+        let mut trials: Vec<&Point> = points.iter().filter(|point| point.requests > 0.0).collect();
+        trials.sort_by(|one, other| one.x.total_cmp(&other.x));
+        let near = || trials.iter().copied().filter(|point| (point.x - at).abs() <= NEAR);
+        near().next()?;
+        let missed = sum(near(), misses);
+        let squares = sum(near(), |point| point.groups.squares);
+        let group_size = if missed > 0.0 { (squares / missed).max(1.0) } else { 1.0 };
+        let groups = sum(near(), |point| point.groups.count);
+        Some(Self { trials, group_size, groups })
+    }
+
+    /// Whether the trials near the edge show that misses grow with the load. The slope is that of a straight line.
+    fn is_steep(&self, at: f64) -> bool {
+        let near = || self.trials.iter().copied().filter(|point| (point.x - at).abs() <= NEAR);
+        let n = sum(near(), |point| point.requests);
+        let middle = sum(near(), |point| point.requests * point.x) / n;
+        let share = (sum(near(), misses) / n).clamp(0.5 / n, 0.5);
+        let spread = sum(near(), |point| point.requests * (point.x - middle).powi(2));
+        let along = sum(near(), |point| point.requests * (point.x - middle) * (point.y - share));
+        let variance = share * (1.0 - share);
+        let (slope, error) = (along / spread, (self.group_size * variance / spread).sqrt());
+        slope - ONE_SIDED * error > STEEP * variance
+    }
+
+    /// The highest load so that it and higher ones together met the objective, and the lowest load so that it and lower
+    /// ones together missed it. The other end of the higher or lower loads may be any tried load.
+    fn bounds(&self, allowed: f64, wrong: f64) -> (Option<f64>, Option<f64>) {
+        let t = student_above(wrong / 2.0, self.groups.max(2.0));
+        let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);
+        for (number, first) in self.trials.iter().enumerate() {
+            let (mut requests, mut missed) = (0.0, 0.0);
+            for last in &self.trials[number..] {
+                requests += last.requests;
+                missed += misses(last);
+                let independent = requests / (self.group_size * CAUTION);
+                let [least, most] = wilson(independent * missed / requests, independent, t);
+                if most <= allowed {
+                    low = Some(low.map_or(first.x, |low| low.max(first.x)));
+                }
+                if least > allowed {
+                    high = Some(high.map_or(last.x, |high| high.min(last.x)));
+                }
+            }
+        }
+        (low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::evidence::Groups;
+
+    /// Trials of 1,000 requests each, at these loads with these misses. Misses come in groups of five.
+    fn trials(loads: &[(f64, f64)]) -> Vec<Point> {
+        let point = |(load, misses): &(f64, f64)| Point {
+            x: load.ln(),
+            y: misses / 1_000.0,
+            weight: 200.0,
+            requests: 1_000.0,
+            degrees: 12.0,
+            groups: Groups { count: misses / 5.0, squares: 5.0 * misses },
+        };
+        loads.iter().map(point).collect()
+    }
+
+    fn extended(points: &[Point], allowed: f64) -> (Option<f64>, Option<f64>) {
+        let found = Crossing { at: 2.5, low: Some(2.3), high: Some(2.7) };
+        let Crossing { low, high, .. } =
+            extended_without_curve(found, points, Of::Share(allowed), 0.05);
+        (low, high)
+    }
+
+    #[test]
+    fn the_interval_is_extended_only_if_rare_misses_do_not_grow_with_the_load() {
+        let flat = [(9.0, 10.0), (10.0, 15.0), (12.0, 10.0), (14.0, 15.0), (16.0, 10.0)];
+        let steep = [(9.0, 0.0), (10.0, 0.0), (12.0, 10.0), (14.0, 60.0), (16.0, 200.0)];
+        // No load is shown to be on one side of the edge.
+        assert_eq!(extended(&trials(&flat), 0.01), (None, None));
+        assert_eq!(extended(&trials(&steep), 0.01), (Some(2.3), Some(2.7)));
+        // Half of the requests may miss, so misses are not rare.
+        assert_eq!(extended(&trials(&flat), 0.5), (Some(2.3), Some(2.7)));
+    }
+
+    #[test]
+    fn loads_far_from_the_edge_bound_the_interval_without_a_curve() {
+        let mut loads = vec![(1.0, 0.0), (1.1, 0.0), (1.2, 0.0), (1.3, 0.0), (1.4, 0.0)];
+        loads.extend([(11.0, 15.0), (12.0, 10.0), (13.0, 10.0), (14.0, 15.0), (100.0, 400.0)]);
+        let (low, high) = extended(&trials(&loads), 0.01);
+        let load = |end: Option<f64>| end.expect("an end").exp();
+        assert!((1.0..=1.4).contains(&load(low)), "{low:?}");
+        assert!((load(high) - 100.0).abs() < 1e-9, "{high:?}");
+    }
+}
