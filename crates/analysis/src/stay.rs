@@ -61,10 +61,37 @@ pub(crate) fn served<const N: usize>(
             }
             continue;
         }
-        for part in within(first) as usize..(within(end).ceil() as usize).min(N) {
+        let parts = parts.iter_mut().enumerate();
+        let until = within(end).ceil() as usize;
+        for (part, served) in parts.take(until).skip(within(first) as usize) {
             let at = part as f64;
-            parts[part] += weight * (end.min(at + 1.0) - first.max(at)).max(0.0) / (end - first);
+            *served += weight * (end.min(at + 1.0) - first.max(at)).max(0.0) / (end - first);
         }
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn at(seconds: f64) -> Nanos {
+        Nanos::ZERO + Duration::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_request_is_served_evenly_from_its_first_token_to_its_end() {
+        let stay = |first: f64, ended: f64, complete: bool| {
+            (Stay::new(at(0.0), Some(at(first)), at(ended), complete), 1.0)
+        };
+        let parts = |stays: &[(Stay, f64)]| served::<4>(stays.iter().copied(), at(10.0), 1.0);
+        assert_eq!(parts(&[stay(9.0, 13.0, true)]), [0.25, 0.25, 0.25, 0.0]);
+        assert_eq!(parts(&[stay(10.5, 12.5, true)]), [0.25, 0.5, 0.25, 0.0]);
+        // The whole answer came at once.
+        assert_eq!(parts(&[stay(11.5, 11.5, true)]), [0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(parts(&[stay(11.0, 13.0, false)]), [0.0; 4]);
+        assert_eq!(parts(&[stay(8.0, 9.0, true), stay(15.0, 16.0, true)]), [0.0; 4]);
+    }
 }

@@ -88,7 +88,7 @@ fn latency(cells: &Cells<'_>) -> Chart {
     let y = |cells: &[Series]| log_axis("Latency", "ms", cells);
     chart.panels = panels(cells, y, |level| Some((level.requests_per_s?, level.latency_ms?)));
     for (panel, (_, curves)) in chart.panels.iter_mut().zip(cells) {
-        mark_knees(panel, curves, |answer, load| throughput_at(answer, load));
+        mark_knees(panel, curves, throughput_at);
     }
     chart
 }
