@@ -81,10 +81,12 @@ impl Growth {
 }
 
 /// Estimates the growth of the number in flight. Only arrivals, first tokens and ends up to `until` count. `stays` must
-/// be in the order of their due times. `None` if fewer than 64 requests were due, or if no request has completed,
-/// because requests that are refused at once do not show how long an answer takes. Also `None` during start-up: while
-/// less than six latencies have passed, the number in flight rises under every load. Start-up is over earlier if a queue
-/// forms from the start, or if the number of requests that wait for their first token keeps growing.
+/// be in the order of their due times.
+///
+/// `None` if fewer than 64 requests were due, or if no request has completed: requests that are refused at once do not
+/// show how long an answer takes. Also `None` during start-up, because the number in flight then rises under every load.
+/// Start-up lasts six latencies. It ends earlier if a queue forms from the start, or if more and more requests wait for
+/// their first token.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let half_s = until.seconds_after(stays.first()?.due) / 2.0;

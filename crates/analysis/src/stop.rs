@@ -73,8 +73,7 @@ impl GrowthFold {
         is_at_a_rate(pass).then(|| Self { begun: Vec::new(), is_full: false })
     }
 
-    /// Adds a request that was sent: when it was due, when its first token arrived and when it ended (`None` if
-    /// unknown), and whether it completed.
+    /// Adds a request that was sent. `first` is the arrival of its first token, `ended` its end; `None` if unknown.
     pub fn add(&mut self, due: Nanos, first: Option<Nanos>, ended: Option<Nanos>, complete: bool) {
         self.is_full |= self.begun.len() >= VALUES_KEPT;
         if !self.is_full {

@@ -116,8 +116,8 @@ impl Card {
         if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
     }
 
-    /// The mistake if the bandwidth does not fit the operations per second. Devices differ so much that each figure
-    /// alone may be that of another device, for example because its exponent is too large by three.
+    /// The mistake if the bandwidth does not fit the operations per second. A figure
+    /// whose exponent is too large by three may still be possible on another device, but hardly both figures together.
     fn wrong_ratio(&self) -> Option<String> {
         let bandwidth = self.bandwidth_bytes_per_s;
         let fastest = self.dense_flops_per_s.max(self.single_flops_per_s);

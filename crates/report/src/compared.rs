@@ -1,5 +1,6 @@
-//! The answer of a comparison in one sentence: which run is faster in which figure, and by how much; or that no
-//! difference was found; or that this is unknown, and how many rounds are needed.
+//! The answer of a comparison in one sentence. There are three kinds of answers. One run is faster in a figure, by a
+//! stated difference. No difference was found. Or it is unknown whether the runs differ; then the number of rounds that
+//! would show it is stated.
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
@@ -94,8 +95,7 @@ fn unknown(comparison: &Comparison) -> String {
     format!("It is unknown whether {contender} differs from {baseline}: {}{few}{more}.", told(row))
 }
 
-/// The row that stands for all of these rows: one over all cells if there is one, and one of the figures that matter
-/// most.
+/// The row that is shown as an example of these rows. Rows over all cells come first, then the order of [`FIGURES`].
 fn first<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
     let place = |row: &Row| FIGURES.iter().position(|figure| *figure == row.figure);
     rows.min_by_key(|row| (row.cell.is_some(), place(row).unwrap_or(FIGURES.len())))

@@ -121,8 +121,8 @@ fn of_schedule(plan: &Plan) -> Option<Duration> {
 }
 
 /// The time that a plan takes at least on any server: the lengths of its schedules and of its passes with a duration,
-/// and the pauses. Absent if a pass has neither, because its time then depends on the server, and if a rule may end
-/// passes early.
+/// and the pauses. Absent if a pass has neither a schedule nor a duration: its time then depends on the server. Also
+/// absent if a rule may end passes early.
 pub fn at_least(plan: &Plan) -> Option<Duration> {
     if !plan.stop.is_never() {
         return None;

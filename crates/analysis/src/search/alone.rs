@@ -52,7 +52,7 @@ impl Alone {
     }
 }
 
-/// The largest probability that so many requests miss an objective while alone although a load meets it.
+/// The largest probability of so many misses by requests that are alone, if a load just meets the objective.
 const WRONG: f64 = 1e-4;
 /// The fewest requests. The first ones may be slower, because kernels are compiled or a cache is filled.
 const FEWEST: u64 = 8;

@@ -27,8 +27,7 @@ fn of(summary: &Summary, metric: &Definition) -> Vec<slo::Objective> {
     found
 }
 
-/// The statistics of a metric that are drawn: those that are always drawn, and those that an objective limits. They
-/// are in ascending order.
+/// The statistics of a metric to draw, in ascending order: `always`, and each statistic with an objective.
 pub(super) fn statistics(
     summary: &Summary,
     metric: &Definition,

@@ -210,8 +210,9 @@ fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Ser
     all
 }
 
-/// The median and the 99th percentile of a latency at each load, the statistics that objectives limit, and their
-/// limits, with the scale of the axis; and notes on limits that are not drawn.
+/// The curves of a latency over the load. Returns the scale of the vertical axis, the series, and notes. The series are
+/// p50, p99, each percentile with an objective, and the limits of the objectives. The notes name limits that are not
+/// drawn.
 fn latencies(
     summary: &Summary,
     answer: &SearchAnswer,

@@ -114,8 +114,8 @@ impl Spot {
         [-GAP, GAP + down].map(|offset| Self { of, offset: (0.0, offset), anchor: Anchor::End })
     }
 
-    /// The places for the label of a vertical line: first at its lower end, then at its upper end, then in between;
-    /// first to the right of the line, or to the left.
+    /// The places for the label of a vertical line, in the order in which they are tried: at the lower end of the line,
+    /// at its upper end, and in between. `left_first` decides the side of the line that is tried first.
     pub fn along(x: f64, panel: Area, left_first: bool) -> Vec<Self> {
         let (lowest, highest) = (panel.bottom - 6.0, panel.top + VALUE.size + 2.0);
         let between = (1..).map(|step| lowest - f64::from(step) * STEP);
