@@ -3,6 +3,7 @@
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 use inferometer_stats::{spread, student_975, student_above};
+use serde::{Deserialize, Serialize};
 
 use crate::search::SearchAnswer;
 use crate::summary::Summary;
@@ -12,7 +13,7 @@ use crate::sweep::SweepAnswer;
 const ROUNDS_FOR_VARIATION: usize = 3;
 
 /// A figure above zero with its interval. An end is absent if it is unknown.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SustainedLoad {
     /// The best estimate.
     pub value: f64,
@@ -54,7 +55,8 @@ pub struct RankedServer {
 }
 
 impl SustainedLoad {
-    fn of(value: f64, low: Option<f64>, high: Option<f64>) -> Option<Self> {
+    /// The load with the ends of its interval that can be used; `None` if the load itself is not above zero.
+    pub(crate) fn of(value: f64, low: Option<f64>, high: Option<f64>) -> Option<Self> {
         let usable = |end: &f64| *end > 0.0 && end.is_finite();
         usable(&value).then(|| Self { value, low: low.filter(usable), high: high.filter(usable) })
     }
@@ -78,7 +80,7 @@ impl SustainedLoad {
 
     /// The mean over the rounds of a server: the geometric mean of the values. The interval follows from the intervals
     /// of the rounds, or from the variation between three or more rounds (Student's t), whichever is wider.
-    fn over_rounds(rounds: &[Self], confidence: f64) -> Option<Self> {
+    pub(crate) fn over_rounds(rounds: &[Self], confidence: f64) -> Option<Self> {
         let n = rounds.len() as f64;
         let logs: Vec<f64> = rounds.iter().map(|round| round.value.ln()).collect();
         let mean = logs.iter().sum::<f64>() / n;
@@ -101,16 +103,17 @@ impl SustainedLoad {
 }
 
 /// The load that a search or a sweep has found on a server, if it is known.
-struct Answered {
-    cell: CellPlan,
-    objectives: Option<String>,
-    over: Over,
-    confidence: f64,
-    load: Option<SustainedLoad>,
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answered {
+    pub(crate) cell: CellPlan,
+    pub(crate) objectives: Option<String>,
+    pub(crate) over: Over,
+    pub(crate) confidence: f64,
+    pub(crate) load: Option<SustainedLoad>,
 }
 
 impl Answered {
-    fn of_search(answer: &SearchAnswer) -> Self {
+    pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
         let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
         let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!(" ({tier})"));
         Self {
@@ -122,7 +125,7 @@ impl Answered {
         }
     }
 
-    fn of_sweep(answer: &SweepAnswer) -> Self {
+    pub(crate) fn of_sweep(answer: &SweepAnswer) -> Self {
         let load = answer.saturation.as_ref().and_then(|saturation| {
             let found = saturation.requests_per_s;
             SustainedLoad::of(found.value, Some(found.low), Some(found.high))

@@ -157,6 +157,7 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
 /// Fits a profile to the runs of all files and stored runs.
 fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let (mut origins, mut runs, mut told) = (Vec::new(), Vec::new(), String::new());
+    let mut ids = Vec::new();
     for measured in request.measured {
         if is_file_of_runs(measured) {
             origins.push(measured.clone());
@@ -168,9 +169,11 @@ fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
             let _ = writeln!(told, "warning: {}: {difference}", read.origin);
         }
         origins.push(read.origin);
+        ids.extend(read.id);
         runs.extend(read.runs);
     }
     let Calibrated { profile, text } = calibrate_runs(&origins.join(", "), &runs, request.name)?;
+    let profile = Profile { fitted_to: ids, ..profile };
     Ok(Calibrated { profile, text: told + &text })
 }
 

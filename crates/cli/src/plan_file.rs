@@ -279,6 +279,7 @@ pub fn known_keys() -> Vec<String> {
         balance: Some(String::new()),
         session_header: Some(String::new()),
         session_cookie: Some(String::new()),
+        server_card: Some(String::new()),
         proxy: Some(String::new()),
         ..Spec::default()
     };

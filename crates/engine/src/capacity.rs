@@ -3,6 +3,7 @@
 
 use crate::config::ResolvedConfig;
 use crate::error::EngineError;
+use crate::kv::WindowShare;
 use crate::weights::Weights;
 
 /// Gigabytes (10^9 bytes) in a byte.
@@ -26,6 +27,10 @@ pub struct Memory {
     pub block_size: u32,
     /// The number of KV blocks; 0 if not even one fits.
     pub kv_blocks: u32,
+    /// The layers with sliding-window attention, if they keep only their window.
+    windows: Option<WindowShare>,
+    /// The maximum tokens of a sequence, and of a step.
+    limits: (u32, u32),
 }
 
 impl Memory {
@@ -45,17 +50,41 @@ impl Memory {
             token_bytes: block / f64::from(config.block_size),
             block_size: config.block_size,
             kv_blocks: ((usable_bytes - weight_bytes - activation_bytes) / block).max(0.0) as u32,
+            windows: WindowShare::of(config),
+            limits: (config.limits.max_model_len, config.limits.max_num_batched_tokens),
         }
     }
 
-    /// The number of tokens whose keys and values fit.
+    /// The number of tokens whose keys and values fit, if no sequence is longer than a sliding window.
     pub fn kv_tokens(&self) -> u64 {
         u64::from(self.kv_blocks) * u64::from(self.block_size)
     }
 
-    /// The number of sequences of `tokens` tokens each whose keys and values fit at once.
+    /// The number of sequences of `tokens` tokens each whose keys and values fit at once, while they decode.
     pub fn sequences(&self, tokens: u32) -> u32 {
-        self.kv_blocks / tokens.div_ceil(self.block_size).max(1)
+        self.kv_blocks / self.blocks(tokens, 1).max(1)
+    }
+
+    /// The number of tokens of the longest sequence whose keys and values fit, at most 2^32 - 1. With a sliding window,
+    /// it is not more than the maximum length of a sequence.
+    pub fn longest_sequence(&self) -> u32 {
+        if self.windows.is_none() {
+            return self.kv_blocks.saturating_mul(self.block_size);
+        }
+        let (longest, step) = self.limits;
+        let fits = |tokens: u32| self.blocks(tokens, tokens.min(step)) <= self.kv_blocks;
+        let (mut low, mut high) = (0, longest);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) { low = middle } else { high = middle - 1 }
+        }
+        low
+    }
+
+    /// The blocks of a sequence of `tokens` tokens, in a step that computes `scheduled` of them.
+    fn blocks(&self, tokens: u32, scheduled: u32) -> u32 {
+        let whole = tokens.div_ceil(self.block_size);
+        self.windows.map_or(whole, |it| it.blocks(whole, scheduled, self.block_size))
     }
 }
 
@@ -89,7 +118,10 @@ fn block_bytes(config: &ResolvedConfig) -> f64 {
     let cards = config.tensor_parallel_size;
     // If the number of key and value heads is not a multiple of the number of cards, heads are replicated.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
-    let layers = share_of_layers(config) * config.kv_bytes_per_number / 2.0;
+    // Groups of layers of equal size may have memory for more layers than the model has.
+    let padded = WindowShare::of(config)
+        .map_or(1.0, |it| f64::from(it.layers()) / f64::from(config.model.layers));
+    let layers = share_of_layers(config) * padded * config.kv_bytes_per_number / 2.0;
     f64::from(config.block_size) * config.model.kv_bytes_per_token() * share * layers
 }
 

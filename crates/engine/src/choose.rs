@@ -195,7 +195,7 @@ fn latest(known: &[Profile], engine: &str, weights: Weights) -> Option<String> {
 }
 
 /// Parses `vllm-0.23` into engine and version.
-fn parse(text: &str) -> Result<(String, String), EngineError> {
+pub(crate) fn parse(text: &str) -> Result<(String, String), EngineError> {
     let parts = text.split_once(['-', ' ']);
     match parts.map(|(engine, version)| (engine.to_lowercase(), version.trim_start_matches('v'))) {
         Some((engine, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -211,7 +211,7 @@ fn parse(text: &str) -> Result<(String, String), EngineError> {
 /// The distance between two versions, computed from their first two numbers. A version with another major number is
 /// farther than any version with the same major number. The third number counts only if one of the versions is below
 /// 0.8 and both have a third number.
-fn distance(one: &str, other: &str) -> u32 {
+pub(crate) fn distance(one: &str, other: &str) -> u32 {
     let numbers = |version: &str| {
         let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
         let mut next = || numbers.next().flatten();

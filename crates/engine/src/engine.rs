@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use crate::capacity::kv_blocks;
+use crate::capacity::{Memory, kv_blocks};
 use crate::config::{EngineConfig, ResolvedConfig};
 use crate::cost::{CostModel, StepShape};
 use crate::error::EngineError;
-use crate::kv::BlockManager;
+use crate::kv::{BlockManager, WindowShare};
 use crate::noise::NoiseState;
 use crate::policy::{Batch, Queues, Scheduler, Sequence, scheduler};
 use crate::prefix_cache::Prefix;
+use crate::reach::Reach;
 use crate::request::{EngineRequest, Lengths, RequestId};
 use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 
@@ -23,6 +24,7 @@ use work::{DecodeLoad, StepWork, ignored_outputs, prompt_shape};
 pub struct Engine {
     config: ResolvedConfig,
     cost: CostModel,
+    reach: Reach,
     noise: Option<NoiseState>,
     scheduler: &'static dyn Scheduler,
     queues: Queues,
@@ -51,12 +53,15 @@ impl Engine {
     pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
         let config = config.resolve()?;
         let mut kv = BlockManager::new(kv_blocks(&config)?, config.block_size);
+        if let Some(share) = WindowShare::of(&config) {
+            kv = kv.with_windows(share);
+        }
         if config.prefix_caching {
             kv = kv.with_prefix_cache();
         }
         let scheduler = scheduler(&config.profile)?;
-        let holds = kv.total().saturating_mul(config.block_size);
         let needs = config.limits.max_model_len;
+        let holds = Memory::of(&config).longest_sequence();
         if scheduler.requires_kv_of_one_sequence() && holds < needs {
             let expected = format!(
                 "the KV cache has room for {holds} tokens; give at most that \
@@ -66,6 +71,7 @@ impl Engine {
         }
         Ok(Self {
             cost: CostModel::new(&config),
+            reach: Reach::of(&config),
             noise: config.noise.map(NoiseState::new),
             max_sequence_tokens: scheduler.max_sequence_tokens(config.limits),
             scheduler,
@@ -137,8 +143,8 @@ impl Engine {
         if self.is_ahead {
             return self.steady_steps_ahead(limit);
         }
-        let DecodeLoad { sequences, context, generated, remaining } =
-            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
+        let DecodeLoad { sequences, context, growth, generated, remaining } =
+            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
         // `step` executes the step in which a sequence ends.
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most);
@@ -147,7 +153,7 @@ impl Engine {
         }
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let (steps, spent_ns) =
-            self.cost.decode(sequences).steps(most, context, generated, limit_ns);
+            self.cost.decode(sequences).steps(most, (context, growth), generated, limit_ns);
         if steps == 0 {
             return None;
         }
@@ -162,7 +168,7 @@ impl Engine {
         for sequence in running {
             // The keys and values of the last token are not stored yet.
             sequence.computed = sequence.prompt + sequence.generated + steps - 1;
-            kv.append(&mut sequence.blocks, sequence.computed);
+            kv.hold(sequence.prefix.as_deref(), &mut sequence.blocks, (sequence.computed, 1));
             sequence.generated += steps;
         }
         self.queues.decodes_since_prompt += steps;
@@ -217,7 +223,7 @@ impl Engine {
             Batch::Decode => {
                 self.queues.decodes_since_prompt += 1;
                 let DecodeLoad { sequences, context, generated, .. } =
-                    DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
+                    DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
                 self.emit(0, &mut outputs, &mut ended);
@@ -260,7 +266,7 @@ impl Engine {
     ) -> Option<StepShape> {
         let Queues { running, kv, .. } = &mut self.queues;
         let chunks_prefill = self.scheduler.chunks_prefill();
-        let mut work = StepWork::default();
+        let mut work = StepWork::none(self.reach);
         let mut remaining = from;
         outputs.reserve(running.len() - from);
         for at in from..running.len() {
@@ -269,7 +275,7 @@ impl Engine {
                 work.add(sequence);
                 sequence.computed += sequence.scheduled;
                 if let Some(prefix) = &mut sequence.prefix {
-                    kv.cache_computed(prefix, sequence.computed);
+                    kv.cache_computed(prefix, sequence.computed, sequence.blocks);
                 }
             }
             if !chunks_prefill || sequence.computed >= sequence.tokens() {

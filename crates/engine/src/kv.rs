@@ -1,6 +1,7 @@
 //! Paged KV memory: counts free blocks and tracks which prompt blocks are in the prefix cache. It stores no contents
 //! and no addresses, because no cost depends on which block a sequence holds.
 
+use crate::config::ResolvedConfig;
 use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 
 /// Whether the blocks of a prompt can be allocated.
@@ -17,6 +18,60 @@ pub enum AllocStatus {
 /// The largest supported number of tokens in a block.
 const LARGEST_BLOCK: usize = 32;
 
+/// The memory of layers with sliding-window attention. As vLLM's manager of hybrid KV caches does, layers are put into
+/// groups of equal size, and a block of a group has the same bytes for each group. A block that this file counts is one
+/// block of each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowShare {
+    /// The number of tokens that a windowed layer reads.
+    window: u32,
+    /// The number of groups of layers that keep the whole sequence.
+    whole: u32,
+    /// The number of groups of layers that keep only the window.
+    windowed: u32,
+    /// The number of layers in a group.
+    group: u32,
+}
+
+/// The first version of vLLM whose windowed layers keep only the window beside layers that keep the whole sequence.
+const HYBRID_FROM: (u32, u32) = (0, 10);
+
+impl WindowShare {
+    /// The groups of a configuration; `None` if every layer keeps the whole sequence.
+    pub fn of(config: &ResolvedConfig) -> Option<Self> {
+        let windows = config.windows?;
+        let whole = config.model.layers - windows.layers;
+        let mut parts =
+            config.profile.engine_version.split('.').map(|part| part.parse().unwrap_or(0));
+        let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        if whole > 0 && version < HYBRID_FROM {
+            return None;
+        }
+        // The size of a group is the number of layers of the rarer kind, or of both kinds if they are almost equal.
+        let (few, many) = (whole.min(windows.layers), whole.max(windows.layers));
+        let group = if few == 0 || 4 * many < 5 * few { many } else { few };
+        Some(Self {
+            window: windows.tokens,
+            whole: whole.div_ceil(group),
+            windowed: windows.layers.div_ceil(group),
+            group,
+        })
+    }
+
+    /// The number of layers for which a block has memory. The last group of a kind may have fewer layers.
+    pub fn layers(self) -> u32 {
+        (self.whole + self.windowed) * self.group
+    }
+
+    /// The blocks of a sequence that needs `whole` blocks without windows, in a step that computes `scheduled` of its
+    /// tokens. A windowed layer keeps the window and the tokens of the step.
+    pub fn blocks(self, whole: u32, scheduled: u32, block_size: u32) -> u32 {
+        let near = (self.window - 1).saturating_add(scheduled).div_ceil(block_size) + 1;
+        let sum = self.whole * whole + self.windowed * whole.min(near);
+        sum.div_ceil(self.whole + self.windowed)
+    }
+}
+
 /// Manages KV blocks of a fixed number of tokens.
 #[derive(Clone, Debug)]
 pub struct BlockManager {
@@ -26,6 +81,7 @@ pub struct BlockManager {
     watermark: u32,
     /// The prefix cache: prompt blocks that sequences hold, and blocks that are idle.
     cache: Option<PrefixCache>,
+    windows: Option<WindowShare>,
 }
 
 impl BlockManager {
@@ -40,7 +96,7 @@ impl BlockManager {
             sizes.contains(&block_size),
             "a block must have 8, 16 or 32 tokens, as in real engines"
         );
-        Self { block_size, total, free: total, watermark: total / 100, cache: None }
+        Self { block_size, total, free: total, watermark: total / 100, cache: None, windows: None }
     }
 
     /// Adds a prefix cache: the blocks of prompts remain cached until their memory is needed.
@@ -48,6 +104,44 @@ impl BlockManager {
     pub fn with_prefix_cache(mut self) -> Self {
         self.cache = Some(PrefixCache::default());
         self
+    }
+
+    /// Counts layers with sliding-window attention: sequences hold fewer blocks.
+    #[must_use]
+    pub fn with_windows(mut self, windows: WindowShare) -> Self {
+        self.windows = Some(windows);
+        self
+    }
+
+    /// The number of blocks that a sequence needs for its first `tokens` tokens, in a step that computes `scheduled` of
+    /// them.
+    #[inline]
+    pub fn needed(&self, (tokens, scheduled): (u32, u32)) -> u32 {
+        let whole = self.blocks(tokens);
+        match self.windows {
+            None => whole,
+            Some(windows) => windows.blocks(whole, scheduled, self.block_size),
+        }
+    }
+
+    /// Makes a sequence with `held` blocks hold those that it needs ([`Self::needed`]). Blocks outside of windows are
+    /// freed, except cached blocks of the prompt.
+    #[inline]
+    pub fn hold(&mut self, prefix: Option<&Prefix>, held: &mut u32, of: (u32, u32)) {
+        let needed = self.needed(of);
+        if needed < *held && self.windows.is_some() {
+            let least = needed.max(prefix.map_or(0, Prefix::held)).min(*held);
+            self.free += *held - least;
+            *held = least;
+        }
+        self.grow(held, needed);
+    }
+
+    /// Whether a sequence with `held` blocks holds more blocks than its next decode step needs, so that the step frees
+    /// some.
+    pub fn frees_some(&self, prefix: Option<&Prefix>, held: u32, tokens: u32) -> bool {
+        self.windows.is_some()
+            && held > self.needed((tokens, 1)).max(prefix.map_or(0, Prefix::held))
     }
 
     /// Returns how many blocks from the start of a prompt are cached; at most `most` blocks count.
@@ -65,10 +159,10 @@ impl BlockManager {
     }
 
     /// Caches the complete blocks within the first `tokens` tokens of a prompt. A sequence must have computed these
-    /// tokens.
+    /// tokens, and holds `held` blocks. Blocks beyond this number are outside of windows and are not cached.
     #[inline]
-    pub fn cache_computed(&mut self, prefix: &mut Prefix, tokens: u32) {
-        let blocks = tokens / self.block_size;
+    pub fn cache_computed(&mut self, prefix: &mut Prefix, tokens: u32, held: u32) {
+        let blocks = (tokens / self.block_size).min(held);
         if let Some(cache) = &mut self.cache {
             cache.insert(prefix, blocks);
         }
@@ -123,7 +217,12 @@ impl BlockManager {
     /// `held`.
     #[inline]
     pub fn append(&mut self, held: &mut u32, tokens: u32) {
-        let more = self.blocks(tokens).saturating_sub(*held);
+        self.grow(held, self.blocks(tokens));
+    }
+
+    #[inline]
+    fn grow(&mut self, held: &mut u32, needed: u32) {
+        let more = needed.saturating_sub(*held);
         if more == 0 {
             return;
         }

@@ -24,8 +24,11 @@ pub mod prefix_cache;
 mod mixed_steps;
 
 mod choose;
+mod learned;
 pub mod policy;
 mod resolve;
+
+mod reach;
 
 mod capacity;
 pub mod cost;
@@ -50,6 +53,7 @@ pub use choose::{choose, choose_from};
 pub use config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
 pub use engine::Engine;
 pub use error::EngineError;
+pub use learned::{OwnProfile, ProfileNeed, learned};
 pub use noise::{Burst, Drift, Noise, NoiseState, Pause, WarmUp};
 pub use output_lengths::output_lengths;
 pub use request::{EngineRequest, Finish, Lengths, RequestId};

@@ -22,6 +22,11 @@ impl Prefix {
         let prefix = Self { hashes, ..Self::default() };
         (!prefix.hashes.is_empty()).then(|| Box::new(prefix))
     }
+
+    /// The number of cached blocks that the sequence holds.
+    pub fn held(&self) -> u32 {
+        self.held.len() as u32
+    }
 }
 
 /// Returns one hash for each complete block of `block_size` tokens. Each hash also depends on all earlier tokens.

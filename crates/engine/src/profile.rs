@@ -47,6 +47,9 @@ pub struct Profile {
     pub cuda_graphs: bool,
     /// The weight formats that the profile has constants for.
     pub weights: Vec<Weights>,
+    /// The ids of the stored runs to which the user fitted the profile with `calibrate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted_to: Vec<String>,
     /// The data of the card, if it is not one of the built-in cards and not a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_card: Option<Card>,

@@ -160,6 +160,12 @@ fn record(
         // The engine rejects a prompt that is too long for it.
         outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
         status: Some(if is_ignored { 400 } else { 200 }),
+        detail: is_ignored.then(|| {
+            format!(
+                "the prompt of {} tokens is too long: it exceeds --max-model-len, or does not fit into the KV cache",
+                request.prompt
+            )
+        }),
         finish_reason: Some(
             if request.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
         ),

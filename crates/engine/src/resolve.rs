@@ -2,8 +2,9 @@
 //! reject. The scheduler of the profile's engine provides the values that differ between schedulers.
 
 use crate::card::Card;
-use crate::config::{Dtype, EngineConfig, KvCacheDtype, ResolvedConfig};
+use crate::config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
 use crate::error::EngineError;
+use crate::model::Windows;
 use crate::policy::{Scheduler, scheduler};
 use crate::profile::Profile;
 use crate::weights::Weights;
@@ -43,11 +44,19 @@ impl EngineConfig {
             gpu_memory_utilization: utilization,
             tensor_parallel_size,
             pipeline_parallel_size,
+            windows: self.resolve_windows(limits),
             kv_bytes_per_number: self.resolve_kv_bytes(weights)?,
             prefix_caching,
             async_scheduling,
             noise: self.noise,
         })
+    }
+
+    /// The layers with sliding-window attention. Only the cost model since vLLM 0.8 supports them. A window that is not
+    /// shorter than the longest sequence has no effect.
+    fn resolve_windows(&self, limits: Limits) -> Option<Windows> {
+        let is_shorter = |windows: &Windows| windows.tokens < limits.max_model_len;
+        self.model.windows.filter(is_shorter).filter(|_| self.profile.steps.is_some())
     }
 
     /// Whether prefix caching is on. By default, it is on if the engine supports it.
@@ -190,7 +199,6 @@ impl ResolvedConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Limits;
 
     fn config(change: impl FnOnce(&mut EngineConfig)) -> Result<ResolvedConfig, EngineError> {
         let mut config = EngineConfig::of_model("qwen-14b").unwrap();

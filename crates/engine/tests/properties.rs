@@ -1,10 +1,12 @@
 //! Properties of the engine that must hold for any requests.
 
+#[path = "support/small.rs"]
+mod small;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use inferometer_engine::prefix_cache::block_hashes;
-use inferometer_engine::profile::profile;
 use inferometer_engine::{
     Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind, VirtualRecord,
     simulate, simulate_with, table,
@@ -13,52 +15,10 @@ use inferometer_load::{AtOnce, Bound, Closed, Level, Open};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 use proptest::prelude::*;
-
-/// An engine with few KV blocks, so that sequences are preempted.
-fn small_engine(max_num_seqs: u32) -> Engine {
-    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
-    config.max_num_seqs = Some(max_num_seqs);
-    with_few_blocks(config)
-}
-
-/// An engine of vLLM since 0.8 with few KV blocks, and with a small token budget for each step.
-fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
-    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
-    config.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
-    config.max_num_seqs = Some(max_num_seqs);
-    config.max_num_batched_tokens = Some(max_num_batched_tokens);
-    config.max_model_len = Some(900);
-    with_few_blocks(config)
-}
-
-/// Like [`small_engine_of_today`], but with the costs of a current engine, which schedules the next step while a step
-/// runs.
-fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
-    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
-    config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
-    let steps = config.profile.steps.as_mut().expect("a profile of today");
-    // Requests reach the scheduler without delay.
-    (steps.front_us, steps.front_sequence_us, steps.front_service_us) = (0.0, 0.0, 0.0);
-    config.max_num_seqs = Some(max_num_seqs);
-    config.max_num_batched_tokens = Some(max_num_batched_tokens);
-    config.max_model_len = Some(900);
-    with_few_blocks(config)
-}
-
-fn with_few_blocks(mut config: EngineConfig) -> Engine {
-    let mut low = 0.0;
-    let mut high = 0.9;
-    // Search for the smallest share of memory with which the engine starts and has more than 60 blocks.
-    for _ in 0..40 {
-        config.gpu_memory_utilization = Some((low + high) / 2.0);
-        match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {
-            Ok(blocks) if blocks > 60 => high = (low + high) / 2.0,
-            _ => low = (low + high) / 2.0,
-        }
-    }
-    config.gpu_memory_utilization = Some(high);
-    Engine::new(config).expect("the largest share that was tried runs")
-}
+use small::{
+    small_engine, small_engine_ahead, small_engine_of_today, small_engine_of_windows,
+    small_engine_windowed, stepped,
+};
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
@@ -191,7 +151,9 @@ proptest! {
         max_num_seqs in 1_u32..12,
         budget in 12_u32..400,
     ) {
-        for engine in [small_engine_of_today, small_engine_ahead] {
+        for engine in
+            [small_engine_of_today, small_engine_ahead, small_engine_windowed, small_engine_of_windows]
+        {
             let mut witness = Witness::new(engine(max_num_seqs, budget));
             for &action in &actions {
                 witness.act(action);
@@ -252,42 +214,6 @@ fn a_prompt_above_the_length_limit_is_ignored_in_a_step_of_zero_duration() {
     assert_eq!(engine.step(), None);
 }
 
-/// Does the same as [`simulate`], but executes every single step.
-fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<VirtualRecord> {
-    let mut now = Nanos::ZERO;
-    let mut records: Vec<VirtualRecord> = Vec::new();
-    let mut coming = arrivals.iter().peekable();
-    loop {
-        while let Some(&(due, prompt, output)) = coming.next_if(|arrival| arrival.0 <= now.0) {
-            engine.add(RequestId(records.len() as u64), (prompt, output));
-            let due = Nanos(due);
-            let (first_token, last_token, output) = (None, None, 0);
-            let (sent, ended, finish) = (due, due, Finish::Ignored);
-            let record =
-                VirtualRecord { due, sent, first_token, last_token, ended, prompt, output, finish };
-            records.push(record);
-        }
-        let Some(step) = engine.step() else {
-            match coming.peek() {
-                Some(arrival) => now = Nanos(arrival.0),
-                None => return records,
-            }
-            continue;
-        };
-        now = now + step.duration;
-        for output in step.outputs {
-            let record = &mut records[output.id.0 as usize];
-            if output.finished != Some(Finish::Ignored) {
-                record.first_token.get_or_insert(now);
-                record.last_token = Some(now);
-            }
-            if let Some(finish) = output.finished {
-                (record.ended, record.output, record.finish) = (now, output.tokens_so_far, finish);
-            }
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -310,7 +236,10 @@ proptest! {
             .collect();
         let today = |sequences| small_engine_of_today(sequences, 300);
         let ahead = |sequences| small_engine_ahead(sequences, 300);
-        let engines: [&dyn Fn(u32) -> Engine; 3] = [&small_engine, &today, &ahead];
+        let windowed = |sequences| small_engine_windowed(sequences, 300);
+        let windows = |sequences| small_engine_of_windows(sequences, 300);
+        let engines: [&dyn Fn(u32) -> Engine; 5] =
+            [&small_engine, &today, &ahead, &windowed, &windows];
         for engine in engines {
             let (mut one, mut other) = (engine(max_num_seqs), engine(max_num_seqs));
             let expected = stepped(&mut one, &arrivals);

@@ -6,6 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::visible;
 
+/// The fact that names the card of the server.
+pub const CARD: &str = "card";
+/// The fact that says who stated the card. It is absent if the server or its machine stated it.
+pub const CARD_SOURCE: &str = "card_source";
+/// The value of [`CARD_SOURCE`] if the user stated the card.
+pub const STATED_BY_USER: &str = "stated by the user";
+
 /// A program and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {

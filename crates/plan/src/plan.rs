@@ -129,7 +129,12 @@ impl Plan {
     /// The identity of the plan: SHA-256 over its JSON, without [`Self::spec`].
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
-        let measured = Self { spec: Box::default(), ..self.clone() };
+        let mut measured = Self { spec: Box::default(), ..self.clone() };
+        // The figures of a card identify it, not the folder of its file.
+        if let TargetPlan::Embedded { engine_flags, card_hash: Some(_), .. } = &mut measured.target
+        {
+            engine_flags.remove("card");
+        }
         sha256_hex(
             &serde_json::to_vec(&measured)
                 .expect("invariant: a plan can always be written as JSON"),

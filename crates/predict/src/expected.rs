@@ -5,8 +5,12 @@ use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::profile::{Profile, profiles};
 use inferometer_engine::ranges::run_ranges;
-use inferometer_engine::{EngineConfig, KvCacheDtype, Weights, choose};
+use inferometer_engine::{
+    EngineConfig, KvCacheDtype, OwnProfile, ProfileNeed, Weights, choose, learned,
+};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::visible;
+use inferometer_plan::shell;
 use inferometer_store::StoredRun;
 
 use crate::measured_runs::{MeasuredPass, measured_passes};
@@ -20,28 +24,60 @@ const MOST_REQUESTS: u64 = 100_000;
 pub struct Expected {
     /// The name of the profile.
     pub profile: String,
+    /// The file of the profile, if it is one of the user's own profiles that was chosen for this engine.
+    pub profile_file: Option<String>,
     /// The model, under a name that this program knows.
     pub model: String,
     /// The facts that the run states about its server, as flags: `--engine vllm-0.23.0 --card h100-sxm`.
     pub flags: String,
+    /// The flags with which `predict` simulates the same engine: [`Self::flags`], or with a profile of the user's own
+    /// that profile in place of engine and card.
+    pub predict_flags: String,
     /// The prediction of each pass with its cell, compared with the measurement.
     pub passes: Vec<(CellPlan, PassPrediction)>,
+    /// The passes that are left out: no request of them completed, which says nothing about the speed of the engine.
+    /// Each with its cell and its load.
+    pub left_out: Vec<(CellPlan, String)>,
 }
 
-/// Returns the engine that a run was measured on, if its name, version, card and model are known. `profile` replaces
-/// the built-in profile.
+/// The profiles from which one is chosen for a run.
+#[derive(Clone, Copy, Debug)]
+pub enum ProfileChoice<'a> {
+    /// This profile.
+    Given(&'a Profile),
+    /// The last of these profiles of the user that was fitted to the engine, the card and the model of the run;
+    /// otherwise a built-in profile.
+    Own(&'a [OwnProfile]),
+}
+
+/// The built-in profiles alone.
+pub const BUILT_IN: ProfileChoice<'static> = ProfileChoice::Own(&[]);
+
+/// Returns the engine that a run was measured on, if its name, version, card and model are known.
 ///
 /// # Errors
 /// If the name, the version, the card or the model is unknown, if a setting of the engine cannot be simulated, or if
 /// there is no profile of the engine on the card. The error states the reason.
-pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<EngineConfig, String> {
-    config_of(&ServerFacts::of(String::new(), summary, None), profile)
+pub fn known_engine(summary: &Summary, profile: ProfileChoice<'_>) -> Result<EngineConfig, String> {
+    let facts = ServerFacts::of(String::new(), summary, None);
+    config_of(&facts, profile, &summary.run_id).map(|(config, _)| config)
 }
 
-fn config_of(facts: &ServerFacts, profile: Option<&Profile>) -> Result<EngineConfig, String> {
+/// The engine of a run, and the file of its profile if it is one of the user's own.
+fn config_of(
+    facts: &ServerFacts,
+    profile: ProfileChoice<'_>,
+    run: &str,
+) -> Result<(EngineConfig, Option<String>), String> {
     let engine =
         facts.get("engine").ok_or("its engine or the version of its engine is not known")?;
-    let card = facts.get("card").ok_or("its card is not known")?;
+    let card = facts.get("card").ok_or_else(|| match &facts.other_card {
+        Some(card) => format!(
+            "this program does not know its card, {}; `inferometer list cards` lists the cards that it knows",
+            visible::name(card)
+        ),
+        None => "its card is not known".to_owned(),
+    })?;
     let model = facts.model.as_deref().ok_or("its model is not known")?;
     let mut config = EngineConfig::of_model(model).map_err(|error| error.to_string())?;
     if let Some(name) = facts.get("weights") {
@@ -67,23 +103,42 @@ fn config_of(facts: &ServerFacts, profile: Option<&Profile>) -> Result<EngineCon
     config.prefix_caching = facts.read("enable_prefix_caching")?;
     config.async_scheduling = facts.read("async_scheduling")?;
     let weights = config.weights.unwrap_or(config.model.weights);
+    let mut file = None;
     config.profile = match profile {
-        Some(own) => own.clone(),
-        None => choose(&config.profile, Some(engine), Some(card), (&config.model.name, weights))
-            .map_err(|error| error.to_string())?,
+        ProfileChoice::Given(given) => given.clone(),
+        ProfileChoice::Own(own) => {
+            let need = ProfileNeed {
+                engine: engine.to_owned(),
+                card: card.to_owned(),
+                model: config.model.name.clone(),
+                weights,
+                cards: config.tensor_parallel_size.unwrap_or(1),
+            };
+            match learned(own, &need, Some(run)) {
+                Some(own) => {
+                    file = Some(own.file.clone());
+                    own.profile.clone()
+                }
+                None => {
+                    let of = (config.model.name.as_str(), weights);
+                    let chosen = choose(&config.profile, Some(engine), Some(card), of);
+                    chosen.map_err(|error| error.to_string())?
+                }
+            }
+        }
     };
     if config.profile.card != card || config.profile.steps.is_none() {
         return Err(format!("there is no profile of {engine} on {card}"));
     }
     config.resolve().map_err(|error| error.to_string())?;
-    Ok(config)
+    Ok((config, file))
 }
 
 /// Predicts the passes of a run.
 ///
 /// # Errors
 /// If the engine of the run is not known ([`known_engine`]), or if its passes cannot be simulated.
-pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, String> {
+pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {
         return Err(
@@ -94,14 +149,14 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
         summary.cells.iter().flat_map(|cell| &cell.passes).map(|pass| pass.planned).sum::<u64>()
     };
     let facts = ServerFacts::of(String::new(), summary, None);
-    let config = config_of(&facts, profile)?;
+    let (config, profile_file) = config_of(&facts, profile, run.row.id.as_str())?;
     if planned(summary) > MOST_REQUESTS {
         return Err(format!("it has more than {MOST_REQUESTS} requests, the maximum"));
     }
-    let mut passes = Vec::new();
+    let (mut passes, mut left_out) = (Vec::new(), Vec::new());
     for MeasuredPass { cell, in_flight, run } in measured_passes(run, &config)? {
-        // Failures say nothing about the speed of the engine.
         if run.measured.requests_per_s == Some(0.0) {
+            left_out.push((cell, run.set));
             continue;
         }
         let ranges = run_ranges(profiles(), &run, cell, in_flight);
@@ -112,5 +167,15 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
         return Err("no request of it completed".to_owned());
     }
     let model = facts.model.clone().unwrap_or_default();
-    Ok(Expected { profile: config.profile.name.clone(), model, flags: facts.to_string(), passes })
+    let flags = facts.to_string();
+    let predict_flags = match &profile_file {
+        None => flags.clone(),
+        Some(file) => {
+            let mut others = facts;
+            others.flags.retain(|(name, _)| !["engine", "card"].contains(name));
+            format!("--profile {} {others}", shell::word(file)).trim_end().to_owned()
+        }
+    };
+    let profile = config.profile.name.clone();
+    Ok(Expected { profile, profile_file, model, flags, predict_flags, passes, left_out })
 }

@@ -36,7 +36,7 @@ pub use ab::{PredictedAb, ab};
 pub use against::measured_on::of_target as measured_on;
 pub use against::{Counts, MeasuredRows, Source, open as open_against, read as read_against};
 pub use error::PredictError;
-pub use expected::{Expected, expected, known_engine};
+pub use expected::{BUILT_IN, Expected, ProfileChoice, expected, known_engine};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
 pub use planned::{planned, refuse_servers, with_mistakes_of_plan};
 pub use play::{PlayTime, check_plan};

@@ -51,6 +51,8 @@ pub struct ServerFacts {
     pub own_profile: Option<String>,
     /// The flags with their values, in the order in which they are printed. The names have underscores.
     pub flags: Vec<(&'static str, String)>,
+    /// The words that name the card, if no card that this program knows has this name.
+    pub other_card: Option<String>,
     /// The number of cards that were seen on the server's machine.
     pub cards_seen: usize,
 }
@@ -63,7 +65,10 @@ impl ServerFacts {
         let own = OwnFiles::of(plan);
         let mut flags = Vec::new();
         flags.extend(engine_of(target).map(|engine| ("engine", engine)));
-        flags.extend(card_of(summary, &own).map(|card| ("card", card)));
+        let words = card_words(summary);
+        let known = words.and_then(card_in_words).map(|card| card.name.clone());
+        let other_card = words.filter(|_| known.is_none()).map(str::to_owned);
+        flags.extend(own.card.clone().or(known).map(|card| ("card", card)));
         for (flag, fact) in SETTINGS {
             let is_known = flags.iter().any(|(known, _)| *known == flag);
             let is_default = |value: &String| flag == PREFIX_CACHING && value == "true";
@@ -84,6 +89,7 @@ impl ServerFacts {
             profile: own.profile.or(built_in),
             own_profile,
             flags,
+            other_card,
             cards_seen: summary.environment.cards.len(),
         }
     }
@@ -163,14 +169,10 @@ fn engine_of(target: &Target) -> Option<String> {
     Some(words).filter(|words| words.chars().all(is_plain) && !version.is_empty())
 }
 
-/// The name of the card, or the path of the user's own card file.
-fn card_of(summary: &Summary, own: &OwnFiles) -> Option<String> {
-    if let Some(file) = &own.card {
-        return Some(file.clone());
-    }
+/// The words that name the card: those of the user or of the server, otherwise those of the machine.
+fn card_words(summary: &Summary) -> Option<&str> {
     let stated = CARD_FACTS.iter().find_map(|fact| summary.target.facts.get(*fact));
-    let words = stated.map(String::as_str).or_else(|| seen_card(summary))?;
-    card_in_words(words).map(|card| card.name.clone())
+    stated.map(String::as_str).or_else(|| seen_card(summary))
 }
 
 /// The name of the machine's cards, if all have the same name.

@@ -146,6 +146,7 @@ fn shortfall_document(shortfall: &Shortfall) -> Value {
         Shortfall::Failed(message) => ("failed", message),
         Shortfall::Objective(message) => ("objective", message),
         Shortfall::Suspect(message) => ("suspect", message),
+        Shortfall::Undecided(message) => ("undecided", message),
     };
     json!({ "kind": kind, "message": message })
 }

@@ -7,10 +7,12 @@ use crate::{search, sweep};
 
 /// The answer of a search or a sweep for one cell, ready to be shown.
 pub(crate) struct Answer {
-    /// The kind of the answer, and its cell: `Search, 128 x 32`.
+    /// The kind of the answer, and its place: `Search, 128 x 32, gold`.
     pub heading: String,
     /// The cell: `128 x 32`.
     pub cell: String,
+    /// The cell and the tier of a search, if there are tiers: `128 x 32, gold`.
+    pub place: String,
     /// The answer in one sentence.
     pub sentence: String,
     /// One row for each load, with the results at that load.
@@ -22,8 +24,9 @@ pub(crate) struct Answer {
 /// The answers of a run; empty for a run without a search or a sweep.
 pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     let searches = summary.searches.iter().map(|answer| Answer {
-        heading: format!("Search, {}", answer.cell()),
+        heading: format!("Search, {}", answer.place()),
         cell: answer.cell().to_string(),
+        place: answer.place(),
         sentence: search::sentence(answer),
         table: search::table(answer),
         explanation: search::explanation(answer),
@@ -31,6 +34,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     let sweeps = summary.sweeps.iter().map(|answer| Answer {
         heading: format!("Sweep, {}", answer.cell()),
         cell: answer.cell().to_string(),
+        place: answer.cell().to_string(),
         sentence: answer.answer.clone(),
         table: sweep::table(answer),
         explanation: sweep::explanation(answer),

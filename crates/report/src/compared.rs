@@ -6,11 +6,26 @@ use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
 use inferometer_model::change::Change;
 
+use crate::compared_answers;
 use crate::number::significant;
 
 /// The answer in one sentence.
 pub(crate) fn answer(comparison: &Comparison) -> String {
     let Comparison { baseline, contender, rows, .. } = comparison;
+    if comparison.is_same_run {
+        return format!(
+            "Both sides are the same run ({}): a run compared with itself shows no difference. Give two different \
+             runs.",
+            if baseline == contender {
+                baseline.clone()
+            } else {
+                format!("{baseline}, {contender}")
+            }
+        );
+    }
+    if !comparison.answers.is_empty() {
+        return compared_answers::answer(comparison);
+    }
     if rows.is_empty() {
         return format!(
             "{contender} and {baseline} cannot be compared: they have no common figure."
@@ -82,6 +97,11 @@ fn unknown(comparison: &Comparison) -> String {
             counted(rows.len(), "figure")
         ),
     };
+    let is_single = rows.iter().all(|row| row.repeats.contains(&1));
+    let single = match is_single {
+        true => "; a single pass on a side cannot show whether a difference is chance",
+        false => "",
+    };
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),
         _ => None,
@@ -92,7 +112,10 @@ fn unknown(comparison: &Comparison) -> String {
             "; to find a difference of {margin} % in every figure, about {needed} rounds of both are needed"
         )
     });
-    format!("It is unknown whether {contender} differs from {baseline}: {}{few}{more}.", told(row))
+    format!(
+        "It is unknown whether {contender} differs from {baseline}: {}{few}{single}{more}.",
+        told(row)
+    )
 }
 
 /// The row that is shown as an example of these rows. Rows over all cells come first, then the order of [`FIGURES`].
@@ -149,10 +172,8 @@ mod tests {
             contender: "B".to_owned(),
             options: Options::default(),
             design: Design::Alternated { rounds: 6 },
-            warnings: Vec::new(),
-            differing: Vec::new(),
             rows,
-            unmatched: Vec::new(),
+            ..Comparison::default()
         })
     }
 
@@ -231,6 +252,31 @@ mod tests {
         ] {
             assert_eq!(told_of(rows), text);
         }
+    }
+
+    #[test]
+    fn a_comparison_of_single_passes_says_that_they_cannot_show_chance() {
+        let single = Row {
+            interval_pct: None,
+            p: None,
+            repeats: [1, 1],
+            ..row("requests_per_s", 5.2, RowVerdict::NoInterval)
+        };
+        assert_eq!(
+            told_of(vec![single]),
+            "It is unknown whether B differs from A: requests_per_s is 5.2 % higher (no interval; 128 x 32, \
+             saturated); a single pass on a side cannot show whether a difference is chance."
+        );
+        let same = Comparison {
+            baseline: "A".to_owned(),
+            contender: "A".to_owned(),
+            is_same_run: true,
+            ..Comparison::default()
+        };
+        assert_eq!(
+            answer(&same),
+            "Both sides are the same run (A): a run compared with itself shows no difference. Give two different runs."
+        );
     }
 
     #[test]

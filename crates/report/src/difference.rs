@@ -11,10 +11,10 @@ use inferometer_analysis::verdict::Met;
 use inferometer_model::change::Change;
 use inferometer_model::digits;
 
-use crate::compared;
 use crate::number::{MISSING, significant};
 use crate::page::escape;
 use crate::text_table::{Align, Table};
+use crate::{compared, compared_answers};
 
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
@@ -89,6 +89,9 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
 /// Explanations, one line each: the order of the measurements, changes over time, advice, and the meaning
 /// of the verdicts. Empty if no figure was compared.
 pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
+    if !comparison.answers.is_empty() {
+        return vec![compared_answers::explanation(comparison)];
+    }
     if comparison.rows.is_empty() {
         return Vec::new();
     }
@@ -183,7 +186,11 @@ fn meaning(comparison: &Comparison) -> String {
     )
 }
 
+/// The answers of searches and sweeps, or a row for each figure.
 pub(crate) fn table(comparison: &Comparison) -> Table {
+    if !comparison.answers.is_empty() {
+        return compared_answers::table(&comparison.answers);
+    }
     let mut table = Table::new([
         ("Cell", Align::Left),
         ("Load", Align::Left),
@@ -343,10 +350,8 @@ mod tests {
             contender: "b".to_owned(),
             options: Options::default(),
             design: row.design,
-            warnings: Vec::new(),
-            differing: Vec::new(),
             rows: vec![row],
-            unmatched: Vec::new(),
+            ..Comparison::default()
         };
         for text in [text(&comparison, &[]), html(&comparison)] {
             for words in [
@@ -378,6 +383,7 @@ mod tests {
             differing: vec![["engine".to_owned(), "x".to_owned(), "y".to_owned()]],
             rows: vec![row([1, 1], 5)],
             unmatched: vec![unmatched],
+            ..Comparison::default()
         };
         let text = text(&comparison, &[]);
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));

@@ -52,7 +52,8 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
 }
 
 /// The number of figures for each verdict, as text.
-fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
+fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> String {
+    let answers: usize = comparisons.clone().map(|comparison| comparison.answers.len()).sum();
     let rows: Vec<_> = comparisons.flat_map(|comparison| &comparison.rows).collect();
     let count = |is: fn(RowVerdict) -> bool| rows.iter().filter(|row| is(row.verdict)).count();
     let parts = [
@@ -69,9 +70,11 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     ];
     let found: Vec<String> =
         parts.iter().filter(|part| part.1 > 0).map(|(word, n)| format!("{n} {word}")).collect();
-    match found.is_empty() {
-        true => "No metric is compared".to_owned(),
-        false => {
+    match (answers, found.is_empty()) {
+        (1, true) => "1 figure of an answer is compared".to_owned(),
+        (2.., true) => format!("{answers} figures of answers are compared"),
+        (0, true) => "No metric is compared".to_owned(),
+        (_, false) => {
             let figures = if rows.len() == 1 { "figure" } else { "figures" };
             format!("Of {} {figures}: {}", rows.len(), found.join(", "))
         }
@@ -110,7 +113,7 @@ mod tests {
             warnings: vec!["<img> is *suspect*".to_owned()],
             differing: vec![["engine version".to_owned(), "1".to_owned(), "2".to_owned()]],
             rows: vec![row],
-            unmatched: Vec::new(),
+            ..Comparison::default()
         };
         let gate = GateResult {
             condition: "ttft_p99<+5%".to_owned(),

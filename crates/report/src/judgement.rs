@@ -92,7 +92,7 @@ impl Judgement {
     }
 
     /// The judgement of one answer of a search.
-    pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
+    pub fn of_search(answer: &SearchAnswer) -> Self {
         let is_limit = matches!(
             answer.outcome,
             SearchEnding::RequestsSpent | SearchEnding::TrialsSpent | SearchEnding::TimeSpent

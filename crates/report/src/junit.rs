@@ -4,10 +4,13 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::compare::{Comparison, GateResult, Row, RowVerdict};
+use inferometer_analysis::compare::{
+    AnswerFigure, AnswerRow, AnswerVerdict, Comparison, GateResult, Row, RowVerdict,
+};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
 
+use crate::compared_answers;
 use crate::difference::{interval, signed, verdict as row_verdict};
 use crate::escape::xml;
 use crate::judgement::Judgement;
@@ -64,21 +67,30 @@ pub fn of_comparison(
     properties.extend(
         differing.map(|[name, ours, theirs]| ("differs", format!("{name}: {ours} -> {theirs}"))),
     );
-    let case = |row: &Row| {
-        let place = row.place();
-        let is_of = |gate: &&GateResult| gate.figure == row.figure && gate.place == place;
+    let margin = comparison.options.margin;
+    let case = |(figure, place): (&str, String), system_out: String, without_gate: CaseResult| {
+        let is_of = |gate: &&GateResult| gate.figure == figure && gate.place == place;
         let of_row: Vec<&GateResult> = gates.iter().filter(is_of).collect();
-        let system_out = sentence(row);
         let outcome = match (gates.is_empty(), of_row.is_empty()) {
-            (true, _) => without_gate(row, comparison.options.margin, &system_out),
+            (true, _) => without_gate,
             (false, true) => {
                 CaseResult::Skipped("the gate has no condition on this metric".to_owned())
             }
             (false, false) => gated(&of_row, is_strict),
         };
-        Case { name: format!("{}, {place}", row.figure), outcome, system_out }
+        Case { name: format!("{figure}, {place}"), outcome, system_out }
     };
-    let cases = comparison.rows.iter().map(case).collect();
+    let rows = comparison.rows.iter().map(|row| {
+        let told = sentence(row);
+        let outcome = without_gate(row, margin, &told);
+        case((&row.figure, row.place()), told, outcome)
+    });
+    let answers = comparison.answers.iter().map(|row| {
+        let told = compared_answers::told(row);
+        let outcome = answer_without_gate(row, margin, &told);
+        case((row.figure.name(), row.place()), told, outcome)
+    });
+    let cases = rows.chain(answers).collect();
     Suite { name: format!("{contender} against {baseline}"), properties, cases }
 }
 
@@ -113,7 +125,7 @@ pub fn of_run(run: &Summary) -> Suite {
             crate::judgement::Verdict::Undecided => CaseResult::Skipped(sentence.clone()),
             crate::judgement::Verdict::Fail => CaseResult::Failed(sentence.clone()),
         };
-        Case { name: format!("highest load, {}", answer.cell()), outcome, system_out: sentence }
+        Case { name: format!("highest load, {}", answer.place()), outcome, system_out: sentence }
     });
     let cases = objectives.chain(searches).collect();
     Suite { name: format!("run {}", run.run_id), properties, cases }
@@ -249,6 +261,20 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
             let why = format!("undecided, more repeats are needed: {}", open.join("; "));
             if is_strict { CaseResult::Failed(why) } else { CaseResult::Skipped(why) }
         }
+    }
+}
+
+/// The outcome of an answer without a gate. A knee has no better direction, so it never fails.
+fn answer_without_gate(row: &AnswerRow, margin: f64, told: &str) -> CaseResult {
+    let is_beyond = row.ratio.is_some_and(|ratio| ratio.value < 1.0 - margin);
+    match row.verdict {
+        AnswerVerdict::Lower if is_beyond && row.figure != AnswerFigure::Knee => {
+            CaseResult::Failed(told.to_owned())
+        }
+        AnswerVerdict::Higher | AnswerVerdict::Lower | AnswerVerdict::NoDifference => {
+            CaseResult::Passed
+        }
+        AnswerVerdict::Unknown => CaseResult::Skipped(told.to_owned()),
     }
 }
 

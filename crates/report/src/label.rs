@@ -71,6 +71,16 @@ pub fn notice(summary: &Summary) -> Option<String> {
 
 /// As [`notice`], for a run that has no results yet.
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
+    notice_at(target, predicted, imported, speed(target))
+}
+
+/// As [`notice_of`], with the speed of the embedded engine if the notice states it.
+fn notice_at(
+    target: &Target,
+    predicted: bool,
+    imported: Option<&Imported>,
+    speed: Option<f64>,
+) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
             true => "this program measured it on another machine, and the verdict was made there",
@@ -78,7 +88,7 @@ pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) 
         };
         format!("IMPORTED from {} ({}): {whose}", imported.place(), imported.format)
     });
-    let faster = match speed(target) {
+    let faster = match speed {
         Some(factor) => format!(", {factor} times as fast as the simulated hardware"),
         None => String::new(),
     };
@@ -161,17 +171,22 @@ pub(crate) fn subject(summaries: &[Summary]) -> String {
     if shared.is_empty() { format!("{} targets", summaries.len()) } else { shared.join(" · ") }
 }
 
-/// The notice of charts of these targets: the [`notice`] that all of them have. If notices differ, it
-/// refers to the legend.
+/// The notice of charts of these targets: the [`notice`] that all of them have, without the speeds of the embedded
+/// engine if only these differ. If notices differ, it refers to the legend.
 pub(crate) fn notice_of_all(summaries: &[Summary]) -> Option<String> {
-    let notices: Vec<String> = summaries.iter().filter_map(notice).collect();
-    let first = notices.first()?;
-    if notices.len() < summaries.len() || notices.iter().any(|notice| notice != first) {
-        return Some(
-            "Some of these figures were not measured on a real server: see the legend".into(),
-        );
-    }
-    Some(first.clone())
+    let without_speed = |summary: &Summary| {
+        notice_at(&summary.target, summary.predicted, summary.imported.as_ref(), None)
+    };
+    let stated: Vec<Option<String>> = summaries.iter().map(notice).collect();
+    let bare: Vec<Option<String>> = summaries.iter().map(without_speed).collect();
+    let common = |notices: &[Option<String>]| {
+        let first = notices.first()?.clone()?;
+        notices.iter().all(|notice| notice.as_ref() == Some(&first)).then_some(first)
+    };
+    let some = bare.iter().any(Option::is_some).then(|| {
+        "Some of these figures were not measured on a real server: see the legend".to_owned()
+    });
+    common(&stated).or_else(|| common(&bare)).or(some)
 }
 
 /// The program, its version, and the runs, for the footnotes of charts.

@@ -7,6 +7,7 @@
 pub mod error;
 
 mod compared;
+mod compared_answers;
 mod escape;
 mod label;
 mod load_ranking;

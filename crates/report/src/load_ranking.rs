@@ -34,7 +34,7 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
     let (best, others) = match servers.as_slice() {
         [] => return Some(format!("{cell}, {what}: no answer{open}.")),
         [only] => {
-            let load = known(ranking, &only.load, &confidence);
+            let load = known(ranking.over.unit(), &only.load, &confidence);
             return Some(format!("{cell}, {what}: {} bears {load}{open}.", only.name));
         }
         [best, others @ ..] => (best, others),
@@ -73,13 +73,13 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
             change.words(),
             change.than(),
             other.name,
-            known(ranking, &other.load, &confidence)
+            known(ranking.over.unit(), &other.load, &confidence)
         )
     });
     let each: Vec<String> = each.collect();
     Some(format!(
         "{cell}, {what}: {first}: {}, {}{open}.",
-        known(ranking, &best.load, &confidence),
+        known(ranking.over.unit(), &best.load, &confidence),
         each.join("; ")
     ))
 }
@@ -101,10 +101,10 @@ fn unanswered(server: &RankedServer) -> Option<String> {
 }
 
 /// A load with its unit and its interval: `27.9 requests/s (95 % interval: 26.8 to 29.1)`.
-fn known(ranking: &LoadRanking, load: &SustainedLoad, confidence: &str) -> String {
+pub(crate) fn known(unit: &str, load: &SustainedLoad, confidence: &str) -> String {
     let ends: Vec<f64> = [Some(load.value), load.low, load.high].into_iter().flatten().collect();
     let digits = Decimals::of(&ends);
-    let text = with_unit(&digits.text(load.value), ranking.over.unit());
+    let text = with_unit(&digits.text(load.value), unit);
     match (load.low, load.high) {
         (Some(low), Some(high)) => {
             format!("{text} ({confidence} % interval: {})", digits.interval([low, high]))

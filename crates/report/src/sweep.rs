@@ -29,9 +29,9 @@ pub(crate) fn table(answer: &SweepAnswer) -> Table {
         ("Completed".to_owned(), Align::Right),
         ("Requests/s".to_owned(), Align::Right),
         ("Output tokens/s".to_owned(), Align::Right),
-        ("TTFT, ms".to_owned(), Align::Right),
-        ("TPOT, ms".to_owned(), Align::Right),
-        ("Latency, ms".to_owned(), Align::Right),
+        ("TTFT (ms)".to_owned(), Align::Right),
+        ("TPOT (ms)".to_owned(), Align::Right),
+        ("Latency (ms)".to_owned(), Align::Right),
         ("Tokens/s per user".to_owned(), Align::Right),
     ];
     if answer.gpus.is_some() {

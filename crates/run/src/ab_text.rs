@@ -4,7 +4,7 @@ use inferometer_analysis::ab::{Ab, Block};
 use inferometer_plan::Plan;
 use inferometer_plan::ab::AbPlan;
 
-use crate::estimate::in_words;
+use crate::estimate::{about, in_words};
 
 /// One line on the last pair: the deciding figure on both sides, and the estimate so far.
 pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
@@ -31,7 +31,7 @@ pub fn bound(plan: &Plan, ab: &AbPlan, most: Option<std::time::Duration>) -> Str
     let pairs = plan.repeat.at_most;
     let requests = 2 * u64::from(pairs) * u64::from(of_block);
     let limit = ab.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
-    let time = most.map_or_else(String::new, |most| format!("; at most about {}", in_words(most)));
+    let time = most.map_or_else(String::new, |most| format!("; at most {}", about(most)));
     format!(
         "a comparison ends when its answer is certain: at most {requests} requests, {pairs} pairs \
             of blocks of {of_block} requests{limit}{time}"

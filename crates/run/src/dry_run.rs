@@ -62,8 +62,8 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
         (Some(search), ..) => search_bound::words(plan, search, estimate),
         (None, Some(sweep), _) => {
             let at_most = estimate.map_or_else(String::new, |most| {
-                let most = estimate::in_words(most);
-                format!("; at most about {most} in total, if the server does not batch at all")
+                let most = estimate::about(most);
+                format!("; at most {most} in total, if the server does not batch at all")
             });
             search_bound::words_of_sweep(plan, sweep) + &at_most
         }

@@ -331,13 +331,15 @@ impl GroupRun<'_, '_> {
     /// Compares the runs that have results, and writes the comparison.
     fn finish(mut self) -> Result<FinishedGroup, RunError> {
         let tried: Vec<SweptRun<'_>> = self.done.iter().map(Done::tried).collect();
-        let effects = effects(&tried);
         let plan = self.group.members.first().map(|member| &member.plan);
         let remark = plan.and_then(|plan| different_requests(plan, &self.done));
         let runs = self.done.iter().map(|done| (done.variant.as_str(), &done.summary));
         let loads = load_rankings(&runs.collect::<Vec<_>>());
-        // A single trial of a search or a sweep is not a result, so trials are not ranked.
-        let ranking = if loads.is_empty() { rankings(&self.servers()) } else { Vec::new() };
+        // The trials of searches and sweeps have different loads, so they are not ranked, and show no effects.
+        let (effects, ranking) = match loads.is_empty() {
+            true => (effects(&tried), rankings(&self.servers())),
+            false => (Vec::new(), Vec::new()),
+        };
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::{Plan, TargetPlan};
 
-use crate::estimate::{at_least, in_words, of_plan};
+use crate::estimate::{about, at_least, in_words, of_plan};
 use crate::search_bound::LongestRun;
 
 /// The time of a run, as far as it is known.
@@ -72,7 +72,7 @@ pub fn left<'a>(measured: impl Iterator<Item = &'a Summary>, remaining: usize) -
     let all: Vec<f64> = measured.map(seconds).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let span = Duration::try_from_secs_f64(mean * remaining as f64).ok()?;
-    Some(format!("about {} left, plus the start of the servers", in_words(span)))
+    Some(format!("{} left, plus the start of the servers", about(span)))
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
+use inferometer_engine::card::is_card_file;
 use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::request::sha256_hex;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
@@ -96,16 +98,28 @@ fn checked(
         team: crate::team::Team::Alone,
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
-    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
+    if let TargetPlan::Embedded { engine_flags, card_hash, .. } = &mut plan.target {
         if let Some(noise) = engine_flags.get("noise") {
             inferometer_engine::Noise::parse(noise).map_err(PlanError::new)?;
         }
         engine_flags.extend(learned.engine_flags);
+        *card_hash = engine_flags.get("card").map_or(Ok(None), |card| hash_of_card(card))?;
     }
     if let Some(choose) = learned.cells {
         plan.cells = choose(plan.cells)?;
     }
     Ok((plan, context))
+}
+
+/// The hash of the figures of the user's own card; `None` if `card` is the name of a built-in card.
+fn hash_of_card(card: &str) -> Result<Option<String>, PlanError> {
+    if !is_card_file(card) {
+        return Ok(None);
+    }
+    let wrong = |error: &dyn std::fmt::Display| PlanError::new(format!("card (--card): {error}"));
+    let figures = inferometer_engine::card::card(card).map_err(|error| wrong(&error))?;
+    let text = serde_json::to_vec(&figures).map_err(|error| wrong(&error))?;
+    Ok(Some(sha256_hex(&text)))
 }
 
 /// A spec with its defaults written out, so that it means the same for every server.
@@ -178,5 +192,5 @@ fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
 /// A salt that no other run has: 8 hexadecimal digits of a hash of the wall-clock time and the process id.
 pub(crate) fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
-    inferometer_model::request::sha256_hex(text.as_bytes())[..8].to_owned()
+    sha256_hex(text.as_bytes())[..8].to_owned()
 }

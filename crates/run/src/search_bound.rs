@@ -10,7 +10,7 @@ use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::sweep::SweepPlan;
 use inferometer_plan::{Plan, TargetPlan};
 
-use crate::estimate::in_words;
+use crate::estimate::{about, in_words};
 
 /// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from it.
 const MOST_PLAYED: u64 = 1_000;
@@ -91,8 +91,8 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
-            "; at most about {} in total, if every trial had {}, the lowest load",
-            in_words(most),
+            "; at most {} in total, if every trial had {}, the lowest load",
+            about(most),
             load(search.lowest)
         )
     });

@@ -11,6 +11,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_model::digits::{Decimals, with_unit};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_plan::search::{Criterion, SearchPlan};
+use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::search::sentence;
 
 use crate::error::Shortfall;
@@ -108,9 +109,24 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
     if passes().any(was_only_slow) {
         return None;
     }
+    let refused = |answer: &SearchAnswer| {
+        Some(format!("{}: {}", answer.cell(), sentence(answer)))
+            .filter(|_| answer.refusal.is_some())
+    };
     passes().all(|pass| pass.outcomes.complete == 0).then(|| {
-        format!("no request of any trial completed; in the first trial: {}", first.outcomes)
+        let told = summary.searches.iter().find_map(refused);
+        told.unwrap_or_else(|| {
+            format!("no request of any trial completed; in the first trial: {}", first.outcomes)
+        })
     })
+}
+
+/// The answers that a limit left undecided, as one text; `None` if there are none.
+pub fn undecided(answers: &[SearchAnswer]) -> Option<String> {
+    let judged = answers.iter().map(Judgement::of_search);
+    let open = judged.filter(|judged| judged.verdict == Verdict::Undecided);
+    open.map(|open| open.sentence.trim_end_matches('.').to_owned())
+        .reduce(|all, next| format!("{all}; {next}"))
 }
 
 /// Checks whether the answers of a search are sufficient.

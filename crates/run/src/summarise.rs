@@ -4,6 +4,7 @@
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::ranks::RankSummary;
+use inferometer_analysis::refusal::refusal;
 use inferometer_analysis::search::{self, SearchAnswer};
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::sweep;
@@ -76,7 +77,10 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
             findings.push(finding);
         }
     }
-    let searches = grid.searches(facts.plan);
+    let mut searches = grid.searches(facts.plan);
+    for answer in &mut searches {
+        answer.set_refusal(refusal(&cells, answer.cell(), &findings));
+    }
     for cell in &mut cells {
         let of_cell = |answer: &&SearchAnswer| answer.cell() == cell.plan();
         if let Some(answer) = searches.iter().find(of_cell) {
@@ -109,7 +113,10 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
     findings.extend(search::findings(&searches, &cells));
-    let sweeps = grid.sweeps(facts.plan);
+    let mut sweeps = grid.sweeps(facts.plan);
+    for answer in &mut sweeps {
+        answer.set_refusal(refusal(&cells, answer.cell(), &findings));
+    }
     findings.retain(|finding| !finding.is_one_of(&sweep::CODES));
     findings.extend(sweep::findings(&sweeps, &cells));
     let figures = (!facts.predicted).then(|| FigureCounts::of(&cells));

@@ -9,7 +9,7 @@ use inferometer_model::digits::{Decimals, with_unit};
 use inferometer_plan::search::Over;
 
 use crate::error::Shortfall;
-use crate::estimate::in_words;
+use crate::estimate::about;
 
 /// One line on the last trial: its result, the saturation so far, and the duration of the next trial.
 pub fn trial(sweep: &Sweep) -> String {
@@ -54,8 +54,7 @@ fn next(sweep: &Sweep) -> String {
     let Some(asked) = sweep.next() else { return String::new() };
     let Ok(span) = Duration::try_from_secs_f64(sweep.seconds(asked)) else { return String::new() };
     let load = with_unit(&load_text(asked.load), asked.by.unit());
-    let about = if span < Duration::from_secs(1) { "" } else { "about " };
-    format!("; next {load}, {about}{}", in_words(span))
+    format!("; next {load}, {}", about(span))
 }
 
 /// The answers, one line each. They are the last lines on a terminal, below the lines of the trials.

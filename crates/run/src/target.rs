@@ -9,7 +9,7 @@ use inferometer_http::client::{Client, ServerAccess};
 use inferometer_http::proxy::Proxy;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
-use inferometer_model::target::Target;
+use inferometer_model::target::{CARD, CARD_SOURCE, STATED_BY_USER, Target};
 use inferometer_model::visible;
 use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
@@ -229,6 +229,13 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: ServerI
     let mut facts: BTreeMap<String, String> = found.facts;
     let profile = facts.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
+    if let TargetPlan::Server { card: Some(card), .. } = &plan.target {
+        let before = facts.insert(CARD.to_owned(), card.clone());
+        if let Some(before) = before.filter(|before| before != card) {
+            facts.insert("card_of_server".to_owned(), before);
+        }
+        facts.insert(CARD_SOURCE.to_owned(), STATED_BY_USER.to_owned());
+    }
     Target {
         // The port of the embedded engine is random and has no meaning.
         url: if embedded { "embedded".to_owned() } else { url.to_string() },

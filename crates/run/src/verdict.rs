@@ -1,6 +1,6 @@
 //! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if its server
 //! died, if too many requests failed, if requests arrived faster than they ended, or if an objective was missed.
-//! With `Strictness::Strict`, a suspect run is not a success either. Changes no result.
+//! With `Strictness::Strict`, a suspect run and an undecided search are not a success either. Changes no result.
 
 use std::path::Path;
 
@@ -20,10 +20,10 @@ use crate::{search_text, sweep_text};
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// A suspect run does not count as a failure.
+    /// A suspect run and an undecided search do not count as failures.
     #[default]
     Lenient,
-    /// A suspect run counts as a failure.
+    /// A suspect run and an undecided search count as failures.
     Strict,
 }
 
@@ -78,13 +78,16 @@ pub fn judge_results(
     if !missed.is_empty() {
         return Err(Shortfall::Objective(format!("not met: {}", missed.join("; "))));
     }
-    if strictness == Strictness::Strict && summary.verdict.validity == Validity::Suspect {
+    if strictness == Strictness::Lenient {
+        return Ok(());
+    }
+    if summary.verdict.validity == Validity::Suspect {
         return Err(Shortfall::Suspect(format!(
             "the run is suspect: {}",
             summary.verdict.reasons.join("; ")
         )));
     }
-    Ok(())
+    search_text::undecided(&summary.searches).map_or(Ok(()), |why| Err(Shortfall::Undecided(why)))
 }
 
 /// The first pass that ended early for the reason `why`, as text; absent if there is none.

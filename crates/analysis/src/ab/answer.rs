@@ -152,10 +152,8 @@ impl AbAnswer {
             contender: self.sides[1].name.clone(),
             options: Options { margin: self.minimal_effect, seed: 0 },
             design: Design::Alternated { rounds: self.pairs as usize },
-            warnings: Vec::new(),
-            differing: Vec::new(),
             rows: self.figures.iter().filter_map(row).collect(),
-            unmatched: Vec::new(),
+            ..Comparison::default()
         }
     }
 }

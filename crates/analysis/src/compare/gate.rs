@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answers::AnswerRow;
 use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
 use crate::verdict::Met;
@@ -115,11 +116,17 @@ pub fn judge(
 ) -> Result<Vec<GateResult>, GateError> {
     let mut results = Vec::new();
     for condition in conditions {
-        let rows = || comparison.rows.iter().filter(|row| row.figure == condition.figure);
-        if rows().next().is_none() {
+        let rows = comparison.rows.iter().filter(|row| row.figure == condition.figure);
+        let is_its = |row: &&AnswerRow| row.figure.name() == condition.figure;
+        let answers = comparison.answers.iter().filter(is_its);
+        let judged: Vec<GateResult> = rows
+            .map(|row| condition.judge(row))
+            .chain(answers.filter_map(|row| condition.judge_answer(row)))
+            .collect();
+        if judged.is_empty() {
             return Err(condition.without_rows(comparison));
         }
-        results.extend(rows().map(|row| condition.judge(row)));
+        results.extend(judged);
     }
     Ok(results)
 }
@@ -135,9 +142,11 @@ impl Condition {
     /// The error if no row has the figure of the condition.
     fn without_rows(&self, comparison: &Comparison) -> GateError {
         let mut names: Vec<&str> = Vec::new();
-        for row in &comparison.rows {
-            if !names.contains(&row.figure.as_str()) {
-                names.push(&row.figure);
+        let answers = comparison.answers.iter().filter(|row| row.ratio.is_some());
+        let answers = answers.map(|row| row.figure.name());
+        for name in comparison.rows.iter().map(|row| row.figure.as_str()).chain(answers) {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
         let (text, figure) = (self.text.clone(), self.figure.clone());
@@ -153,6 +162,31 @@ impl Condition {
             }
         };
         GateError::NotCompared { text, figure, why, compared }
+    }
+
+    /// Judges the condition on an answer by the interval of the ratio; `None` if a side has no answer. An open end of
+    /// the interval may be anywhere.
+    fn judge_answer(&self, row: &AnswerRow) -> Option<GateResult> {
+        let ratio = row.ratio?;
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+        let ends = [ratio.low.map_or(-100.0, percent), ratio.high.map_or(f64::INFINITY, percent)];
+        let met = match ends.map(|end| self.sign.holds(end, self.limit_pct)) {
+            [true, true] => Met::Yes,
+            [false, false] => Met::No,
+            _ => Met::Undecided,
+        };
+        Some(GateResult {
+            condition: self.text.clone(),
+            figure: row.figure.name().to_owned(),
+            place: row.place(),
+            difference_pct: percent(ratio.value),
+            interval_pct: ratio
+                .low
+                .zip(ratio.high)
+                .map(|(low, high)| [percent(low), percent(high)]),
+            measured_in_turn: false,
+            met,
+        })
     }
 
     /// Judges the condition on a row.

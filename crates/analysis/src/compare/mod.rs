@@ -8,6 +8,7 @@
 //! (`rotation`). So at most one of twenty comparisons of a server with itself reports a difference in any figure. Each
 //! interval is for one figure alone (`interval`).
 
+mod answers;
 mod gate;
 mod interval;
 mod model;
@@ -23,6 +24,7 @@ mod unmatched;
 
 use serde::{Deserialize, Serialize};
 
+pub use answers::{AnswerFigure, AnswerRow, AnswerSide, AnswerVerdict};
 pub use gate::{Condition, GateError, GateResult, judge, parse as parse_gate};
 pub use order::Design;
 pub use over_time::{OverTime, smallest};
@@ -57,7 +59,7 @@ impl Default for Options {
 }
 
 /// A comparison of one run with a baseline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The name of the baseline.
     pub baseline: String,
@@ -71,7 +73,13 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// Facts that differ: the name of the fact, its value for the baseline, and its value for the contender.
     pub differing: Vec<[String; 3]>,
-    /// One row for each figure that both runs have.
+    /// Whether both sides are the same run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_same_run: bool,
+    /// If both sides are searches or sweeps: one row for each figure of their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerRow>,
+    /// One row for each figure that both runs have. Empty if the answers of both sides are compared.
     pub rows: Vec<Row>,
     /// Figures that only one of the two runs has.
     pub unmatched: Vec<Unmatched>,
@@ -150,9 +158,14 @@ pub fn compare(
         let other = contender.series.iter().find(|other| other.is_same_figure(series))?;
         Some((series.clone(), other.clone()))
     };
-    let pairs: Vec<(Series, Series)> = baseline.series.iter().filter_map(pair).collect();
-    let has = |cell: Option<CellPlan>| contender.series.iter().any(|other| other.cell == cell);
-    if !baseline.series.iter().any(|series| has(series.cell)) {
+    // The trials of a search have loads that it chose, so their figures do not answer its question.
+    let has_answers = baseline.has_answers() && contender.has_answers();
+    let pairs: Vec<(Series, Series)> = match has_answers {
+        true => Vec::new(),
+        false => baseline.series.iter().filter_map(pair).collect(),
+    };
+    let cells = contender.cells();
+    if !baseline.cells().iter().any(|cell| cells.contains(cell)) {
         return Err(NothingInCommon {
             baseline: baseline.name.clone(),
             contender: contender.name.clone(),
@@ -162,7 +175,11 @@ pub fn compare(
     all.extend(pairs);
     let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
     let (mut warnings, differing) = baseline.differences(contender);
-    if rows.is_empty() {
+    let answers = answers::rows(&baseline.answers, &contender.answers, options.margin);
+    if has_answers && answers.is_empty() {
+        warnings
+            .push("the two searches or sweeps have no lengths and objectives in common".to_owned());
+    } else if !has_answers && rows.is_empty() {
         warnings
             .push("the two have common cells, but no common metric at the same load".to_owned());
     }
@@ -173,8 +190,13 @@ pub fn compare(
         design: of_most_repeats(&rows),
         warnings,
         differing,
+        is_same_run: baseline.is_same_run_as(contender),
+        answers,
         rows,
-        unmatched: unmatched::unmatched(baseline, contender),
+        unmatched: match has_answers {
+            true => unmatched::answers(baseline, contender),
+            false => unmatched::unmatched(baseline, contender),
+        },
     })
 }
 

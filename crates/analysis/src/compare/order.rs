@@ -13,7 +13,7 @@ use super::Series;
 const MOST_ROUNDS: usize = 100;
 
 /// The order in which the repeats of two runs were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Design {
     /// In turn: each round has repeats of both runs.
@@ -29,6 +29,7 @@ pub enum Design {
     /// The runs alternate, but not in rounds with repeats of both.
     Mixed,
     /// The times of the repeats are unknown.
+    #[default]
     Unknown,
 }
 

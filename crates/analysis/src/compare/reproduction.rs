@@ -265,10 +265,8 @@ mod tests {
             contender: "b".to_owned(),
             options: Options { margin: 0.05, seed: 0 },
             design: Design::BeforeAfter { drift_is_bounded: false },
-            warnings: Vec::new(),
-            differing: Vec::new(),
             rows,
-            unmatched: Vec::new(),
+            ..Comparison::default()
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::answers::{self, Answer};
 use super::series::{self, Series, TABLE_LOAD};
 use crate::imported::Imported;
 use crate::summary::Summary;
@@ -36,6 +37,8 @@ pub struct Subject {
     pub name: String,
     /// The figures, with a value for each repeat.
     pub series: Vec<Series>,
+    /// The answers of searches and sweeps.
+    pub(super) answers: Vec<Answer>,
     /// Facts that must be equal on both sides for the figures to have the same meaning.
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts whose effect may be the purpose of the comparison, such as the version of the engine.
@@ -83,6 +86,7 @@ impl Subject {
         let mut subject = Self {
             name: name.into(),
             series: series::of_run(summary),
+            answers: answers::of_run(summary),
             loads_of_tables: series::loads_of_tables(summary),
             is_fixed: summary.predicted
                 || summary.imported.as_ref().is_some_and(|from| !from.is_ours()),
@@ -111,6 +115,7 @@ impl Subject {
         Self {
             name: name.into(),
             series,
+            answers: Vec::new(),
             conditions: BTreeMap::new(),
             facts: BTreeMap::new(),
             identity: None,
@@ -173,6 +178,7 @@ impl Subject {
                     all.warnings.push(told);
                 }
             }
+            all.answers.extend(run.answers);
             for series in run.series {
                 match all.series.iter_mut().find(|known| known.is_same_figure(&series)) {
                     Some(known) => {
@@ -211,20 +217,35 @@ impl Subject {
         differs(SALT) && (same_kind || !differs(PLAN))
     }
 
+    /// Whether both are the same run, or the same runs.
+    pub(super) fn is_same_run_as(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Series, &Series)| {
+            one.is_same_figure(other) && one.values == other.values
+        };
+        self.identity.is_some()
+            && self.identity == other.identity
+            && self.series.len() == other.series.len()
+            && self.series.iter().zip(&other.series).all(is_same)
+    }
+
+    /// Whether there are answers of searches or sweeps.
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// The cells that have a figure or an answer; absent for the mean over all cells.
+    pub(super) fn cells(&self) -> Vec<Option<CellPlan>> {
+        let answered = self.answers.iter().map(|answer| Some(answer.answered.cell));
+        self.series.iter().map(|series| series.cell).chain(answered).collect()
+    }
+
     /// Warnings about differences from another subject, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let told = |subject: &Self| -> Vec<String> {
             let warnings = subject.warnings.iter();
             warnings.map(|what| format!("{} {what}", subject.name)).collect()
         };
-        let is_same = |(one, other): (&Series, &Series)| {
-            one.is_same_figure(other) && one.values == other.values
-        };
-        if self.identity.is_some()
-            && self.identity == other.identity
-            && self.series.len() == other.series.len()
-            && self.series.iter().zip(&other.series).all(is_same)
-        {
+        if self.is_same_run_as(other) {
             let same = "this compares a run with itself: any reported difference is wrong";
             return ([vec![same.to_owned()], told(self)].concat(), Vec::new());
         }

@@ -256,10 +256,8 @@ fn the_interval_decides_if_a_gate_condition_is_met_missed_or_undecided() {
         contender: "b".to_owned(),
         options: Options::default(),
         design: Design::Alternated { rounds: 5 },
-        warnings: Vec::new(),
-        differing: Vec::new(),
         rows: vec![row],
-        unmatched: Vec::new(),
+        ..Comparison::default()
     };
     let conditions = parse_gate("ttft_p99 < +5%").unwrap();
     for (row, met) in [

@@ -32,6 +32,25 @@ pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatche
     [alone(baseline, contender), alone(contender, baseline)].concat()
 }
 
+/// The answers that only one run has, those of the baseline first.
+pub(super) fn answers(baseline: &Subject, contender: &Subject) -> Vec<Unmatched> {
+    let only = |subject: &Subject, other: &Subject| -> Vec<Unmatched> {
+        let missing = subject.answers.iter().filter(|answer| !answer.is_among(&other.answers));
+        let named = missing.map(|answer| Unmatched {
+            figures: vec![answer.figure.name().to_owned()],
+            load: match &answer.answered.objectives {
+                Some(objectives) => format!("with {objectives}, over {}", answer.answered.over),
+                None => format!("by {}", answer.answered.over),
+            },
+            cells: vec![answer.answered.cell],
+            only_in: subject.name.clone(),
+            no_such_load_in: None,
+        });
+        named.collect()
+    };
+    [only(baseline, contender), only(contender, baseline)].concat()
+}
+
 fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
     let has = |one: &Series| other.series.iter().any(|series| series.is_same_figure(one));
     let has_load = |one: &Series| other.series.iter().any(|series| series.is_same_place(one));

@@ -5,13 +5,15 @@ use super::overwhelmed::as_many_or_more;
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, CriterionResult};
 
-/// The completed requests of a trial that were alone on the server.
+/// The requests of a trial that were alone on the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alone {
-    /// The number of these requests.
+    /// The number of these requests that completed.
     pub requests: u64,
-    /// For each criterion, how many of them missed it.
+    /// For each criterion, how many of the completed ones missed it.
     pub missed: Vec<u64>,
+    /// The number of these requests that failed.
+    pub failed: u64,
 }
 
 /// A request of a trial.
@@ -29,7 +31,7 @@ impl Alone {
         criteria: usize,
         arrivals: impl Iterator<Item = Arrival<'a>> + Clone,
     ) -> Self {
-        let mut alone = Self { requests: 0, missed: vec![0; criteria] };
+        let mut alone = Self { requests: 0, missed: vec![0; criteria], failed: 0 };
         // The end of all earlier requests; absent after a request without an end.
         let mut idle_from = Some(Nanos::ZERO);
         let mut later = arrivals.clone().map(|arrival| arrival.due).skip(1);
@@ -40,7 +42,11 @@ impl Alone {
             // A request that arrives before the end slows the rest of the answer.
             let stayed_alone =
                 arrival.ended.is_some_and(|ended| next.is_none_or(|next| next >= ended));
-            if !(found_idle && stayed_alone && arrival.is_complete) {
+            if !(found_idle && stayed_alone) {
+                continue;
+            }
+            if !arrival.is_complete {
+                alone.failed += 1;
                 continue;
             }
             alone.requests += 1;
@@ -56,6 +62,15 @@ impl Alone {
 const WRONG: f64 = 1e-4;
 /// The fewest requests. The first ones may be slower, because kernels are compiled or a cache is filled.
 const FEWEST: u64 = 8;
+
+/// Whether none of the requests completed, not even those that were alone on the server. `completed` is their number in
+/// all trials.
+pub(super) fn shows_none_is_served<'a>(
+    completed: u64,
+    of_trials: impl Iterator<Item = &'a Alone>,
+) -> bool {
+    completed == 0 && of_trials.map(|alone| alone.failed).sum::<u64>() >= FEWEST
+}
 
 /// Whether so many requests missed a criterion of a tier while alone that no load meets it. Criteria on a mean are not
 /// judged: a few requests that were not seen may be far faster. `tier` has the indices of the criteria.

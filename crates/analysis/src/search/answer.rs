@@ -12,6 +12,14 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::SearchPlan;
 
 impl SearchAnswer {
+    /// Notes why the server refused every request, if it did. Such a search shows nothing about loads.
+    pub fn set_refusal(&mut self, refusal: Option<String>) {
+        if refusal.is_some() {
+            self.refusal = refusal;
+            self.answer = sentence(self);
+        }
+    }
+
     /// Computes the answers from the trials of a cell, in the order of the trials: one answer for each tier.
     pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
         let mut search = Search::new(settings(plan));
@@ -74,6 +82,7 @@ impl SearchAnswer {
             saturated: loads.iter().find(is_bad).is_some_and(|load| load.saturation.is_some()),
             contradicts: first_bad.zip(last_good).is_some_and(|(bad, good)| good > bad),
             is_missed_alone: search.is_missed_alone(at),
+            refusal: None,
             requests: search.requests(),
             trials: search.trials(),
             time_s: search.time_s(),
@@ -93,6 +102,7 @@ impl SearchAnswer {
                     }),
                     is_too_short: !load.is_settled && load.overwhelmed.is_empty(),
                     lacks_gaps: load.lacks_gaps,
+                    starts_together: load.starts_together,
                     objectives: tier.iter().map(|&index| load.measured[index]).collect(),
                 })
                 .collect(),

@@ -54,6 +54,9 @@ pub struct SearchAnswer {
     /// Whether requests that were alone on the server missed the objectives, so that no load meets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missed_alone: bool,
+    /// Why the server refused every request: the HTTP status and the server's error; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// The number of requests of all trials.
     pub requests: u64,
     /// The number of trials.
@@ -102,6 +105,9 @@ pub struct LoadAnswer {
     /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_gaps: bool,
+    /// Whether requests of a closed loop with answers of equal length started together in a trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starts_together: bool,
     /// The measured value of each objective, in the order of the objectives.
     pub objectives: Vec<CriterionEstimate>,
 }
@@ -110,6 +116,12 @@ impl SearchAnswer {
     /// The requested lengths of the cell.
     pub fn cell(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
+    }
+
+    /// The cell, and the name of the tier if there is one: `512 x 128, gold`.
+    pub fn place(&self) -> String {
+        let tier = self.tier.as_ref().map_or_else(String::new, |tier| format!(", {tier}"));
+        format!("{}{tier}", self.cell())
     }
 
     /// The best estimate. Earlier versions stored it as `guess` alone.

@@ -61,11 +61,22 @@ pub struct Measure {
 pub struct Groups {
     /// The number of groups.
     pub count: f64,
-    /// The sum of the squares of their sizes. It is the variance of the number of misses, if groups occur at random.
+    /// The sum of the squares of their sizes.
     pub squares: f64,
 }
 
+/// Whether a criterion allows so few misses that they are rare.
+pub(super) fn is_rare(allowed: f64) -> bool {
+    allowed < 0.02
+}
+
 impl Groups {
+    /// The mean size of a group, weighted by the size, for this number of misses. It is the variance of the number of
+    /// misses, divided by their number.
+    pub(super) fn size(&self, misses: f64) -> f64 {
+        if misses > 0.0 { (self.squares / misses).max(1.0) } else { 1.0 }
+    }
+
     /// Finds the groups of misses in a series of requests.
     fn of(judged: &[CriterionResult]) -> Self {
         let (mut groups, mut size, mut met) = (Self::default(), 0.0, usize::MAX);
@@ -94,6 +105,11 @@ const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 /// At most this many requests meet the criterion between two misses of one group.
 const BETWEEN: usize = 4;
+/// With at most this many groups of rare misses in a trial, a group counts as one miss.
+const FEW_GROUPS: f64 = 3.0;
+/// Rare misses show that a load misses a criterion only if there are at least this many groups of them. A single pause
+/// of the server says nothing of how often it pauses.
+const LEAST_GROUPS: f64 = 2.0;
 /// For a share over fewer than `SHORT` requests, at most a quarter (`OF_SHORT`) of the requests count as independent.
 const SHORT: usize = 100;
 const OF_SHORT: f64 = 0.25;
@@ -111,6 +127,9 @@ impl Measure {
         let n = judged.len();
         let met = judged.iter().filter(|one| one.met).count();
         let (together, degrees) = clustering(judged, needed).unwrap_or((1.0, 1.0));
+        let groups = Groups::of(judged);
+        let are_few = is_rare(1.0 - needed) && groups.count <= FEW_GROUPS;
+        let together = if are_few { together.max(groups.size((n - met) as f64)) } else { together };
         let worth = n as f64 / together.max(1.0);
         Self {
             value: met as f64 / n.max(1) as f64,
@@ -118,7 +137,7 @@ impl Measure {
             independent: if n < SHORT { worth.min(n as f64 * OF_SHORT) } else { worth },
             error: 0.0,
             degrees,
-            groups: Groups::of(judged),
+            groups,
         }
     }
 
@@ -195,9 +214,11 @@ impl CriterionEstimate {
             }
         };
         let is_share = criterion.needed().is_some();
+        let is_one_group =
+            is_share && is_rare(1.0 - limit) && sum(|one| one.groups.count) < LEAST_GROUPS;
         let claim = match interval {
             Some([low, _]) if is_share && low >= limit => Claim::Met,
-            Some([_, high]) if is_share && high < limit => Claim::NotMet,
+            Some([_, high]) if is_share && high < limit && !is_one_group => Claim::NotMet,
             Some([_, high]) if !is_share && high < limit => Claim::Met,
             Some([low, _]) if !is_share && low >= limit => Claim::NotMet,
             _ => Claim::Open,
@@ -209,6 +230,7 @@ impl CriterionEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_plan::search::criteria;
     use inferometer_stats::seed::{normal, rng};
 
     /// An autoregression x' = a x + noise; a request misses if x exceeds 1.28 standard deviations.
@@ -233,6 +255,28 @@ mod tests {
             let worth = trials.iter().map(|one| 0.09 / one.independent).sum::<f64>() / 200.0;
             assert!((0.8..1.5).contains(&(worth / spread)), "{a}: {worth} for {spread}");
         }
+    }
+
+    #[test]
+    fn one_group_of_rare_misses_does_not_show_that_a_load_misses_a_criterion() {
+        let claim = |slo: &str, series: &[bool]| {
+            let wanted = inferometer_metrics::slo::parse(slo).unwrap();
+            let criterion = &criteria(&wanted, &[], 0.9, None).unwrap()[0];
+            let judged = series.iter().map(|&met| CriterionResult { value: 1.0, met });
+            let measure = Measure::of(criterion, &judged.collect::<Vec<_>>());
+            CriterionEstimate::pooled(criterion, &[measure]).claim
+        };
+        // 10 of 100 requests miss, all of them in one pause, or in two pauses, or one by one.
+        let series = |starts: &[usize], size: usize| -> Vec<bool> {
+            (0..100)
+                .map(|at| !starts.iter().any(|from| (*from..from + size).contains(&at)))
+                .collect()
+        };
+        let each_tenth: Vec<usize> = (0..10).map(|at| 10 * at + 5).collect();
+        let of = |slo| {
+            [&[45][..], &[25, 65], &each_tenth].map(|at| claim(slo, &series(at, 10 / at.len())))
+        };
+        assert_eq!(of("ttft_p99<1s"), [Claim::Open, Claim::NotMet, Claim::NotMet]);
     }
 
     #[test]

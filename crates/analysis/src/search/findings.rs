@@ -8,10 +8,11 @@ use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
 
 /// The codes of [`findings`]. Earlier versions may have used other messages.
-pub const CODES: [Code; 4] = [
+pub const CODES: [Code; 5] = [
     code::SEARCH_NOT_FINISHED,
     code::SEARCH_NOT_MONOTONE,
     code::SEARCH_SATURATED,
+    code::SEARCH_IN_BURSTS,
     code::SEARCH_LIMITED_BY_CLIENT,
 ];
 
@@ -23,10 +24,10 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
             outcome(answer),
             contradiction(answer),
             saturated(answer),
+            in_bursts(answer),
             cell.and_then(|cell| limited_by_the_client(answer, cell)),
         ];
-        let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!(", {tier}"));
-        let place = format!("{}{tier}", answer.cell());
+        let place = answer.place();
         found
             .into_iter()
             .flatten()
@@ -43,6 +44,10 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
         (answer.precision * 1e6).round() / 1e4
     );
     let (message, advice) = match answer.outcome {
+        _ if answer.refusal.is_some() => (
+            "the server refused every request, so the search shows nothing about loads".to_owned(),
+            "mend the reason of the refusals (see the finding `requests_failed`), then search again",
+        ),
         SearchEnding::Found => return None,
         SearchEnding::NotMetAtLowest if answer.is_missed_alone => (
             "the objectives are missed by requests that are alone on the server, so no load meets \
@@ -116,6 +121,18 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
         saturation.in_flight_after
     );
     Some(Finding::of(code::SEARCH_SATURATED, message))
+}
+
+/// The finding that equal lengths made requests start together, so that the answer is that of bursts of prompts.
+fn in_bursts(answer: &SearchAnswer) -> Option<Finding> {
+    let load = answer.loads.iter().rfind(|load| load.starts_together)?;
+    let message = format!(
+        "at {} {}, requests of equal lengths started and ended together, so the server processed \
+            prompts in bursts: with varied lengths, the highest load may be much higher",
+        load.load,
+        answer.over.unit()
+    );
+    Some(Finding::of(code::SEARCH_IN_BURSTS, message))
 }
 
 /// The finding that the client was suspect at the lowest load that misses the objectives. The search may then have

@@ -6,9 +6,8 @@
 use inferometer_stats::{student_above, wilson};
 
 use super::crossing::{CAUTION, Crossing, Of, Point};
+use super::evidence::{Groups, is_rare};
 
-/// Misses are rare if the allowed share is below this one. Rare misses come in few groups.
-const RARE: f64 = 0.02;
 /// Only trials within this distance of the estimate, as a logarithm of the load, show how misses depend on the load.
 const NEAR: f64 = 0.4;
 /// Misses grow with the load if their share grows at least with this power of it, at a confidence of 95 % (one-sided).
@@ -34,7 +33,7 @@ pub(super) fn extended_without_curve(
 ) -> Crossing {
     let Of::Share(allowed) = of else { return found };
     let Some(steady) = Steady::of(points, found.at) else { return found };
-    if allowed >= RARE || steady.is_steep(found.at) {
+    if !is_rare(allowed) || steady.is_steep(found.at) {
         return found;
     }
     let (low, high) = steady.bounds(allowed, wrong);
@@ -61,10 +60,11 @@ impl<'a> Steady<'a> {
         let near = || trials.iter().copied().filter(|point| (point.x - at).abs() <= NEAR);
         near().next()?;
         let missed = sum(near(), misses);
-        let squares = sum(near(), |point| point.groups.squares);
-        let group_size = if missed > 0.0 { (squares / missed).max(1.0) } else { 1.0 };
-        let groups = sum(near(), |point| point.groups.count);
-        Some(Self { trials, group_size, groups })
+        let groups = Groups {
+            count: sum(near(), |point| point.groups.count),
+            squares: sum(near(), |point| point.groups.squares),
+        };
+        Some(Self { group_size: groups.size(missed), groups: groups.count, trials })
     }
 
     /// Whether the trials near the edge show that misses grow with the load. The slope is that of a straight line.
@@ -107,7 +107,6 @@ impl<'a> Steady<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::evidence::Groups;
 
     /// Trials of 1,000 requests each, at these loads with these misses. Misses come in groups of five.
     fn trials(loads: &[(f64, f64)]) -> Vec<Point> {

@@ -22,6 +22,8 @@ pub struct Load {
     pub is_settled: bool,
     /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
     pub lacks_gaps: bool,
+    /// Whether requests of equal length started together in a trial.
+    pub starts_together: bool,
     /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
     /// trial was too short to show a growth.
     pub saturation: Option<Saturation>,
@@ -55,6 +57,7 @@ impl Load {
                 .unwrap_or_default(),
             is_settled: trials.iter().any(|trial| trial.is_settled),
             lacks_gaps: trials.iter().any(|trial| trial.lacks_gaps),
+            starts_together: trials.iter().any(|trial| trial.starts_together),
             saturation: trials.last().and_then(|trial| trial.saturation),
             is_above_capacity: trials[0].load > capacity,
             measured: measured.collect(),

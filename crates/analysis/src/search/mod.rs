@@ -6,6 +6,7 @@
 
 mod alone;
 mod answer;
+mod bursts;
 mod capacity;
 mod crossing;
 mod document;

@@ -4,7 +4,7 @@ mod lengths;
 mod nested_tiers;
 mod single_loads;
 
-use super::alone::shows_no_load_meets;
+use super::alone::{shows_no_load_meets, shows_none_is_served};
 use super::edges::{TierEdge, capacity, edge, overwhelmed};
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
@@ -173,7 +173,18 @@ impl Search {
         // In a closed loop, no request is alone at a load above one.
         !self.settings.whole
             && self.tiers[tier].good.is_none()
-            && shows_no_load_meets(&self.settings.criteria, &self.settings.tiers[tier], of_trials)
+            && (self.is_none_served()
+                || shows_no_load_meets(
+                    &self.settings.criteria,
+                    &self.settings.tiers[tier],
+                    of_trials,
+                ))
+    }
+
+    /// Whether no request of the search completed, not even one that was alone on the server.
+    fn is_none_served(&self) -> bool {
+        let completed = self.trials.iter().map(|(trial, _)| trial.completed).sum();
+        shows_none_is_served(completed, self.trials.iter().map(|(trial, _)| &trial.alone))
     }
 
     /// Whether an objective of a tier cannot be judged because tokens came in bundles.

@@ -8,6 +8,9 @@ use super::settings::SearchEnding;
 /// Writes the answer in one sentence, with its interval.
 pub fn sentence(answer: &SearchAnswer) -> String {
     let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!("{tier}: "));
+    if let Some(why) = &answer.refusal {
+        return format!("{tier}The server refused every request ({why}), so no load was measured.");
+    }
     let so_far = if answer.outcome == SearchEnding::Unfinished { "so far, " } else { "" };
     let text = match answer.best() {
         _ if answer.is_missed() => missed(answer),
@@ -124,9 +127,13 @@ fn unknown(answer: &SearchAnswer) -> String {
 /// the search is not finished.
 fn why_open(answer: &SearchAnswer) -> Option<String> {
     let spent = match answer.outcome {
-        SearchEnding::RequestsSpent => format!("{} requests were", answer.requests),
-        SearchEnding::TrialsSpent => format!("{} trials were", answer.trials),
-        SearchEnding::TimeSpent => "the time of --max-time was".to_owned(),
+        SearchEnding::RequestsSpent => {
+            format!("the limit of {} requests (--max-requests)", answer.requests)
+        }
+        SearchEnding::TrialsSpent => {
+            format!("the limit of {} trials (--max-trials)", answer.trials)
+        }
+        SearchEnding::TimeSpent => "the limit --max-time".to_owned(),
         SearchEnding::NotMeasurable => {
             return Some("undecided, because tokens arrived in bundles".to_owned());
         }
@@ -136,7 +143,7 @@ fn why_open(answer: &SearchAnswer) -> Option<String> {
         | SearchEnding::MetAtHighest => return None,
     };
     let precision = trimmed(answer.precision * 100.0);
-    Some(format!("the interval is wider than {precision} % (--precision): {spent} not enough"))
+    Some(format!("the interval is wider than {precision} % (--precision): {spent} was reached"))
 }
 
 /// Why no load is shown to meet the objectives, and what to do, as a part of a sentence. `None` if the objectives are

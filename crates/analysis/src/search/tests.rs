@@ -68,6 +68,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         is_settled: true,
         measured: measured.collect(),
         lacks_gaps: false,
+        starts_together: false,
         saturation: None,
         rates: None,
         alone: Alone { missed: vec![0; criteria.len()], ..Alone::default() },

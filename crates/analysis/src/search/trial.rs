@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::alone::{Alone, Arrival};
+use super::bursts::start_together;
 use super::evidence::Measure;
 use super::overwhelmed::first_crowd;
 use super::rates::Rates;
@@ -65,6 +66,8 @@ pub struct Trial {
     pub saturation: Option<Saturation>,
     /// The rates at which requests arrived and were served. Absent if too few completed, or if the trial was cut off.
     pub rates: Option<Rates>,
+    /// Whether the requests of a closed loop with answers of equal length started together, in bursts.
+    pub starts_together: bool,
     /// The requests that were alone on the server.
     pub alone: Alone,
 }
@@ -118,6 +121,7 @@ struct Row {
     index: u32,
     fate: Fate,
     stay: Stay,
+    output_tokens: u32,
     judged: Vec<CriterionResult>,
 }
 
@@ -147,7 +151,8 @@ impl TrialFold {
         self.gaps.join(figures.gaps);
         let (index, fate) = (figures.index, figures.fate);
         let stay = Stay::new(figures.due, figures.first, ended, figures.complete);
-        self.rows.push(Row { index, fate, stay, judged });
+        let output_tokens = figures.output_tokens;
+        self.rows.push(Row { index, fate, stay, output_tokens, judged });
     }
 
     /// Computes the results of the trial.
@@ -215,8 +220,20 @@ impl TrialFold {
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
             rates: Rates::of(&self.rows, latency_s).filter(|_| cut_off == 0),
+            starts_together: self.starts_together(latency_s),
             alone,
         }
+    }
+
+    /// Whether all answers have equal lengths, and requests start together after the first rounds.
+    fn starts_together(&self, latency_s: f64) -> bool {
+        // Only a closed loop has first rounds.
+        let first = usize::try_from(self.crowd).unwrap_or(usize::MAX);
+        let later = self.rows.get(first..).filter(|_| first > 0).unwrap_or_default();
+        let dues: Vec<Nanos> = later.iter().map(|row| row.stay.due).collect();
+        let mut lengths = later.iter().filter(|row| row.stay.complete).map(|row| row.output_tokens);
+        let length = lengths.next();
+        lengths.all(|other| Some(other) == length) && start_together(&dues, self.load, latency_s)
     }
 }
 

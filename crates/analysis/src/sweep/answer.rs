@@ -10,6 +10,14 @@ use super::saturation::most_beyond;
 use super::sentence::sentence;
 
 impl SweepAnswer {
+    /// Notes why the server refused every request, if it did. Such a sweep shows nothing about loads.
+    pub fn set_refusal(&mut self, refusal: Option<String>) {
+        if refusal.is_some() {
+            self.refusal = refusal;
+            self.answer = sentence(self);
+        }
+    }
+
     /// The answer of a sweep so far. `cards` is the number of observed cards. It is used if the plan does not state the
     /// number of cards.
     pub fn of_sweep(cell: CellPlan, sweep: &Sweep, cards: Option<u32>) -> Self {
@@ -27,6 +35,7 @@ impl SweepAnswer {
             outcome: sweep.outcome(),
             saturation: saturation(sweep),
             knee: knee(sweep),
+            refusal: None,
             requests: sweep.requests(),
             trials: sweep.trials(),
             time_s: sweep.time_s(),

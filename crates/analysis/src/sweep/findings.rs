@@ -26,7 +26,13 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     let at = answer.cell().to_string();
     let unit = answer.by.unit();
     let requests_per_s = |rate: f64| with_unit(&load_text(rate), Over::Rate.unit());
-    let not_finished = not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why));
+    let not_finished = match answer.refusal {
+        Some(_) => Some(
+            Finding::of(code::SWEEP_NOT_FINISHED, "The server refused every request.")
+                .advise("mend the reason of the refusals (see the finding `requests_failed`), then sweep again"),
+        ),
+        None => not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why)),
+    };
     let falls = answer.saturation.as_ref().and_then(|saturation| {
         let above = saturation.falls_at.filter(|_| answer.by == Over::Concurrency)?;
         let mut levels = answer.levels.iter().filter(|level| level.by == answer.by);

@@ -13,6 +13,9 @@ const FAILURES_TOLD: f64 = 0.01;
 
 /// The answer in one sentence.
 pub fn sentence(answer: &SweepAnswer) -> String {
+    if let Some(why) = &answer.refusal {
+        return format!("The server refused every request ({why}), so no load was measured.");
+    }
     let sentence = match &answer.saturation {
         Some(saturation) => saturated(answer, saturation),
         None => not_saturated(answer),
@@ -84,12 +87,16 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
         |level: &&LevelAnswer| level.by == Over::Concurrency && level.load == knee.latency_of;
     let base = answer.levels.iter().find(is_base).and_then(|level| level.latency_ms);
     let latency = knee.latency_ratio.zip(base).map_or_else(String::new, |(ratio, base)| {
-        let of = match answer.by {
-            Over::Concurrency => format!("with {}", load(Over::Concurrency, knee.latency_of)),
-            Over::Rate => "alone".to_owned(),
-        };
         let [at_knee, base] = [ratio * base.value, base.value].map(duration);
-        format!(", and a request takes {at_knee} ({base} {of})")
+        let of = match answer.by {
+            // The same load has the same latency.
+            Over::Concurrency if knee.load == knee.latency_of => String::new(),
+            Over::Concurrency => {
+                format!(" ({base} with {})", load(Over::Concurrency, knee.latency_of))
+            }
+            Over::Rate => format!(" ({base} alone)"),
+        };
+        format!(", and a request takes {at_knee}{of}")
     });
     format!(
         "; the knee is at {} ({interval}), where throughput is {share} % of that at saturation{latency}",

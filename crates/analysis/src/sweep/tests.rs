@@ -5,7 +5,9 @@ use std::time::Duration;
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 
-use super::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding, sentence};
+use super::{
+    FigureEstimate, KneeAnswer, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding, sentence,
+};
 use inferometer_model::cell::CellPlan;
 
 fn plan() -> SweepPlan {
@@ -98,6 +100,18 @@ fn a_sweep_doubles_the_load_and_then_refines_around_the_knee() {
     let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);
     let front: Vec<f64> = front.collect();
     assert!(!front.is_empty() && front.iter().all(|load| (17.0..32.0).contains(load)), "{front:?}");
+}
+
+#[test]
+fn the_latency_at_a_knee_is_stated_once_if_the_knee_is_the_load_with_which_it_is_compared() {
+    let found = answer(&swept(&plan(), 20.0));
+    let knee = found.knee.clone().expect("a knee");
+    for (load, is_compared) in [(knee.latency_of, false), (knee.latency_of - 1.0, true)] {
+        let knee = Some(KneeAnswer { load, latency_ratio: Some(1.0), ..knee.clone() });
+        let told = sentence(&SweepAnswer { knee, ..found.clone() });
+        let (_, latency) = told.split_once("and a request takes ").expect("a latency");
+        assert_eq!(latency.contains(" in flight)"), is_compared, "{told}");
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ use super::CalibrateError;
 pub(crate) struct ResultRuns {
     /// What was read, in words.
     pub(crate) origin: String,
+    /// The id of the stored run; absent for a file.
+    pub(crate) id: Option<String>,
     /// The measured passes.
     pub(crate) runs: Vec<MeasuredRun>,
     /// Sentences that say how the measured engine, card or model differs from those of the profile.
@@ -52,7 +54,7 @@ pub(crate) fn read_results(
             differences.extend(differences_of(&summary.target, config)?);
         }
         differences.dedup();
-        return Ok(ResultRuns { origin: measured.to_owned(), runs, differences });
+        return Ok(ResultRuns { origin: measured.to_owned(), id: None, runs, differences });
     }
     let store = Store::open_existing(Path::new(store.unwrap_or("inferometer.db")))
         .map_err(|error| problem(&format!("is not a file, and not a stored run: {error}")))?;
@@ -65,7 +67,7 @@ pub(crate) fn read_results(
     let runs = measured_passes(&run, config).and_then(runs_of).map_err(|why| problem(&why))?;
     let origin = format!("run {} of {}", run.row.id, run.target.model);
     let differences = differences_of(&run.target, config)?;
-    Ok(ResultRuns { origin, runs, differences })
+    Ok(ResultRuns { origin, id: Some(run.row.id.to_string()), runs, differences })
 }
 
 fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>, CalibrateError> {

@@ -29,6 +29,8 @@ pub enum Failure {
     Objective(String),
     /// The run is suspect, and `--strict` was given.
     Suspect(String),
+    /// The answer of a search is undecided, and `--strict` was given.
+    Undecided(String),
     /// Interrupted by the user.
     Interrupted(String),
     /// A failure of a run with objectives: it is printed as FAIL.
@@ -52,7 +54,7 @@ impl Failure {
             Self::RunFailed(_) => 1,
             Self::Usage(_) => 2,
             Self::Objective(_) => 3,
-            Self::Suspect(_) => 4,
+            Self::Suspect(_) | Self::Undecided(_) => 4,
             Self::Interrupted(_) => 130,
             Self::Judged(failure) => failure.code(),
         }
@@ -66,6 +68,7 @@ impl Failure {
             Self::RunFailed(_) => 2,
             Self::Objective(_) => 3,
             Self::Suspect(_) => 4,
+            Self::Undecided(_) => 5,
             Self::Judged(failure) => failure.severity(),
         }
     }
@@ -78,7 +81,7 @@ impl Failure {
             Self::RunFailed(_) | Self::Suspect(_) | Self::Interrupted(_) => {
                 Self::Judged(Box::new(self))
             }
-            Self::Usage(_) | Self::Objective(_) | Self::Judged(_) => self,
+            Self::Usage(_) | Self::Objective(_) | Self::Undecided(_) | Self::Judged(_) => self,
         }
     }
 
@@ -94,6 +97,7 @@ impl Failure {
             Self::RunFailed(line) => Self::RunFailed(named(line)),
             Self::Objective(line) => Self::Objective(named(line)),
             Self::Suspect(line) => Self::Suspect(named(line)),
+            Self::Undecided(line) => Self::Undecided(named(line)),
             Self::Interrupted(line) => Self::Interrupted(named(line)),
             Self::Judged(failure) => Self::Judged(Box::new(failure.of(name))),
         }
@@ -111,6 +115,7 @@ impl Failure {
             Self::RunFailed(line) => Self::RunFailed(both(line, &other)),
             Self::Objective(line) => Self::Objective(both(line, &other)),
             Self::Suspect(line) => Self::Suspect(both(line, &other)),
+            Self::Undecided(line) => Self::Undecided(both(line, &other)),
             Self::Interrupted(line) => Self::Interrupted(both(line, &other)),
             Self::Judged(failure) => Self::Judged(Box::new(failure.and(other))),
         }
@@ -122,6 +127,7 @@ impl Failure {
             Self::RunFailed(line)
             | Self::Objective(line)
             | Self::Suspect(line)
+            | Self::Undecided(line)
             | Self::Interrupted(line) => std::slice::from_ref(line),
             Self::Judged(failure) => failure.lines(),
         }
@@ -131,6 +137,7 @@ impl Failure {
     pub fn print(&self) {
         let word = match self {
             Self::Objective(_) | Self::Judged(_) => Verdict::Fail.word(),
+            Self::Undecided(_) => Verdict::Undecided.word(),
             _ => "error",
         };
         for line in self.lines() {
@@ -158,6 +165,7 @@ impl From<Shortfall> for Failure {
             Shortfall::Failed(line) => Self::RunFailed(line),
             Shortfall::Objective(line) => Self::Objective(line),
             Shortfall::Suspect(line) => Self::Suspect(line),
+            Shortfall::Undecided(line) => Self::Undecided(line),
         }
     }
 }

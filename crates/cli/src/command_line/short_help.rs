@@ -63,6 +63,7 @@ const REFUSED: [(&str, &[&str]); 4] = [
             "balance",
             "session_header",
             "session_cookie",
+            "server_card",
             "rendezvous",
             "join_timeout",
             "token_file",

@@ -125,6 +125,7 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
         salt: environment.salt.clone().or_else(|| there.spec.salt.clone()),
         target: None,
         server: None,
+        server_card: None,
         header: None,
         api_key_env: None,
         ca_cert: None,

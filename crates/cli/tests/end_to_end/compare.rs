@@ -148,3 +148,72 @@ fn an_unwritable_file_does_not_lose_the_comparison_and_duplicate_file_names_are_
         assert!(told.contains(words), "{told}");
     }
 }
+
+/// Predicts a search or a sweep, and returns the path of its results.
+fn predicted(folder: &TempDir, name: &str, line: &str) -> String {
+    let line =
+        format!("{line} --predict --input-lengths 64 --output-lengths 16 --quiet --out {name}");
+    let out = inferometer(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    format!("{name}/summary.json")
+}
+
+#[test]
+fn two_searches_are_compared_by_their_answers_and_not_by_their_trials() {
+    let folder = TempDir::new().expect("a folder");
+    let line = "search --slo tpot_p95<25ms --start 16 --max-requests 6000";
+    let a = predicted(&folder, "a", line);
+    let b = predicted(&folder, "b", &format!("{line} --max-num-seqs 2"));
+    let out = inferometer(folder.path(), &["compare", &a, &b, "--json"]);
+    let document: Value = serde_json::from_slice(&out.stdout).expect("one document");
+    let compared = &document["comparisons"][0];
+    // Both searches have a trial at 16 requests/s, but a trial is no answer.
+    assert_eq!(compared["rows"], Value::Array(Vec::new()));
+    let [answer] = compared["answers"].as_array().expect("answers").as_slice() else {
+        panic!("{compared}")
+    };
+    assert_eq!((&answer["figure"], &answer["verdict"]), (&"highest_load".into(), &"lower".into()));
+    let estimate = |side: &str| answer[side]["known"]["value"].as_f64().expect("an estimate");
+    let ratio = answer["ratio"]["value"].as_f64().expect("a ratio");
+    assert!((ratio * estimate("baseline") / estimate("contender") - 1.0).abs() < 1e-9, "{answer}");
+
+    for arguments in [vec!["compare", &a, &b], vec!["compare", &a, &b, "--markdown"]] {
+        let out = inferometer(folder.path(), &arguments);
+        let told = String::from_utf8_lossy(&out.stdout).into_owned();
+        for words in
+            ["b/summary.json bears 0.", " times the load of a/summary.json (95 % interval: 0."]
+        {
+            assert!(told.replace('\\', "").contains(words), "{words}: {told}");
+        }
+        assert!(!told.contains("no such load"), "{told}");
+    }
+    for (gate, code) in [("highest_load>-3%", 3), ("highest_load<+3%", 0), ("ttft_p99<+3%", 2)] {
+        let out = inferometer(folder.path(), &["compare", &a, &b, "--gate", gate]);
+        assert_eq!(out.status.code(), Some(code), "{gate}");
+    }
+
+    let out = inferometer(folder.path(), &["compare", &a, &a]);
+    let told = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(told.starts_with("Both sides are the same run (a/summary.json): "), "{told}");
+}
+
+#[test]
+fn two_sweeps_are_compared_by_their_throughput_at_saturation_and_their_knees() {
+    let folder = TempDir::new().expect("a folder");
+    let a = predicted(&folder, "a", "sweep");
+    let b = predicted(&folder, "b", "sweep --max-num-seqs 4");
+    let out = inferometer(folder.path(), &["compare", &b, &a, "--json"]);
+    let document: Value = serde_json::from_slice(&out.stdout).expect("one document");
+    let answers = document["comparisons"][0]["answers"].as_array().expect("answers").clone();
+    let figures: Vec<&Value> = answers.iter().map(|answer| &answer["figure"]).collect();
+    let all = ["saturated_requests_per_s", "saturated_output_tokens_per_s", "knee"];
+    assert_eq!(figures, all.map(Value::from).iter().collect::<Vec<_>>());
+    assert_eq!(answers[0]["verdict"], "higher");
+    let out = inferometer(folder.path(), &["compare", &b, &a]);
+    let told = String::from_utf8_lossy(&out.stdout).into_owned();
+    let first = told.lines().next().unwrap_or_default();
+    for words in ["a/summary.json bears ", " output tokens/s ", "; the knee is at ", " in flight "]
+    {
+        assert!(first.contains(words), "{words}: {first}");
+    }
+}

@@ -22,6 +22,7 @@ mod loads;
 mod manual;
 mod observe;
 mod outcomes;
+mod own_profiles;
 mod predict;
 mod predict_against;
 mod predict_today;

@@ -135,17 +135,56 @@ fn objectives_met_at_no_load_or_at_every_load_are_reported_with_an_exit_code() {
 }
 
 #[test]
-fn a_search_with_too_few_requests_to_judge_any_load_is_undecided() {
+fn a_search_with_too_few_requests_to_judge_any_load_is_undecided_and_not_accepted_strictly() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let cell = ["--input-lengths", "1024", "--output-lengths", "128", "--max-requests", "200"];
     let asked =
         [&["search", "--predict", "--quiet", "--slo", "ttft_p99<500ms"][..], &engine, &cell];
-    let output = inferometer(folder.path(), &asked.concat());
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    let last = told(&output).lines().last().unwrap_or_default().to_owned();
-    for words in ["UNDECIDED: 1024 x 128: ", "200 requests are too few: raise --max-requests"] {
-        assert!(last.contains(words), "{words}: {last}");
+    for (strict, code) in [(&[][..], 0), (&["--strict"][..], 4)] {
+        let output = inferometer(folder.path(), &[&asked.concat(), strict].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+        let last = told(&output).lines().last().unwrap_or_default().to_owned();
+        for words in ["UNDECIDED: 1024 x 128: ", "200 requests are too few: raise --max-requests"] {
+            assert!(last.contains(words), "{words}: {last}");
+        }
+    }
+}
+
+#[test]
+fn a_search_or_sweep_whose_requests_are_all_refused_says_so_first_and_advises_no_other_loads() {
+    let folder = folder();
+    let engine = ["--model", "qwen-14b", "--max-model-len", "1024", "--predict", "--out", "out"];
+    let cell = ["--input-lengths", "2000", "--output-lengths", "128", "--json"];
+    let answered =
+        [("search", "searches", &["--slo", "ttft_p99<500ms"][..]), ("sweep", "sweeps", &[])];
+    for (command, answers, objective) in answered {
+        let asked = [&[command][..], &engine, &cell, objective].concat();
+        let output = inferometer(folder.path(), &asked);
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+        let sentence = summary[answers][0]["answer"].as_str().expect("a sentence");
+        let words = "The server refused every request (HTTP status 400: the prompt of 2000 tokens";
+        assert!(sentence.starts_with(words), "{sentence}");
+        let findings = summary["findings"].as_array().expect("findings");
+        let code = format!("{command}_not_finished");
+        let found = findings.iter().find(|finding| finding["code"] == code.as_str());
+        let advice = found.and_then(|found| found["advice"].as_str()).expect("advice");
+        assert!(!advice.contains("--"), "{advice}");
+    }
+}
+
+#[test]
+fn a_closed_loop_with_equal_lengths_has_a_note_that_its_requests_start_together() {
+    let folder = folder();
+    let asked = ["--predict", "--over", "concurrency", "--slo", "ttft_p90<300ms", "--max-requests"];
+    let cell = ["--input-lengths", "512", "--output-lengths", "64", "--model", "qwen-14b"];
+    for (lengths, is_noted) in [(&[][..], true), (&["--range-ratio", "0.3"][..], false)] {
+        let summary =
+            search_cells(folder.path(), 0, &cell, &[&asked[..], &["4000"], lengths].concat());
+        let findings = summary["findings"].as_array().expect("findings");
+        let noted = findings.iter().filter(|finding| finding["code"] == "search_in_bursts");
+        assert_eq!(noted.count(), usize::from(is_noted), "{lengths:?}: {findings:?}");
     }
 }
 
@@ -166,8 +205,14 @@ fn a_search_prints_its_answer_as_the_last_line() {
 fn each_tier_has_an_answer_from_the_same_trials() {
     let folder = folder();
     let tiers = ["--tier", "gold=tpot_p95<22ms", "--tier", "bronze=tpot_p95<40ms"];
-    let asked = [&["--predict", "--max-requests", "4000"], &tiers[..]].concat();
+    let asked = [&["--predict", "--max-requests", "4000", "--out", "out"], &tiers[..]].concat();
     let summary = search(folder.path(), 0, &asked);
+    let report = std::fs::read_to_string(folder.path().join("out/report.md")).expect("a report");
+    for name in ["gold", "bronze"] {
+        for heading in ["## Search, 64 x 16", "### By load, 64 x 16"] {
+            assert!(report.contains(&format!("{heading}, {name}\n")), "{heading}: {report}");
+        }
+    }
     let of = |at: usize| &summary["searches"][at];
     assert_eq!((&of(0)["tier"], &of(1)["tier"]), (&"gold".into(), &"bronze".into()));
     let estimate = |at: usize| of(at)["estimate"].as_f64().expect("an estimate");

@@ -130,6 +130,8 @@ fn a_search_on_several_servers_has_one_answer_and_its_failure_names_each_server(
     assert_eq!(answers.len(), 1, "{answers:?}");
     let words = "no load is known to meet the objectives on fast, slow.";
     assert!(answers[0].as_str().is_some_and(|answer| answer.ends_with(words)), "{answers:?}");
+    // The trials of the two servers have different loads, so their figures show no effect of the server.
+    assert_eq!(document["effects"], Value::Array(Vec::new()));
 }
 
 #[test]

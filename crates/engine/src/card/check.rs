@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
 /// A figure of a card, as a check sees it.
@@ -38,6 +40,68 @@ fn rounded(value: f64) -> f64 {
 pub(super) fn short(value: f64) -> String {
     let is_usual = value == 0.0 || (1e-3..1e6).contains(&value.abs());
     if is_usual || !value.is_finite() { value.to_string() } else { format!("{value:e}") }
+}
+
+/// The keys that every card file must have, each with what to write. The keys of a table are needed only if the file
+/// has the table.
+const REQUIRED: [(&str, &str); 16] = [
+    ("name", "a short name in lower case, such as \"my-card\""),
+    ("source", "the source of the figures, as text"),
+    ("memory_bytes", "bytes, such as 48e9"),
+    ("bandwidth_bytes_per_s", "bytes per second, such as 3.35e12"),
+    ("dense_flops_per_s", "operations per second in sixteen bits, such as 9.89e14"),
+    ("single_flops_per_s", "operations per second in single precision, such as 6.7e13"),
+    ("capability", "the CUDA compute capability, such as 8.9, or 0.0 for a device without CUDA"),
+    ("link_bytes_per_s", "bytes per second to another card, such as 4.5e11; for a single card 1e6"),
+    ("link_latency_us", "microseconds, such as 4.8; for a single card 0"),
+    ("operations.kv_bandwidth_share", "a share of the bandwidth, such as 0.9"),
+    ("operations.prompt_attention_tflops", "10^12 operations per second, such as 680"),
+    ("operations.bf16", "a table with stream_tb_per_s and tflops"),
+    ("operations.bf16.stream_tb_per_s", "a list of [rows, TB/s]"),
+    ("operations.bf16.tflops", "a list of [rows, TFLOP/s]"),
+    ("operations.fp8.stream_tb_per_s", "a list of [rows, TB/s]"),
+    ("operations.fp8.tflops", "a list of [rows, TFLOP/s]"),
+];
+
+/// One mistake that names all missing keys of a card file, each with what to write. None if no key is missing.
+pub(super) fn missing(file: &Table) -> Vec<String> {
+    let is_needed = |key: &str| key.rsplit_once('.').is_none_or(|(of, _)| at(file, of).is_some());
+    let absent = REQUIRED.iter().filter(|(key, _)| is_needed(key) && at(file, key).is_none());
+    let absent: Vec<String> = absent.map(|(key, write)| format!("{key} ({write})")).collect();
+    match absent.as_slice() {
+        [] => Vec::new(),
+        _ => vec![format!(
+            "these keys are missing: {}; `inferometer list cards l4` prints a card file as an example",
+            absent.join(", ")
+        )],
+    }
+}
+
+/// Reads a compute capability: two whole numbers, or one number such as 8.9.
+pub(super) fn capability<'de, D: Deserializer<'de>>(value: D) -> Result<(u32, u32), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Capability {
+        Pair((u32, u32)),
+        Number(f64),
+        Text(String),
+    }
+    let wrong = |found: &str| {
+        D::Error::custom(format!(
+            "capability = {found}: write the major and the minor number, such as 8.9 or [8, 9]"
+        ))
+    };
+    let text = match Capability::deserialize(value) {
+        Ok(Capability::Pair(pair)) => return Ok(pair),
+        Ok(Capability::Number(number)) => format!("{number:?}"),
+        Ok(Capability::Text(text)) => text,
+        Err(_) => return Err(wrong("...")),
+    };
+    let parts = text.split_once('.').unwrap_or((&text, "0"));
+    match (parts.0.parse(), parts.1.parse()) {
+        (Ok(major), Ok(minor)) => Ok((major, minor)),
+        _ => Err(wrong(&text)),
+    }
 }
 
 /// The keys whose values are lists of a certain length: the key, whether the value is a list of such lists, and the

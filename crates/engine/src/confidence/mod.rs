@@ -150,6 +150,7 @@ pub fn confidence_from(
         }),
         tables => config
             .uncalibrated_form()
+            .or_else(|| beyond_window(config, cell))
             .or_else(|| not_covered(config, tables, cell, sequences))
             .or_else(|| measured.is_unlike(config)),
     };
@@ -174,7 +175,18 @@ pub fn confidence_from(
             let sets = COLUMNS.map(|column| left_out::of_other_sets(known, config, column));
             let count = sets.iter().flatten().map(|set| set.1).max().unwrap_or(0);
             let of = format!("{count} sets of rows of other models, each left out of the fit");
-            (of, sets.map(|set| set.map(|set| set.0)))
+            let is_own = known.iter().all(|known| known.name != config.profile.name);
+            let fits = if is_own { tables.as_slice() } else { &[] };
+            let ranges = sets.into_iter().zip(COLUMNS).map(|(set, column)| {
+                set.map(|(range, _)| not_narrower(range, known, config, (fits, column)))
+            });
+            let of = if is_own {
+                format!("{of}; not narrower than the errors on the fitted rows")
+            } else {
+                of
+            };
+            let mut ranges = ranges.collect::<Vec<_>>().into_iter();
+            (of, COLUMNS.map(|_| ranges.next().flatten()))
         }
         None => {
             let spread = COLUMNS.map(|column| Spread::of(known, config, &tables, column));
@@ -204,6 +216,19 @@ pub fn confidence_from(
 /// the range contains the prediction.
 fn around(predicted: f64, below: f64, above: f64) -> [f64; 2] {
     [predicted / below.max(0.0).exp(), predicted * above.max(0.0).exp()]
+}
+
+/// A range for another model under a profile that a user fitted to the rows of `fits`. A profile that misses its own
+/// rows by more than the built-in profiles miss other models misses other models by at least as much.
+fn not_narrower(
+    range: LogRange,
+    known: &[Profile],
+    config: &ResolvedConfig,
+    (fits, column): (&[&Provenance], ErrorColumn),
+) -> LogRange {
+    let of_fit = |own: &&Provenance| left_out::of_few_rows(known, config, own, column);
+    let halves = fits.iter().filter_map(of_fit).map(|own| own.half + own.shift.abs());
+    LogRange { half: halves.fold(range.half, f64::max), ..range }
 }
 
 /// All columns, in the order of their discriminants.
@@ -276,6 +301,20 @@ fn not_covered(
             factor => format!("; up to {factor} times less or more is accepted"),
         };
         (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}{known}"))
+    })
+}
+
+/// Engines before vLLM 0.8 are simulated without sliding windows, so a cell beyond the window is not covered, unless
+/// rows of the model itself were measured.
+fn beyond_window(config: &ResolvedConfig, cell: CellPlan) -> Option<String> {
+    let window = config.model.windows.filter(|_| config.profile.steps.is_none())?.tokens;
+    let is_own = config.profile.provenance.iter().any(|it| it.table == config.model.name);
+    let tokens = cell.input_length.saturating_add(cell.output_length);
+    (tokens > window && !is_own).then(|| {
+        format!(
+            "{tokens} tokens are more than the model's sliding window of {window} tokens, which is not simulated \
+             for this engine"
+        )
     })
 }
 

@@ -183,3 +183,28 @@ fn a_range_wider_than_a_factor_of_two_is_not_calibrated_and_not_narrowed() {
     let [low, high] = found.interval(column, 10.0);
     assert!(low < 5.0 && high > 20.0, "{low} {high}");
 }
+
+#[test]
+fn a_users_profile_states_for_other_models_at_least_the_errors_of_built_in_profiles_and_its_own() {
+    let built_in = crate::profile::profile("vllm-0.23-h100-sxm").unwrap();
+    let cell = CellPlan { input_length: 512, output_length: 128 };
+    let width = |profile: &Profile| {
+        let mut config = EngineConfig::of_model("qwen3-8b").unwrap();
+        config.profile = profile.clone();
+        let resolved = config.resolve().unwrap();
+        let sure = confidence(&resolved, cell, 8, &MeasuredOn::default());
+        let [low, high] = sure.interval(ErrorColumn::Tpot, 1.0);
+        high / low
+    };
+    let with_error = |percent: f64| {
+        let mut own = Profile { name: "mine".to_owned(), ..built_in.clone() };
+        own.provenance.truncate(1);
+        own.provenance[0].without_half.clear();
+        for error in own.provenance[0].left_out_lengths.values_mut() {
+            error.p90 = percent;
+        }
+        own
+    };
+    assert!((width(&with_error(0.1)) / width(&built_in) - 1.0).abs() < 1e-9);
+    assert!(width(&with_error(60.0)) > 1.2 * width(&built_in));
+}

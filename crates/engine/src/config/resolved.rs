@@ -1,7 +1,7 @@
 //! A complete configuration, and the parts of it that no measured row supports.
 
 use crate::card::Card;
-use crate::model::{Experts, ModelSpec};
+use crate::model::{Experts, ModelSpec, Windows, built_in};
 use crate::noise::Noise;
 use crate::profile::Profile;
 use crate::weights::Weights;
@@ -44,6 +44,9 @@ pub struct ResolvedConfig {
     pub tensor_parallel_size: u32,
     /// Stages that share the layers.
     pub pipeline_parallel_size: u32,
+    /// The layers with sliding-window attention, if their window is shorter than the longest sequence; absent: every
+    /// layer reads the whole sequence.
+    pub windows: Option<Windows>,
     /// Bytes per number in the KV cache.
     pub kv_bytes_per_number: f64,
     /// Whether cached prefixes of prompts are not computed again.
@@ -70,8 +73,8 @@ impl ResolvedConfig {
         }
     }
 
-    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages, an fp8 KV cache or a mixture of
-    /// experts. No profile has measured rows of such configurations.
+    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages, an fp8 KV cache, a sliding window or
+    /// a mixture of experts. No profile has measured rows of such configurations.
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
@@ -82,10 +85,25 @@ impl ResolvedConfig {
         if self.kv_bytes_per_number < 2.0 {
             return Some("no fitted row has an fp8 KV cache".to_owned());
         }
+        if let Some(Windows { tokens, layers }) = self.windows
+            && !self.is_fitted_to_windows()
+        {
+            return Some(format!(
+                "no fitted row is of a model with sliding-window attention ({tokens} tokens in {layers} of {} layers)",
+                self.model.layers
+            ));
+        }
         self.model.experts.map(|experts| {
             let Experts { count, per_token, .. } = experts;
             format!("no fitted row is of a mixture of experts with {per_token} of {count} experts per token")
         })
+    }
+
+    /// Whether the profile was fitted to rows of this model, or of another model with sliding-window attention.
+    fn is_fitted_to_windows(&self) -> bool {
+        let has_windows = |name: &str| built_in(name).is_some_and(|model| model.windows.is_some());
+        let mut tables = self.profile.provenance.iter();
+        tables.any(|known| known.table == self.model.name || has_windows(&known.table))
     }
 
     /// Returns why no measured row supports the profile, with the source of its constants if it is known. `None` if the

@@ -23,21 +23,22 @@ impl DecodeCost {
         self.host_s + generated * self.output_token_s + device_s
     }
 
-    /// Adds up consecutive decode steps of the same sequences, which grow by one token per step. Ends after `most`
-    /// steps, or before a step that would begin at or after `limit_ns`. Returns the number of steps and their total
+    /// Adds up consecutive decode steps of the same sequences, which grow by one token per step. The context grows by
+    /// `growth` per step. Ends after `most` steps, or before a step that would begin at or after `limit_ns`. Returns the number of steps and their total
     /// time in nanoseconds.
     pub(crate) fn steps(
         &self,
         most: u32,
-        context: u64,
+        (context, growth): (u64, u64),
         generated: u64,
         limit_ns: u64,
     ) -> (u32, u64) {
-        let (mut context, mut generated) = (context as f64, generated as f64);
+        let (mut context, growth) = (context as f64, growth as f64);
+        let mut generated = generated as f64;
         let (mut steps, mut spent_ns) = (0, 0);
         while steps < most && spent_ns < limit_ns {
             spent_ns += nanoseconds(self.seconds(context, generated));
-            context += self.sequences;
+            context += growth;
             generated += self.sequences;
             steps += 1;
         }

@@ -23,6 +23,8 @@ pub enum StepShape {
         /// The number of sequences that get a token.
         sampled: u32,
         /// The number of tokens whose keys and values are read, by decoding sequences and by later chunks of prompts.
+        /// If some layers have sliding-window attention, it is summed over layers. The same applies to `squares` and to
+        /// the context of a decode step.
         context: u64,
         /// The sum of end^2 - begin^2 over all chunks of prompts, from position `begin` to position `end` in the
         /// prompt.

@@ -25,6 +25,9 @@
 //!   reading weights. `kv` is the bytes of keys and values of a token, and F the measured throughput of the attention
 //!   of prompts.
 //!
+//! A layer with sliding-window attention reads at most its window of the context: C and the sum over chunks then are
+//! means over the layers.
+//!
 //! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. Pipeline stages add their
 //! transfers.
 
@@ -34,6 +37,7 @@ use crate::card::{DECODE_ATTENTION_US, Operations, through};
 use crate::config::ResolvedConfig;
 use crate::model::Experts;
 use crate::profile::StepConstants;
+use crate::reach::Reach;
 use crate::weights::Weights;
 
 /// Bytes per logit: eight passes of the sampler over four bytes.
@@ -109,6 +113,8 @@ impl V1Cost {
         let (reduction_s, reduction_row_s) = reduction(config, constants);
         let (stages_s, stages_row_s) = stages(config);
         let us = 1e-6;
+        // With a sliding window, the tokens that attention reads are summed over layers.
+        let counted = Reach::of(config).layers() as f64;
         Self {
             step_s: constants.step_us * us
                 + layers * (constants.layer_us + attention_us) * us
@@ -120,8 +126,10 @@ impl V1Cost {
             row_s: layers * moved * numbers / streamed + reduction_row_s + stages_row_s,
             // Every card samples from the complete logits, which are gathered from all cards.
             sampled_s: f64::from(model.vocabulary) * SAMPLER_BYTES_PER_LOGIT / streamed,
-            context_token_s: layers * 2.0 * kv * config.kv_bytes_per_number / kv_bandwidth,
-            square_s: 2.0 * layers * query / attention,
+            context_token_s: layers * 2.0 * kv * config.kv_bytes_per_number
+                / kv_bandwidth
+                / counted,
+            square_s: 2.0 * layers * query / attention / counted,
             products: Products {
                 points: products(config, constants, config.weights),
                 shared: model.shared_parameters() / cards,

@@ -62,17 +62,18 @@ impl Engine {
         if !is_steady || limit_ns == 0 {
             return None;
         }
-        let DecodeLoad { sequences, context, generated, remaining } =
-            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
+        let DecodeLoad { sequences, context, growth, generated, remaining } =
+            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most).checked_sub(1)?;
         // Execute the scheduled step and all further steps that begin within the limit, and schedule one more.
         let decode = self.cost.decode(sequences);
         let left_ns = limit_ns.saturating_sub(first_ns);
-        let (more, more_ns) = decode.steps(most, context, generated, left_ns);
+        let (more, more_ns) = decode.steps(most, (context, growth), generated, left_ns);
         let steps = more + 1;
-        let grown = u64::from(more) * u64::from(sequences);
-        let (_, last_ns) = decode.steps(1, context + grown, generated + grown, u64::MAX);
+        let context = context + u64::from(more) * growth;
+        let generated = generated + u64::from(more) * u64::from(sequences);
+        let (_, last_ns) = decode.steps(1, (context, growth), generated, u64::MAX);
         self.advance(steps);
         let planned = self.scheduled.as_mut()?;
         planned.step.duration = Duration::from_nanos(last_ns);

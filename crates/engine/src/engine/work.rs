@@ -2,27 +2,36 @@
 
 use crate::cost::StepShape;
 use crate::policy::Sequence;
+use crate::reach::Reach;
 use crate::request::Finish;
 use crate::step::StepOutput;
 
 /// The work of a decode step in which every running sequence takes part.
 pub(super) struct DecodeLoad {
     pub sequences: u32,
+    /// The tokens that attention reads ([`Reach::context`]).
     pub context: u64,
+    /// By how much the context grows per step.
+    pub growth: u64,
     pub generated: u64,
-    /// The number of steps until the first sequence ends; `u32::MAX` if no sequence runs.
+    /// The number of steps until the first sequence ends or the growth changes; `u32::MAX` if no sequence runs.
     pub remaining: u32,
 }
 
 impl DecodeLoad {
-    pub fn of(running: &[Sequence], max_sequence_tokens: u32) -> Self {
+    pub fn of(running: &[Sequence], max_sequence_tokens: u32, reach: Reach) -> Self {
         let sequences = running.len() as u32;
-        let none = Self { sequences, context: 0, generated: 0, remaining: u32::MAX };
-        running.iter().fold(none, |load, sequence| Self {
-            sequences,
-            context: load.context + u64::from(sequence.tokens()),
-            generated: load.generated + u64::from(sequence.generated),
-            remaining: load.remaining.min(sequence.remaining(max_sequence_tokens)),
+        let none = Self { sequences, context: 0, growth: 0, generated: 0, remaining: u32::MAX };
+        running.iter().fold(none, |load, sequence| {
+            let tokens = sequence.tokens();
+            let remaining = sequence.remaining(max_sequence_tokens).min(reach.steady(tokens));
+            Self {
+                sequences,
+                context: load.context + reach.context(tokens),
+                growth: load.growth + reach.growth(tokens),
+                generated: load.generated + u64::from(sequence.generated),
+                remaining: load.remaining.min(remaining),
+            }
         })
     }
 }
@@ -38,8 +47,8 @@ pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
 }
 
 /// The work of the scheduled tokens of a step.
-#[derive(Default)]
 pub(super) struct StepWork {
+    reach: Reach,
     sequences: u32,
     prompts: u32,
     rows: u32,
@@ -50,6 +59,13 @@ pub(super) struct StepWork {
 }
 
 impl StepWork {
+    /// No work yet.
+    pub fn none(reach: Reach) -> Self {
+        let (sequences, prompts, rows, sampled) = (0, 0, 0, 0);
+        let (context, squares, generated) = (0, 0, 0);
+        Self { reach, sequences, prompts, rows, sampled, context, squares, generated }
+    }
+
     /// Adds the tokens of a sequence that are scheduled and not computed yet.
     #[inline]
     pub fn add(&mut self, sequence: &Sequence) {
@@ -62,18 +78,18 @@ impl StepWork {
         self.sampled += u32::from(until == sequence.tokens());
         self.generated += u64::from(sequence.generated);
         if sequence.scheduled == 1 {
-            self.context += u64::from(until);
+            self.context += self.reach.context(until);
         } else {
             self.prompts += 1;
-            self.context += u64::from(sequence.computed);
-            self.squares += u64::from(until).pow(2) - u64::from(sequence.computed).pow(2);
+            self.context += self.reach.context(sequence.computed);
+            self.squares += self.reach.square(until) - self.reach.square(sequence.computed);
         }
     }
 
     /// Returns the shape of the step: a decode step if each scheduled sequence computes one token. `None` if no
     /// sequence is scheduled.
     pub fn shape(self) -> Option<StepShape> {
-        let Self { sequences, prompts, rows, sampled, context, squares, generated } = self;
+        let Self { sequences, prompts, rows, sampled, context, squares, generated, .. } = self;
         match sequences {
             0 => None,
             _ if rows == sequences => Some(StepShape::Decode { sequences, context, generated }),

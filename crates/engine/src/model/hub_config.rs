@@ -7,6 +7,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde_json::{Map, Value};
 
 use super::spec::{Experts, Mlp, ModelSpec};
+use super::windows::windows;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
@@ -26,7 +27,7 @@ const CONTEXT_KEYS: [&str; 8] = [
 ];
 
 /// Model types whose feed-forward block is gated.
-const GATED: [&str; 21] = [
+const GATED: [&str; 23] = [
     "llama",
     "mistral",
     "qwen",
@@ -39,6 +40,8 @@ const GATED: [&str; 21] = [
     "yi",
     "gemma",
     "gemma2",
+    "gemma3_text",
+    "gpt_oss",
     "phi3",
     "aquila",
     "decilm",
@@ -52,17 +55,38 @@ const GATED: [&str; 21] = [
 
 /// Model types whose output projection shares its matrix with the input embedding, unless `tie_word_embeddings` is
 /// given. This is the default of the transformers library; all other known types override the default.
-const TIED: [&str; 9] =
-    ["opt", "gpt2", "gpt_bigcode", "falcon", "bloom", "mpt", "gemma", "gemma2", "starcoder2"];
+const TIED: [&str; 10] = [
+    "opt",
+    "gpt2",
+    "gpt_bigcode",
+    "falcon",
+    "bloom",
+    "mpt",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "starcoder2",
+];
 
-/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length.
+/// Values that a configuration of Gemma 3 may leave out. They are the defaults of the transformers library.
+const GEMMA3: [(&str, u32); 6] = [
+    ("num_attention_heads", 8),
+    ("num_key_value_heads", 4),
+    ("head_dim", 256),
+    ("vocab_size", 262_208),
+    ("max_position_embeddings", 131_072),
+    ("sliding_window", 4096),
+];
+
+/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. It does not do so for Gemma 3
+/// either.
 const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
 
 /// The largest accepted size; all real models are smaller.
 const MOST: u32 = 1 << 24;
 
 /// Model types whose experts the cost model supports: a router over gated blocks of equal width.
-const MIXTURES: [&str; 3] = ["mixtral", "qwen3_moe", "deepseek"];
+const MIXTURES: [&str; 4] = ["mixtral", "qwen3_moe", "deepseek", "gpt_oss"];
 
 /// Model types whose feed-forward block is not gated.
 const PLAIN: [&str; 10] = [
@@ -102,7 +126,7 @@ fn name_of(path: &Path) -> String {
 fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     let config: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| format!("is not a config.json: {error}"))?;
-    let config = Config(config);
+    let config = Config(with_defaults(config));
     if config.number(&["kv_lora_rank"]).is_some() {
         return Err(
             "`kv_lora_rank`: latent attention (MLA) has no keys and values per head and cannot be \
@@ -126,10 +150,11 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         }
         None => return Err("has no `intermediate_size`".to_owned()),
     };
+    let layers = config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?;
     let spec = ModelSpec {
         name: name.to_lowercase(),
         hub_id: String::new(),
-        layers: config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?,
+        layers,
         hidden,
         heads,
         kv_heads: config.kv_heads(heads),
@@ -141,6 +166,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         weights: config.weights()?,
         mlp,
         experts: config.experts(&model_type)?,
+        windows: windows(&config.0, &model_type, layers)?,
         tied_embeddings: match config.0.get("tie_word_embeddings").and_then(Value::as_bool) {
             Some(tied) => tied,
             None => TIED.contains(&model_type.to_lowercase().as_str()),
@@ -149,6 +175,20 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     };
     check_sizes(&spec)?;
     Ok(spec)
+}
+
+/// The keys of the text model, if the file describes a model of images and text, with the defaults of Gemma 3. The
+/// parameters of the image model are not counted.
+fn with_defaults(mut config: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Object(text)) = config.remove("text_config") {
+        config.extend(text);
+    }
+    if config.get("model_type").and_then(Value::as_str) == Some("gemma3_text") {
+        for (key, value) in GEMMA3 {
+            config.entry(key).or_insert_with(|| value.into());
+        }
+    }
+    config
 }
 
 /// Rejects sizes that no model has and that would make costs meaningless.
@@ -223,7 +263,8 @@ impl Config {
             return Ok(stated);
         };
         let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
-        if kind.is_some_and(|kind| NOT_STRETCHED.contains(&kind)) {
+        let is_gemma3 = self.text("model_type").is_some_and(|kind| kind.starts_with("gemma3"));
+        if is_gemma3 || kind.is_some_and(|kind| NOT_STRETCHED.contains(&kind)) {
             return Ok(stated);
         }
         let before = scaling.get("original_max_position_embeddings").and_then(Value::as_u64);
@@ -262,7 +303,7 @@ impl Config {
                 "`mlp_only_layers`: experts in some of the layers cannot be predicted".into()
             );
         }
-        let per_token = self.required(&["num_experts_per_tok"])?;
+        let per_token = self.required(&["num_experts_per_tok", "experts_per_token"])?;
         if per_token > count {
             return Err(format!("`num_experts_per_tok` {per_token} is more than `{key}` {count}"));
         }

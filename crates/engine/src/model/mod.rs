@@ -3,6 +3,7 @@
 mod hub_config;
 mod registry;
 mod spec;
+mod windows;
 
 pub use registry::{built_in, model, models};
-pub use spec::{Experts, Mlp, ModelSpec};
+pub use spec::{Experts, Mlp, ModelSpec, Windows};

@@ -37,9 +37,9 @@ pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
     named.or_else(|| of_hub().and_then(|id| models().iter().find(|it| untuned(&it.hub_id) == id)))
 }
 
-/// Versions in hub ids whose sizes are those of the first version. Later versions may have other sizes: Mistral v0.3 has
-/// another vocabulary.
-const FIRST_SIZES: [&str; 2] = ["v0.1", "v0.2"];
+/// The version in hub ids that names the first version. Later versions may have other sizes: Mistral v0.2 has no
+/// sliding window, and v0.3 has another vocabulary.
+const FIRST_VERSION: &str = "v0.1";
 
 /// Parts at the end of a hub id that name a tuned version, its date or its file format, but no other size.
 const TUNED: [&str; 5] = ["instruct", "chat", "it", "hf", "base"];
@@ -55,7 +55,7 @@ fn untuned(id: &str) -> String {
     while parts.len() > 2 && parts.last().is_some_and(|part| is_tuned(part)) {
         versions.extend(parts.pop().filter(|part| part.starts_with("v0.")));
     }
-    versions.retain(|version| !FIRST_SIZES.contains(version));
+    versions.retain(|version| *version != FIRST_VERSION);
     parts.extend(versions);
     parts.join("-")
 }
@@ -94,6 +94,7 @@ mod tests {
             ("llama-3.2-3b", 3.21),
             ("llama-3.3-70b", 70.55),
             ("mistral-7b", 7.24),
+            ("mistral-7b-v0.2", 7.24),
             ("mistral-7b-v0.3", 7.25),
             ("qwen2.5-7b", 7.61),
             ("qwen2.5-14b", 14.77),
@@ -167,7 +168,7 @@ mod tests {
             ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"),
             ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
             ("mistralai/Mistral-7B-Instruct-v0.1", "mistral-7b"),
-            ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b"),
+            ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b-v0.2"),
             ("mistralai/Mistral-7B-v0.3", "mistral-7b-v0.3"),
             ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"),
             ("mistralai/Mixtral-8x22B-Instruct-v0.1", "mixtral-8x22b"),

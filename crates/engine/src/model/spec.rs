@@ -41,6 +41,16 @@ impl Experts {
     }
 }
 
+/// The layers with sliding-window attention: their attention reads only the last tokens of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    /// The number of tokens that such a layer reads.
+    pub tokens: u32,
+    /// The number of such layers. The other layers read the whole sequence.
+    pub layers: u32,
+}
+
 /// The sizes of a decoder-only transformer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +83,9 @@ pub struct ModelSpec {
     pub mlp: Mlp,
     /// The experts, if the model is a mixture of experts.
     pub experts: Option<Experts>,
+    /// The layers with sliding-window attention; absent: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
     /// Whether input and output embedding are the same matrix.
     #[serde(default)]
     pub tied_embeddings: bool,

@@ -114,6 +114,11 @@ impl Scheduler for VllmV1 {
         let budget = queues.limits.max_num_batched_tokens.checked_sub(running.len() as u32);
         let Some(budget) = budget.filter(|_| running.iter().all(decoding)) else { return 0 };
         let first = queues.waiting.front();
+        let frees_some =
+            |it: &Sequence| queues.kv.frees_some(it.prefix.as_deref(), it.blocks, it.tokens());
+        if running.iter().any(frees_some) {
+            return 0;
+        }
         // A prompt that is not admitted now will not be admitted while the number of free blocks only decreases.
         if first.is_some_and(|first| first.tokens() >= queues.limits.max_model_len)
             || admissible(queues, budget).is_some()
@@ -144,8 +149,8 @@ fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
         let left = sequence.tokens() - sequence.computed;
         let tokens = left.min(queues.limits.max_prompt_part).min(*budget);
         let until = sequence.computed + tokens;
-        if queues.kv.free() >= queues.kv.blocks(until).saturating_sub(sequence.blocks) {
-            queues.kv.append(&mut sequence.blocks, until);
+        if queues.kv.free() >= queues.kv.needed((until, tokens)).saturating_sub(sequence.blocks) {
+            queues.kv.hold(sequence.prefix.as_deref(), &mut sequence.blocks, (until, tokens));
             sequence.scheduled = tokens;
             *budget -= tokens;
             served += 1;
@@ -182,14 +187,15 @@ fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     }
     let kv = &queues.kv;
     // At least one token must be computed, because its logits are needed.
-    let most = (first.tokens() - 1) / kv.block_size();
+    let most = ((first.tokens() - 1) / kv.block_size()).min(kv.needed((first.tokens(), 1)));
     let prefix = first.prefix.as_ref();
     let CacheHit { blocks, idle } =
         prefix.map_or_else(CacheHit::default, |prefix| kv.cached(prefix, most));
     let computed = blocks * kv.block_size();
     let tokens = (first.tokens() - computed).min(limits.max_prompt_part).min(budget);
     let until = if limits.reserves_prompts { first.tokens() } else { computed + tokens };
-    let needed = kv.blocks(until) - blocks + idle;
+    let scheduled = until.min(limits.max_num_batched_tokens);
+    let needed = kv.needed((until, scheduled)).saturating_sub(blocks) + idle;
     (kv.free() >= needed).then_some(Admission { cached_blocks: blocks, tokens })
 }
 
@@ -203,7 +209,8 @@ fn admit(queues: &mut Queues, Admission { cached_blocks, tokens }: Admission) {
     sequence.scheduled = tokens;
     queues.prefix_queries += u64::from(sequence.tokens());
     queues.prefix_hits += u64::from(sequence.computed);
-    queues.kv.append(&mut sequence.blocks, sequence.computed + tokens);
+    let until = sequence.computed + tokens;
+    queues.kv.hold(sequence.prefix.as_deref(), &mut sequence.blocks, (until, tokens));
     queues.running.push(sequence);
 }
 
@@ -241,7 +248,7 @@ mod tests {
         for sequence in &mut queues.running {
             sequence.computed += sequence.scheduled;
             if let Some(prefix) = &mut sequence.prefix {
-                queues.kv.cache_computed(prefix, sequence.computed);
+                queues.kv.cache_computed(prefix, sequence.computed, sequence.blocks);
             }
             if sequence.scheduled > 0 && sequence.computed == sequence.tokens() {
                 sequence.generated += 1;

@@ -265,6 +265,9 @@ codes! {
         => "search again with a warmed-up server and no other users";
     SEARCH_SATURATED = "search_saturated", Note,
         "At a tried load, requests arrived faster than they ended.";
+    SEARCH_IN_BURSTS = "search_in_bursts", Note,
+        "Requests of equal length started and ended together, so prompts were processed in bursts."
+        => "add --range-ratio 0.3: it varies the lengths, as in most real traffic";
     SEARCH_LIMITED_BY_CLIENT = "search_limited_by_client", Warning,
         "The client may have been the limit at the lowest load that misses the objectives."
         => "run the client on a separate machine; `inferometer check` measures its limits";

@@ -23,6 +23,9 @@ pub enum TargetPlan {
         /// The arguments of the engine that the user gave, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         engine_flags: BTreeMap<String, String>,
+        /// The hash of the figures of the user's own card, if `card` among the arguments is the path of its file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        card_hash: Option<String>,
     },
     /// A server that is already running.
     Server {
@@ -39,6 +42,9 @@ pub enum TargetPlan {
         model: Option<String>,
         /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,
+        /// The name of the server's card, as the user states it; absent: only the server or its machine may state it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        card: Option<String>,
         /// The other servers that share the load with the first one, and how requests are spread over all servers.
         #[serde(default, skip_serializing_if = "SpreadPlan::is_usual")]
         spread: SpreadPlan,

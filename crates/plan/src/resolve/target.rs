@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret};
 use inferometer_model::suggest::did_you_mean;
+use inferometer_model::visible::is_escaped;
 use serde_json::{Map, Value as Json};
 
 use crate::parts::{LaunchPlan, SpreadPlan, TargetPlan, Url, WorkloadPlan};
+use crate::spec::limits::MAX_NAME;
 use crate::spec::{Known, Mistakes, Spec, SpecError, values};
 
 use super::spread::is_token;
@@ -146,6 +148,19 @@ impl Spec {
         if let Some(name) = self.endpoint.as_deref().and_then(values::secret_parameter) {
             mistakes.add("endpoint", values::secret_told(name));
         }
+        let is_name = |name: &String| {
+            !name.trim().is_empty()
+                && name.chars().count() <= MAX_NAME
+                && !name.chars().any(is_escaped)
+        };
+        if self.server_card.as_ref().is_some_and(|name| !is_name(name)) {
+            mistakes.add(
+                "server_card",
+                format!(
+                    "must be the name of a card, such as h100-sxm, in at most {MAX_NAME} characters"
+                ),
+            );
+        }
         let header_names = self.headers().map_or_else(
             |errors| {
                 mistakes.0.extend(errors);
@@ -184,12 +199,14 @@ impl Spec {
             endpoint: self.endpoint.clone(),
             model: self.model.clone().filter(|name| name != "auto"),
             header_names,
+            card: self.server_card.clone(),
             spread,
         }
     }
 
     fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
         for (key, given) in [
+            ("server_card", self.server_card.is_some()),
             ("endpoint", self.endpoint.is_some()),
             ("header", self.header.is_some()),
             ("api_key_env", self.api_key_env.is_some()),
@@ -227,7 +244,7 @@ impl Spec {
         let profile = self.profile.clone();
         let noise = self.noise.iter().map(|noise| ("noise".to_owned(), noise.clone()));
         let engine_flags: BTreeMap<_, _> = noise.collect();
-        TargetPlan::Embedded { model, profile, dialect, speed, engine_flags }
+        TargetPlan::Embedded { model, profile, dialect, speed, engine_flags, card_hash: None }
     }
 }
 

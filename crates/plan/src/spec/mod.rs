@@ -68,6 +68,10 @@ pub struct Spec {
     /// Name of a cookie in which each request states its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
+    /// The name of the card (GPU) of the server, if the server does not state it. An absent value is not serialized, as
+    /// in earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_card: Option<String>,
     /// The server under test, if the run starts it itself.
     pub server: Option<ServerSpec>,
     /// Path of requests, if it is not the default path of the dialect.

@@ -20,6 +20,8 @@ pub struct TargetSpec {
     /// How the server is started, if it is not running.
     pub server: Option<ServerSpec>,
     /// As in [`Spec`], for this target only.
+    pub server_card: Option<String>,
+    /// As in [`Spec`], for this target only.
     pub endpoint: Option<String>,
     /// As in [`Spec`], for this target only.
     pub dialect: Option<String>,
@@ -158,6 +160,11 @@ impl TargetSpec {
         let spec = Spec {
             target: self.url.clone().map(Addresses::from),
             server: self.server.clone(),
+            // The embedded engine has no card of its own.
+            server_card: self.server_card.clone().or_else(|| {
+                let is_server = self.url.is_some() || self.server.is_some();
+                base.server_card.clone().filter(|_| is_server)
+            }),
             endpoint: self.endpoint.clone(),
             dialect: self.dialect.clone().or_else(|| base.dialect.clone()),
             model: self.model.clone().or_else(|| base.model.clone()),

@@ -66,7 +66,7 @@ def run(
     ``warm_up_started``, ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or
     ``run_ended``. ``True`` shows a line or a bar, and ``False`` shows nothing. Without ``progress``, a
     notebook shows a bar, and a terminal on standard error shows a line. With ``strict``, a suspect run
-    has a shortfall.
+    and an undecided search have a shortfall.
 
     Python's lock is released during the measurement. Ctrl-C ends the run, stores the records so far, and
     raises :class:`Interrupted`. After a second Ctrl-C, no report is written, and ``KeyboardInterrupt`` is

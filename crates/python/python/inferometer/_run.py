@@ -16,7 +16,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 class Shortfall(NamedTuple):
     """The reason why the results of a run are not a success."""
 
-    #: ``interrupted``, ``failed``, ``objective`` or ``suspect``.
+    #: ``interrupted``, ``failed``, ``objective``, ``suspect`` or ``undecided``.
     kind: str
     #: The reason, in one sentence.
     message: str

@@ -9,7 +9,7 @@ use crate::number::{decimal, significant};
 pub struct Axis {
     /// The quantity: `Throughput`.
     pub title: String,
-    /// Its unit: `requests/s`.
+    /// Its unit: `requests/s`. Empty if the title says everything, as for the name of an argument.
     pub unit: String,
     /// How values are converted to positions.
     pub scale: Scale,
@@ -88,7 +88,26 @@ impl Axis {
 
     /// The title with the unit: `Throughput (requests/s)`.
     pub fn label(&self) -> String {
-        format!("{} ({})", self.title, self.unit)
+        match self.unit.as_str() {
+            "" => self.title.clone(),
+            unit => format!("{} ({unit})", self.title),
+        }
+    }
+
+    /// Whether the axis counts something, so that only whole numbers have a meaning.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.unit.as_str(), "count" | "pairs")
+    }
+
+    /// The ticks of the axis: its own ticks, otherwise about `wanted` ticks at round values of the range. An axis that
+    /// counts something has ticks only at whole numbers.
+    pub(crate) fn ticks_of(&self, range: Range, wanted: f64) -> Vec<Tick> {
+        if !self.ticks.is_empty() {
+            return self.ticks.clone();
+        }
+        let mut ticks = range.ticks(wanted);
+        ticks.retain(|tick| !self.is_whole() || tick.at.fract() == 0.0);
+        ticks
     }
 
     /// A remark that is shown next to the title if the scale is logarithmic or does not start at zero.
@@ -130,6 +149,9 @@ const MARGIN_SHARE: f64 = 0.08;
 
 /// A log axis has the ticks of a linear axis if the ratio of its ends is at most this.
 const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
+
+/// A log axis has at most this many times the wanted ticks, so that their texts do not touch each other.
+const MOST_LOG_TICKS: f64 = 2.5;
 
 impl Scale {
     /// The scale for these values: logarithmic if all are above zero and the largest is more than 20
@@ -192,16 +214,28 @@ impl Range {
 
     /// Ticks at about `wanted` round values between the ends. If the ratio of the ends of a log axis is above
     /// 8, its ticks are at powers of ten. Up to a ratio of 1000, there are also ticks at 2 and 5 times these
-    /// powers.
+    /// powers, unless these would be too many and there are two powers, which are enough to read the axis. Of many
+    /// powers, every second, third ... has a tick.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {
-            let steps: &[f64] = if to / from > 1e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
             let powers = from.log10().floor() as i32..=to.log10().floor() as i32;
-            let all =
-                powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-            let within = all.filter(|at| *at >= from * (1.0 - 1e-9) && *at <= to * (1.0 + 1e-9));
-            return within.map(|at| Tick { at, text: significant(at) }).collect();
+            let at = |steps: &[f64]| -> Vec<f64> {
+                let all = powers.clone().flat_map(|power| {
+                    steps.iter().map(move |step| step * 10f64.powi(power)).collect::<Vec<f64>>()
+                });
+                all.filter(|at| *at >= from * (1.0 - 1e-9) && *at <= to * (1.0 + 1e-9)).collect()
+            };
+            let (tens, all) = (at(&[1.0]), at(&[1.0, 2.0, 5.0]));
+            let most = (wanted * MOST_LOG_TICKS).floor().max(2.0) as usize;
+            let are_many = all.len() > most && tens.len() > 1;
+            let values = if to / from > 1e3 || are_many { tens } else { all };
+            let every = if values.len() > 5 { values.len().div_ceil(most) } else { 1 };
+            return values
+                .into_iter()
+                .step_by(every)
+                .map(|at| Tick { at, text: significant(at) })
+                .collect();
         }
         let (step, decimals) = step(to - from, wanted);
         let first = (from / step - 1e-9).ceil() as i64;
@@ -263,6 +297,28 @@ mod tests {
         assert_eq!(log(&[3.0, 250.0]), ["5", "10", "20", "50", "100", "200"]);
         assert_eq!(log(&[0.5, 2e4]), ["1", "10", "100", "1000", "10,000"]);
         assert_eq!(log(&[10.0, 20.0]), ["10", "12", "14", "16", "18", "20"]);
+    }
+
+    #[test]
+    fn the_ticks_of_a_low_log_axis_are_far_enough_apart_and_two_of_them_remain() {
+        let log = |values: &[f64]| texts(values, Scale::Log, Extent::Values, 2.25);
+        assert_eq!(log(&[30.0, 5000.0]), ["100", "1000"]);
+        assert_eq!(log(&[12.0, 950.0]), ["20", "50", "100", "200", "500"]);
+        assert_eq!(log(&[1.0, 1e5]), ["1", "100", "10,000"]);
+    }
+
+    #[test]
+    fn an_axis_that_counts_has_ticks_only_at_whole_numbers() {
+        for (unit, wanted) in [
+            ("count", ["0", "5"].as_slice()),
+            ("pairs", &["0", "5"]),
+            ("s", &["0", "2.5", "5", "7.5"]),
+        ] {
+            let axis = Axis::new("a", unit);
+            let ticks = axis.ticks_of(Range { scale: Scale::Linear, from: 0.0, to: 7.5 }, 3.0);
+            let texts: Vec<&str> = ticks.iter().map(|tick| tick.text.as_str()).collect();
+            assert_eq!(texts, wanted, "{unit}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize
             "Output tokens/s of completed requests, over parts of {} s.",
             significant(part_s)
         ));
-        let series = series("output tokens/s", 2, Shape::Step, &line);
+        let series = series("output tokens/s", 5, Shape::Step, &line);
         panels.push(super::panel("Throughput", "output tokens/s", 90.0, vec![series]));
     }
     panels.extend(latencies(trace, points, &mut notes));

@@ -82,8 +82,9 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
         (format!("{input} x {output} tokens"), lines)
     };
     let mut panels: Vec<(String, Vec<FigureLine>)> = cells.iter().map(panel).collect();
-    let unit = if are_numbers { "as given" } else { "columns in the order of the legend" };
-    let mut chart = Chart::new(id, format!("Effect of {argument}"), Axis::new(argument, unit));
+    // The unit of an argument is unknown.
+    let title = format!("Effect of {argument} on {}", y.title.to_lowercase());
+    let mut chart = Chart::new(id, title, Axis::new(argument, ""));
     chart.legend = if are_numbers { Legend::Absent } else { Legend::Above };
     if let [(title, _)] = panels.as_mut_slice() {
         chart.notes.push(format!("{}.", std::mem::take(title)));

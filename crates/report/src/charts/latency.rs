@@ -5,7 +5,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, Statistic, Value, registry};
 use inferometer_stats::{CurvePoint, Distribution};
 
-use super::objective;
+use super::{choice, objective};
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};
 use crate::text_table::{Align, Table};
@@ -18,8 +18,6 @@ const MOST_PASSES: usize = 7;
 /// The maximum number of lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader
 /// selects them in the legend.
 const MOST_CHOICES: usize = 48;
-/// The maximum number of passes that a note names; further passes are only counted.
-const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
 const MARKED: [Statistic; 4] = [Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
@@ -42,12 +40,16 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
     [evenly(body, most * 3 / 4), evenly(tail, most / 4)].concat()
 }
 
-/// The cumulative distribution as a line. If the line contains every value, it is a step line. Otherwise
-/// straight lines join the selected points, because steps would be biased to one side.
+/// The cumulative distribution as a line, from a share of 0 at the smallest value. If the line contains every value,
+/// it is a step line. Otherwise straight lines join the selected points, because steps would be biased to one side.
 fn line(name: String, style_index: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
     let mut series = Series { name, style_index, shape, ..Series::default() };
+    if let Some(smallest) = points.first() {
+        series.x.push(smallest.value);
+        series.y.push(0.0);
+    }
     for point in points {
         series.x.push(point.value);
         series.y.push(point.share * 100.0);
@@ -99,7 +101,8 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis
     }
     let is_log = low > 0.0 && high / low > 20.0;
     let scale = if is_log { Scale::Log } else { Scale::Linear };
-    Axis::new(title, "ms").with_scale(scale).with_extent(Extent::Values)
+    // With the exact ends of the values, the curves and the marks of p50 would lie on the sides of the panel.
+    Axis::new(title, "ms").with_scale(scale).with_extent(Extent::Close)
 }
 
 /// The 5th percentile of a distribution; if it is zero, the smallest value above zero. Gaps between tokens of
@@ -157,13 +160,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     if all.is_empty() {
         return None;
     }
-    // The chosen passes are evenly spaced over all passes, so that their loads differ as much as
-    // possible.
-    let chosen: Vec<usize> = if all.len() <= MOST_PASSES {
-        (0..all.len()).collect()
-    } else {
-        (0..MOST_PASSES).map(|at| at * (all.len() - 1) / (MOST_PASSES - 1)).collect()
-    };
+    let chosen = choice::evenly(all.len(), MOST_PASSES);
     let others = (0..all.len()).filter(|at| !chosen.contains(at));
     let others = others.take(MOST_CHOICES - chosen.len());
     let choices: Vec<&(String, &Latency, &PassSummary)> =
@@ -206,33 +203,16 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
 fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<String> {
     let bundled = traces.beside(summary).filter(|(_, _, trace)| trace.lacks_gaps && metric.of_gaps);
     let places: Vec<String> = bundled.map(|(cell, pass, _)| cell.place(pass)).collect();
-    let named = named(&places.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let named = choice::named(&places.iter().map(String::as_str).collect::<Vec<_>>())?;
     Some(format!(
         "No line for passes with tokens in bundles, because the times between tokens are unknown: \
             {named}."
     ))
 }
 
-/// The names of passes as one text: all names if they are few, otherwise the first names and the number
-/// of the others. `None` without names.
-fn named(places: &[&str]) -> Option<String> {
-    Some(match places {
-        [] => return None,
-        few if few.len() <= MOST_LEFT_OUT_NAMED => few.join("; "),
-        many => {
-            let (named, others) = many.split_at(MOST_LEFT_OUT_NAMED);
-            let others = match others {
-                [_] => "1 other".to_owned(),
-                others => format!("{} others", count(others.len() as u64)),
-            };
-            format!("{} and {others}", named.join("; "))
-        }
-    })
-}
-
 /// The note on passes whose lines are hidden or not drawn; `None` if all lines are shown.
 fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String> {
-    let named = named(left_out)?;
+    let named = choice::named(left_out)?;
     let drawn = count((all - left_out.len()) as u64);
     let choice = match undrawn {
         0 => "Choose others in the legend of the report".to_owned(),

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::load_text;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, registry};
+use inferometer_metrics::{Definition, Statistic, registry};
 
 use super::objective;
-use crate::chart::{Axis, Chart, Scale, Series, Shape};
+use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::trace::Traces;
 
 /// The planned load of a pass.
@@ -29,7 +30,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let open: Load = |pass| pass.rate;
     let mut charts = Vec::new();
     for (kind, id, title, unit, load) in [
-        (PassKind::Closed, "closed", "Requests in flight", "count", closed),
+        (PassKind::Closed, "closed", "Load", "requests in flight", closed),
         (PassKind::Open, "open", "Arrival rate", "requests/s", open),
     ] {
         let cells: Vec<(String, Vec<(f64, &PassSummary)>)> = summary
@@ -42,7 +43,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
             continue;
         }
         charts.push(over_load(id, Axis::new(title, unit), &cells, summary));
-        charts.push(over_throughput(id, &cells));
+        charts.push(over_throughput(id, unit, &cells, summary));
     }
     charts
 }
@@ -77,19 +78,12 @@ fn over_load(
     let mut notes = vec![note.to_owned()];
     for metric in latencies() {
         for statistic in objective::statistics(summary, metric, metric.in_tables) {
-            let mut series = of(&|pass| {
+            let series = of(&|pass| {
                 pass.latency(metric).map_or((None, None), |values| {
                     (statistic.of(values), statistic.interval(values))
                 })
             });
-            let positions = objective::ends(series.iter().flat_map(|of| &of.x));
-            let values = objective::ends(series.iter().flat_map(|of| &of.y));
-            let of = (metric, statistic);
-            let (limits, words) = objective::along(summary, of, positions, values, Scale::Linear);
-            series.extend(limits);
-            notes.extend(words);
-            let title = format!("{} {}", metric.title, statistic.name());
-            panels.push(super::panel(&title, "ms", 90.0, series));
+            panels.push(latency_panel(summary, (metric, statistic), 90.0, series, &mut notes));
         }
     }
     let loads: BTreeSet<u64> =
@@ -101,8 +95,38 @@ fn over_load(
     chart
 }
 
-fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
-    let panels = latencies().map(|metric| {
+/// The panel of a statistic of a latency, with the limits of its objectives. The scale is logarithmic if the largest
+/// value is much larger than the smallest, as at loads beyond saturation.
+fn latency_panel(
+    summary: &Summary,
+    (metric, statistic): (&Definition, Statistic),
+    height: f64,
+    mut series: Vec<Series>,
+    notes: &mut Vec<String>,
+) -> Panel {
+    let positions = objective::ends(series.iter().flat_map(|of| &of.x));
+    let values = objective::ends(series.iter().flat_map(|of| &of.y));
+    let scale = Scale::for_values(series.iter().flat_map(|of| &of.y).copied());
+    let of = (metric, statistic);
+    let (limits, words) = objective::along(summary, of, positions, values, scale);
+    series.extend(limits);
+    notes.extend(words);
+    let title = format!("{} {}", metric.title, statistic.name());
+    Panel::new(Axis::new(&title, "ms").with_scale(scale), height, series)
+}
+
+fn over_throughput(
+    id: &str,
+    unit: &str,
+    cells: &[(String, Vec<(f64, &PassSummary)>)],
+    summary: &Summary,
+) -> Chart {
+    let mut notes = vec![format!(
+        "Each point is a load, with its label where there is space ({unit}). Further right and lower is better. \
+            Whiskers: 95 % intervals of the median."
+    )];
+    let mut panels = Vec::new();
+    for metric in latencies() {
         let series = cells.iter().enumerate().map(|(style_index, (cell, passes))| {
             // The points stay in the order of their loads: above saturation, throughput decreases, and
             // the line turns back.
@@ -118,17 +142,19 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
                     (*x, (values.map(|v| v.p50), values.and_then(|v| v.p50_ci)))
                 }),
             );
-            series.texts = points.iter().map(|(_, (_, pass))| pass.load.clone()).collect();
+            series.texts = points.iter().map(|(_, (load, _))| load_text(*load)).collect();
+            series.labelled = true;
             series
         });
-        super::panel(&format!("{} p50", metric.title), "ms", 120.0, series.collect())
-    });
-    let x = Axis::new("Throughput", "output tokens/s");
+        let of = (metric, Statistic::P50);
+        panels.push(latency_panel(summary, of, 150.0, series.collect(), &mut notes));
+    }
+    let throughputs = panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.x);
+    let x = Axis::new("Throughput", "output tokens/s")
+        .with_scale(Scale::for_values(throughputs.copied()))
+        .with_extent(Extent::Close);
     let mut chart = Chart::new(format!("load-{id}-latency"), "Latency over throughput", x);
-    let note = "Each point is a load: further right and lower is better. Whiskers: 95 % intervals \
-        of the median.";
-    chart.notes = vec![note.to_owned()];
-    chart.panels = panels.collect();
+    (chart.notes, chart.panels) = (notes, panels);
     chart
 }
 

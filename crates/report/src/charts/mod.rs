@@ -4,10 +4,11 @@
 //! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass needs
 //! a line in `OF_PASS` instead. Files, reports and pages then show the chart, because they use the results of
 //! [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines at first, and names
-//! or counts the others, as `latency` does.
+//! or counts the others, as `latency` does with the functions of `choice`.
 
 mod ab;
 mod blocks;
+mod choice;
 mod course;
 mod effects;
 mod grid;

@@ -134,9 +134,7 @@ fn panels(
     for tier in tiers {
         let mut panel = panel(tier, share.clone(), attainment(tier, &mut texts));
         mark_answer(&mut panel, tier);
-        if let Some(name) = &tier.tier {
-            panel.title = format!("{}, {name}", panel.title);
-        }
+        panel.title = tier.place();
         panels.push(panel);
     }
     let mut notes = Vec::new();

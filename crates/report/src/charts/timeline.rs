@@ -3,28 +3,40 @@
 
 use inferometer_analysis::summary::Summary;
 
+use super::choice;
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
-use crate::number::{count, significant};
+use crate::number::{count, two_significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
 /// The maximum number of points of a line over all passes together. The limit for a single pass is at least
 /// [`FEWEST`].
 const MOST: usize = 1_600;
 const FEWEST: usize = 12;
+/// The maximum number of parts over all passes together in which tokens are counted. With more parts, the line would
+/// be a dense zigzag.
+const PARTS: usize = 240;
 /// The maximum number of single requests that are drawn. Each pass has at least one, even if these are more.
 const ROWS: usize = 100;
+/// The maximum number of passes that are drawn. More passes would be too narrow for their numbers.
+const MOST_PASSES: usize = 8;
+/// If not all passes are drawn, each drawn pass is at least this share as long as the [`MOST_PASSES`] longest ones.
+const LEAST_SHARE: f64 = 0.25;
+/// The gap between two passes that are drawn one after another, as a share of the time of all drawn passes.
+const GAP_SHARE: f64 = 0.015;
 
 /// A pass: its name, when it begins on the time axis of the run in seconds, and its trace.
 type Placed<'a> = (String, f64, &'a PassTrace);
 
 /// The note if the passes have no common clock.
 const LAID: &str = "The passes have no common clock, as in a prediction or an import: they are \
-    drawn one after another, in the order of their cells, without pauses.";
+    drawn one after another, in the order of their cells. The gaps between them have no meaning.";
 
 /// The timeline of a run; empty if the run sent no request.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
-    let (all, laid) = placed(summary, traces);
+    let sent = sent(summary, traces);
+    let (all, left_out) = chosen(&sent);
+    let (all, is_laid) = placed(all, summary.predicted || !left_out.is_empty());
     if all.is_empty() {
         return Vec::new();
     }
@@ -36,17 +48,20 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
         panels.push(rows_panel(vec![rows], (shown as f64 * 3.0).clamp(50.0, 240.0)));
     }
     let mut notes = notes(&all, most, shown);
-    notes.extend(laid.then(|| LAID.to_owned()));
+    match choice::named(&left_out) {
+        Some(named) => notes.insert(1, left_out_note(all.len(), sent.len(), &named)),
+        None => notes.extend(is_laid.then(|| LAID.to_owned())),
+    }
     for (index, panel) in panels.iter_mut().enumerate() {
-        let band = |(place, from, trace): &Placed<'_>| Band {
+        let band = |(name, (_, from, trace)): (String, &Placed<'_>)| Band {
             from: *from,
             to: from + trace.seconds(),
-            name: if index == 0 { place.clone() } else { String::new() },
+            name: if index == 0 { name } else { String::new() },
             is_result: false,
         };
-        panel.bands = all.iter().map(band).collect();
+        panel.bands = numbered(&all).into_iter().zip(&all).map(band).collect();
     }
-    let x = super::seconds(match laid {
+    let x = super::seconds(match is_laid {
         true => "Time, passes one after another",
         false => "Time since the first send of the run",
     });
@@ -55,27 +70,81 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// The passes on the time axis of the run, in time order. The second value is true if the passes have no
-/// common clock and were therefore placed one after another. The passes of a prediction have no common clock.
-/// The same is assumed if the times of two passes overlap, because no run carries out two passes at the same
-/// time.
-fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, bool) {
+/// The passes that sent requests, in the order of their cells.
+fn sent<'a>(summary: &'a Summary, traces: &'a Traces) -> Vec<Placed<'a>> {
     let beside = traces.beside(summary);
-    let mut all: Vec<Placed<'a>> = beside
-        .filter_map(|(cell, pass, trace)| {
-            Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
-        })
-        .collect();
+    let placed = beside.filter_map(|(cell, pass, trace)| {
+        Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
+    });
+    placed.collect()
+}
+
+/// The passes to draw, and the names of the others. If there are too many passes, those to draw are evenly spaced over
+/// the passes that are long enough to be seen.
+fn chosen<'a, 'b>(sent: &'b [Placed<'a>]) -> (Vec<Placed<'a>>, Vec<&'b str>) {
+    let mut seconds: Vec<f64> = sent.iter().map(|(.., trace)| trace.seconds()).collect();
+    seconds.sort_by(|a, b| b.total_cmp(a));
+    let least = match seconds.get(MOST_PASSES) {
+        Some(_) => seconds[MOST_PASSES - 1] * LEAST_SHARE,
+        None => 0.0,
+    };
+    let long: Vec<usize> = (0..sent.len()).filter(|at| sent[*at].2.seconds() >= least).collect();
+    let drawn: Vec<usize> =
+        choice::evenly(long.len(), MOST_PASSES).into_iter().map(|at| long[at]).collect();
+    let others = (0..sent.len()).filter(|at| !drawn.contains(at)).map(|at| sent[at].0.as_str());
+    (drawn.iter().map(|at| sent[*at].clone()).collect(), others.collect())
+}
+
+/// The note on the passes that are not drawn.
+fn left_out_note(drawn: usize, all: usize, named: &str) -> String {
+    format!(
+        "Drawn: {} of {} passes, evenly spaced over those that are long enough to be seen, one after another; the \
+            gaps between them have no meaning. Left out here (the report has charts of every pass): {named}.",
+        count(drawn as u64),
+        count(all as u64)
+    )
+}
+
+/// The names of the passes, with their numbers in this chart if there are several: `2: 128 x 32, saturated`.
+fn numbered(all: &[Placed<'_>]) -> Vec<String> {
+    let name = |(number, (place, ..)): (u32, &Placed<'_>)| match all.len() {
+        1 => place.clone(),
+        _ => format!("{number}: {place}"),
+    };
+    (1..).zip(all).map(name).collect()
+}
+
+/// The names of the passes with their numbers, as one text. Parts that all names have at their beginnings, such as the
+/// lengths, are stated once: `of 128 x 32, open loop: 1: 2 requests/s; 2: 4 requests/s`.
+fn listed(all: &[Placed<'_>]) -> String {
+    let parts: Vec<Vec<&str>> = all.iter().map(|(place, ..)| place.split(", ").collect()).collect();
+    let is_common =
+        |at: usize| parts.iter().all(|own| at + 1 < own.len() && own[at] == parts[0][at]);
+    let common = (0..).take_while(|at| is_common(*at)).count();
+    if all.len() == 1 || common == 0 {
+        return numbered(all).join("; ");
+    }
+    let own = (1..)
+        .zip(&parts)
+        .map(|(number, own): (u32, _)| format!("{number}: {}", own[common..].join(", ")));
+    format!("of {}: {}", parts[0][..common].join(", "), own.collect::<Vec<_>>().join("; "))
+}
+
+/// Places the passes on the time axis of the run, in time order. The second value is true if they are placed one after
+/// another: if `one_by_one` is true, because passes are left out or because those of a prediction have no common clock.
+/// Passes whose times overlap have no common clock either, because no run carries out two passes at the same time.
+fn placed(mut all: Vec<Placed<'_>>, one_by_one: bool) -> (Vec<Placed<'_>>, bool) {
     let mut in_time = all.clone();
     in_time.sort_by(|a, b| a.1.total_cmp(&b.1));
     let overlap = in_time.windows(2).any(|pair| pair[1].1 < pair[0].1 + pair[0].2.seconds());
-    if in_time.len() < 2 || !(overlap || summary.predicted) {
+    if in_time.len() < 2 || !(overlap || one_by_one) {
         return (in_time, false);
     }
+    let gap = GAP_SHARE * all.iter().map(|(.., trace)| trace.seconds()).sum::<f64>();
     let mut from = 0.0;
     for (_, begin, trace) in &mut all {
         *begin = from;
-        from += trace.seconds();
+        from += trace.seconds() + gap;
     }
     (all, true)
 }
@@ -94,13 +163,11 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     requests.extend(
         all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
     );
-    let tokens = joined(all, usize::MAX, &|trace| {
-        parts_within(&trace.course.tokens_per_s, trace.course.part_s, most).0
-    });
-    let tokens = tokens.map(|line| series("output tokens/s", 2, Shape::Step, &line));
+    let tokens = joined(all, usize::MAX, &|trace| in_parts(trace, all.len()).0);
+    let tokens = tokens.map(|line| series("output tokens/s", 5, Shape::Step, &line));
     let memory = of_server("KV memory in use", 4, |server| &server.kv_percent)
         .into_iter()
-        .chain(of_server("prefix cache hits", 5, |server| &server.hits_percent));
+        .chain(of_server("prefix cache hits", 2, |server| &server.hits_percent));
     let below = [
         ("Throughput", "output tokens/s", tokens.into_iter().collect()),
         ("Server's memory", "%", memory.collect()),
@@ -120,17 +187,13 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
 
 /// The notes of the chart: the meaning of its parts, and how much data was reduced.
 fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
-    let parts = all
-        .iter()
-        .map(|(.., trace)| parts_within(&trace.course.tokens_per_s, trace.course.part_s, most).1);
+    let parts = all.iter().map(|(.., trace)| in_parts(trace, all.len()).1);
     let (low, high) =
         parts.fold((f64::INFINITY, 0.0_f64), |(low, high), part| (low.min(part), high.max(part)));
-    let parts = [low, high].map(significant);
+    let parts = [low, high].map(two_significant);
     let parts = if parts[0] == parts[1] { parts[0].clone() } else { parts.join(" to ") };
-    let mut text = format!(
-        "Grey bands: the passes, {}. Tokens/s are of completed requests, over parts of {parts} s.",
-        count(all.len() as u64)
-    );
+    let bands = if all.len() == 1 { "Grey band: the pass" } else { "Grey bands: the passes" };
+    let mut text = format!("Tokens/s are of completed requests, over parts of {parts} s.");
     let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();
     if all.iter().any(|(.., trace)| trace.course.changes > most) {
         text += &format!(
@@ -146,11 +209,11 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
         count(shown as u64),
         count(of)
     );
-    if all.iter().any(|(.., trace)| trace.course.server.samples > 0) {
+    if all.iter().any(|(.., trace)| trace.course.server.samples > 1) {
         text +=
             " Server values are the server's own metrics, at the times at which they were read.";
     }
-    let mut notes = vec![text];
+    let mut notes = vec![format!("{bands} {}.", listed(all)), text];
     let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
     if failed > 0 {
         let marks = all.iter().filter_map(|(_, from, trace)| failures(trace, *from, ""));
@@ -165,6 +228,12 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     notes
 }
 
+/// Output tokens/s over parts of a pass, and the length of a part. `passes` is the number of drawn passes.
+fn in_parts(trace: &PassTrace, passes: usize) -> (Line, f64) {
+    let most = (PARTS / passes).max(FEWEST);
+    parts_within(&trace.course.tokens_per_s, trace.course.part_s, most)
+}
+
 /// A series of requests in flight for each pass: every change if there are few, otherwise means over
 /// parts of the pass.
 fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
@@ -177,7 +246,8 @@ fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
         .collect()
 }
 
-/// One line over all passes, with gaps between the passes; absent if no pass has values.
+/// One line over all passes, with gaps between the passes; absent if no pass has two values, because a line through a
+/// single point is invisible.
 fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> Option<Line> {
     let mut out = Line::new();
     for (_, from, trace) in all {
@@ -190,7 +260,8 @@ fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> O
         out.push((end, f64::NAN));
     }
     out.pop();
-    (!out.is_empty()).then_some(out)
+    let is_drawn = |pair: &[(f64, f64)]| pair.iter().all(|(_, value)| value.is_finite());
+    out.windows(2).any(is_drawn).then_some(out)
 }
 
 fn cards(

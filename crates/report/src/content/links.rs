@@ -60,7 +60,7 @@ impl PageLinks<'_> {
     /// Whether the page has a chart of the distribution of a pass's latency.
     fn has_distribution(&self, cell: &Cell, pass: usize, metric: &Definition) -> bool {
         let trace = self.traces.of(cell.plan(), pass);
-        trace.is_some_and(|trace| trace.latencies.iter().any(|latency| latency.metric == metric))
+        trace.is_some_and(|trace| trace.with_histogram().any(|latency| latency.metric == metric))
     }
 }
 

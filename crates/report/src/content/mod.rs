@@ -140,7 +140,7 @@ fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     }
     out.extend(input.charts.iter().filter(|chart| is_of_answer(chart)).map(Block::Chart));
     for answer in answers {
-        out.push(Block::Heading(3, format!("By load, {}", answer.cell)));
+        out.push(Block::Heading(3, format!("By load, {}", answer.place)));
         out.push(Block::Table(answer.table));
         out.push(Block::Paragraph(plain(answer.explanation)));
     }

@@ -64,7 +64,7 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
         let heading = "Latencies and course of the pass".to_owned();
         out.push(Block::PageCharts(format!("{id}-drawn"), heading, charts));
     }
-    for latency in &trace.latencies {
+    for latency in trace.with_histogram() {
         let heading =
             format!("{}: distribution (n = {})", latency.metric.title, count(latency.curve.n));
         let place = format!("{id}-{}", latency.metric.name);
@@ -158,7 +158,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             count(values.n),
             values.effective_n.map_or(MISSING.to_owned(), |n| count(n.round() as u64)),
         ]);
-        let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
+        let drawn = trace.into_iter().flat_map(PassTrace::with_histogram);
         for latency in drawn.filter(|latency| latency.metric.name == measure.name) {
             let place = format!("#{}", charts::latency_id(cell, index, latency.metric));
             table.set_link(table.rows().len() - 1, 0, place);

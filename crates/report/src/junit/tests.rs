@@ -34,7 +34,7 @@ fn comparison(rows: Vec<Row>) -> Comparison {
         warnings: vec!["one & the other".to_owned()],
         differing: vec![["engine".to_owned(), "x".to_owned(), "<y>".to_owned()]],
         rows,
-        unmatched: Vec::new(),
+        ..Comparison::default()
     }
 }
 

@@ -13,10 +13,17 @@ const significant = value => {
 // About `wanted` ticks at round values of a log or a linear axis, each with its text.
 const ticks = (log, [from, to], wanted) => {
   if (log && to / from > 8) {
-    const out = [];
-    for (let power = Math.floor(Math.log10(from)); power <= Math.floor(Math.log10(to)); power++)
-      for (const step of to / from > 1e3 ? [1] : [1, 2, 5]) out.push(step * 10 ** power);
-    return out.filter(at => at >= from * (1 - 1e-9) && at <= to * (1 + 1e-9)).map(at => [at, significant(at)]);
+    const within = steps => {
+      const out = [];
+      for (let power = Math.floor(Math.log10(from)); power <= Math.floor(Math.log10(to)); power++)
+        for (const step of steps) out.push(step * 10 ** power);
+      return out.filter(at => at >= from * (1 - 1e-9) && at <= to * (1 + 1e-9));
+    };
+    const tens = within([1]), every = within([1, 2, 5]);
+    const most = Math.max(2, Math.floor(wanted * 2.5)), areMany = every.length > most && tens.length > 1;
+    const values = to / from > 1e3 || areMany ? tens : every;
+    const step = values.length > 5 ? Math.ceil(values.length / most) : 1;
+    return values.filter((_, i) => i % step === 0).map(at => [at, significant(at)]);
   }
   const raw = (to - from) / Math.max(wanted, 1), power = Math.floor(Math.log10(raw));
   const times = [1, 2, 2.5, 5, 10].find(times => times * 10 ** power >= raw * 0.999);

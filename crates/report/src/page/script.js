@@ -134,13 +134,16 @@ const live = frame => {
 
   const text = (x, y, anchor, what, more = "") =>
     `<text x="${two(x)}" y="${two(y)}" text-anchor="${anchor}"${more}>${escaped(what)}</text>`;
+  // The ticks of the shown part of an axis. An axis that counts something has them only at whole numbers.
+  const own = (axis, shown, wanted) =>
+    ticks(axis.k, part(axis, shown), wanted).filter(([value]) => !axis.i || Number.isInteger(value));
   const grid = (panel, index) => {
     const { l, t, w, h } = panel, right = l + w, bottom = t + h;
     const x = position(across.k, part(across, view.x)), y = position(panel.y.k, part(panel.y, view.y[index]));
     const at = value => l + x.to(value) * w, taken = [];
-    const named = (across.n || ticks(across.k, part(across, view.x), w / 100)).filter(([value]) => { const px = at(value); return px >= l - 1 && px <= right + 1; });
+    const named = (across.n || own(across, view.x, w / 100)).filter(([value]) => { const px = at(value); return px >= l - 1 && px <= right + 1; });
     let lines = "", out = "";
-    for (const [value, name] of panel.m || ticks(panel.y.k, part(panel.y, view.y[index]), h / 40)) {
+    for (const [value, name] of panel.m || own(panel.y, view.y[index], h / 40)) {
       const py = t + (1 - y.to(value)) * h;
       if (py < t - 1 || py > bottom + 1) continue;
       lines += `M${l},${two(py)}h${w}`;
@@ -154,14 +157,14 @@ const live = frame => {
       const px = at(value), half = name.length * 3.5 + 4;
       if (taken.some(other => Math.abs(px - other[0]) < half + other[1])) continue;
       taken.push([px, half]);
-      out += text(px, bottom + 18, "middle", name);
+      out += text(px, bottom + 19, "middle", name);
     }
     for (const [from, to, name] of panel.b || []) {
       const [one, other] = [Math.max(l, at(from)), Math.min(right, at(to))], room = Math.floor((other - one) / 6);
-      // The label is the whole name, or its part before the first comma, or nothing if both are too long.
+      // The label is the whole name, or its part before the first colon, or nothing if both are too long.
       // A shorter part of the name would have no meaning.
-      const fitting = [name, name.split(",")[0]].find(it => it.length <= room);
-      if (fitting) out += text(one + 2, t - 24, "start", fitting, ' font-size="11"');
+      const fitting = [name, name.split(":")[0]].find(it => it.length <= room);
+      if (fitting) out += text(one + 2, t - 28, "start", fitting, ' font-size="11"');
     }
     return `<path d="${lines}" stroke="var(--grid)"/>${out}`;
   };

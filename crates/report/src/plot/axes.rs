@@ -12,6 +12,10 @@ use crate::chart::{Arrangement, Axis, Chart, Range, Tick};
 
 /// The font of the names of bands.
 const NAME: Font = Font { size: 11.0, ..TICK };
+/// The height of the baselines of texts above the top of their panel, in pixels: of its title, and of the names of
+/// bands. A marker at the top of the panel does not touch the title.
+const ABOVE: f64 = 11.0;
+const ABOVE_NAMES: f64 = 28.0;
 
 /// Draws the grid, the ticks and the names of bands.
 pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
@@ -47,22 +51,22 @@ fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &PanelLayout) {
         let x = layout.at_x(placed, *at);
         let half = TICK.width(text) / 2.0 + 4.0;
         if taken.iter().all(|&(from, to)| x + half <= from || x - half >= to) {
-            svg.text((x, placed.bottom() + 18.0), Anchor::Middle, TICK, text);
+            svg.text((x, placed.bottom() + 19.0), Anchor::Middle, TICK, text);
             taken.push((x - half, x + half));
         }
     }
 }
 
 /// Draws the names of bands above their panel: the whole name if there is room, otherwise the part before
-/// the first comma (the cell of a pass), otherwise nothing. A shorter part would have no meaning.
+/// the first colon (the number of a pass), otherwise nothing. A shorter part would have no meaning.
 fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
         for band in panel.bands.iter().filter(|band| !band.name.is_empty()) {
             let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
-            let short = band.name.split(',').next().unwrap_or_default();
+            let short = band.name.split(':').next().unwrap_or_default();
             let fits = |name: &&str| NAME.width(name) <= to - from - 4.0;
             if let Some(name) = [band.name.as_str(), short].into_iter().find(fits) {
-                svg.text((from + 2.0, placed.top - 24.0), Anchor::Start, NAME, name);
+                svg.text((from + 2.0, placed.top - ABOVE_NAMES), Anchor::Start, NAME, name);
             }
         }
     }
@@ -74,12 +78,12 @@ pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
         let bottom = placed.bottom();
         svg.line((placed.left, bottom), (placed.right(), bottom), Paint::Axis, "");
         let label = label(&panel.y, placed.y);
-        let above = (placed.left, placed.top - 8.0);
+        let above = (placed.left, placed.top - ABOVE);
         match (chart.arrangement, panel.title.as_str()) {
             (Arrangement::Grid, title) => {
                 svg.text(above, Anchor::Start, PANEL_TITLE, title);
                 if index == 0 {
-                    let at = (placed.left, placed.top - 34.0);
+                    let at = (placed.left, placed.top - ABOVE - 26.0);
                     svg.text(at, Anchor::Start, AXIS_TITLE, &label);
                 }
             }
@@ -94,7 +98,7 @@ pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
         }
     }
     let (left, right) = layout.sides();
-    let at = ((left + right) / 2.0, layout.bottom() + 38.0);
+    let at = ((left + right) / 2.0, layout.bottom() + 39.0);
     svg.text(at, Anchor::Middle, AXIS_TITLE, &label(&chart.x, layout.x));
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::layout::Layout;
 use super::look::Look;
 use super::theme::Theme;
-use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape, Tick};
+use crate::chart::{Arrangement, Axis, Chart, Range, Scale, Series, Shape, Tick};
 
 /// The JSON of a chart, escaped for a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
@@ -19,7 +19,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
             "w": number(placed.width),
             "h": number(placed.height),
             "n": [u8::from(placed.labels_x), u8::from(placed.labels_y)],
-            "y": axis(placed.y),
+            "y": axis(&panel.y, placed.y),
             "u": panel.y.unit,
             "s": panel.series.iter().map(series).collect::<Vec<_>>(),
         });
@@ -34,7 +34,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
         }
         out
     });
-    let mut x = axis(layout.x);
+    let mut x = axis(&chart.x, layout.x);
     x["t"] = json!(chart.x.label());
     if !chart.x.ticks.is_empty() {
         x["n"] = named(&chart.x.ticks);
@@ -56,9 +56,14 @@ fn named(ticks: &[Tick]) -> Value {
     ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)])).collect()
 }
 
-/// The scale of an axis (1 for a log scale) and its ends, which are not rounded.
-fn axis(range: Range) -> Value {
-    json!({"k": u8::from(range.scale == Scale::Log), "d": [range.from, range.to]})
+/// The scale of an axis (1 for a log scale) and its ends, which are not rounded. `i` is 1 if only whole numbers
+/// have ticks.
+fn axis(axis: &Axis, range: Range) -> Value {
+    let mut out = json!({"k": u8::from(range.scale == Scale::Log), "d": [range.from, range.to]});
+    if axis.is_whole() {
+        out["i"] = json!(1);
+    }
+    out
 }
 
 fn series(series: &Series) -> Value {

@@ -212,7 +212,7 @@ impl Pen<'_> {
 
     /// Draws the labels of points where they cover nothing: above the points and their whiskers, otherwise below or
     /// beside them. A label is the point's own text, or its value if it has no text. A line without markers has labels
-    /// only at points with a text. A label of a point without such a place is left out; those of columns and lines are
+    /// only at points with a text. A label without such a place is left out (the legend names lines); those of columns are
     /// always drawn.
     fn draw_values(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;
@@ -230,7 +230,10 @@ impl Pen<'_> {
             let spots = Spot::around((x, y), top, foot);
             let spot = match of.shape {
                 Shape::Bars => taken.best(&text, &spots[..1]),
-                _ if is_line => taken.best(&text, &Spot::at_end((x, y))),
+                _ if is_line => {
+                    let from = self.places().into_iter().flatten().next();
+                    taken.free(&text, &Spot::along_level(from.unwrap_or((x, y)), (x, y)))
+                }
                 _ => taken.free(&text, &spots),
             };
             draw_label(svg, spot, &text);

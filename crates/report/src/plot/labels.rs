@@ -6,8 +6,8 @@ use super::svg::Anchor;
 
 /// The space beside a label, and above and below it.
 const PADDING: (f64, f64) = (2.0, 3.0);
-/// How far a label may reach beyond the left and the right side of its panel.
-const BESIDE: f64 = 10.0;
+/// How far a label may reach beyond the left and the right side of its panel. On the left are the ticks of the axis.
+const BESIDE: (f64, f64) = (10.0, 14.0);
 /// The distance between a point, or the end of its whisker, and its label.
 pub(super) const GAP: f64 = 9.0;
 /// The vertical distance between the places that are tried along a vertical line.
@@ -76,8 +76,8 @@ impl Taken {
     /// How much a label in this area would cover.
     fn covered(&self, label: Area) -> usize {
         let Area { left, top, right, bottom } = self.panel;
-        let is_inside = label.left >= left - BESIDE
-            && label.right <= right + BESIDE
+        let is_inside = label.left >= left - BESIDE.0
+            && label.right <= right + BESIDE.1
             && label.top >= top
             && label.bottom <= bottom;
         // Beyond the panel, a label would cover the ticks or the titles.
@@ -107,11 +107,20 @@ impl Spot {
         ]
     }
 
-    /// The places for the label of the right end of a line: above and below the line, so that the label ends where the
-    /// line ends.
-    pub fn at_end(of: (f64, f64)) -> [Self; 2] {
-        let down = VALUE.size - 2.0;
-        [-GAP, GAP + down].map(|offset| Self { of, offset: (0.0, offset), anchor: Anchor::End })
+    /// The places for the label of a horizontal line between two points: above and below its right end, its left end,
+    /// and its middle. The label does not reach beyond the ends of the line.
+    pub fn along_level(from: (f64, f64), to: (f64, f64)) -> [Self; 6] {
+        let (above, below) = (-GAP, GAP + VALUE.size - 2.0);
+        let middle = ((from.0 + to.0) / 2.0, to.1);
+        let spot = |of, height, anchor| Self { of, offset: (0.0, height), anchor };
+        [
+            spot(to, above, Anchor::End),
+            spot(to, below, Anchor::End),
+            spot(from, above, Anchor::Start),
+            spot(from, below, Anchor::Start),
+            spot(middle, above, Anchor::Middle),
+            spot(middle, below, Anchor::Middle),
+        ]
     }
 
     /// The places for the label of a vertical line, in the order in which they are tried: at the lower end of the line,
@@ -226,6 +235,18 @@ mod tests {
         }
         assert_eq!(taken.free("12", &spots), None);
         assert!(taken.best("12", &spots).is_some());
+    }
+
+    #[test]
+    fn the_label_of_a_level_moves_to_its_left_end_if_a_curve_is_at_its_right_end() {
+        let mut taken = Taken::nothing(PANEL);
+        let spots = Spot::along_level((0.0, 50.0), (200.0, 50.0));
+        taken.line((150.0, 0.0), (150.0, 100.0));
+        let found = taken.best("limit", &spots[..]).expect("there are places");
+        assert_eq!(found, spots[0], "the label ends to the right of the curve");
+        taken.line((190.0, 0.0), (190.0, 100.0));
+        let found = taken.best("limit", &spots[..]).expect("there are places");
+        assert_eq!(found, spots[2], "above the left end");
     }
 
     #[test]

@@ -10,13 +10,13 @@ pub(super) const WIDTH: f64 = 900.0;
 /// The space at the sides of the outermost panels, and around the texts of a file.
 pub(super) const MARGIN: f64 = 24.0;
 /// The space above a panel, for its title or the title of its vertical axis.
-const TITLE: f64 = 26.0;
+const TITLE: f64 = 29.0;
 /// The space between two stacked panels, for the title of the lower panel.
 const GAP: f64 = 34.0;
 /// The space below the last panel, for the ticks and the title of the horizontal axis.
 const BELOW: f64 = 46.0;
 /// Height of the names of bands.
-const NAMES: f64 = 16.0;
+const NAMES: f64 = 17.0;
 /// The maximum number of panels side by side, the minimum width of a panel, and the space between two panels.
 const MOST_COLUMNS: usize = 4;
 const LEAST_WIDTH: f64 = 250.0;
@@ -86,7 +86,7 @@ impl Layout {
         let wanted = panels.first().map_or(1.0, |panel| wanted_x(panel.width));
         let x = Range::of(&chart.x, horizontal(chart), wanted);
         let named = !chart.x.ticks.is_empty();
-        let ticks = if named { chart.x.ticks.clone() } else { x.ticks(wanted) };
+        let ticks = chart.x.ticks_of(x, wanted);
         let dodges = is_file && named && chart.series().any(is_dodged);
         Self {
             width: (width + right).max(WIDTH),
@@ -139,12 +139,8 @@ fn wanted_y(height: f64) -> f64 {
     height / Y_TICK
 }
 
-/// The ticks of a vertical axis: its fixed ticks, otherwise ticks at round values.
 fn y_ticks(panel: &Panel, y: Range) -> Vec<Tick> {
-    match panel.y.ticks.as_slice() {
-        [] => y.ticks(wanted_y(panel.height)),
-        own => own.to_vec(),
-    }
+    panel.y.ticks_of(y, wanted_y(panel.height))
 }
 
 /// All values that the horizontal axis must show: positions, ends of intervals, and bands.

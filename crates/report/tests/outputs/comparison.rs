@@ -69,6 +69,11 @@ fn each_swept_argument_has_a_throughput_plot_and_a_latency_plot() {
     let charts = charts::of_comparison(&compared());
     let names: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(names, ["effect-max-num-seqs-requests", "effect-max-num-seqs-latency"]);
+    let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
+    let of = "Effect of max-num-seqs on";
+    assert_eq!(titles, [format!("{of} throughput"), format!("{of} latency per output token")]);
+    // The unit of an argument is unknown, so the axis has only its name.
+    assert_eq!(charts[0].x.label(), "max-num-seqs");
     let svg = plot::file(&charts[0], Theme::Light);
     assert!(svg.contains("Whiskers"), "with the interval over rounds");
 }

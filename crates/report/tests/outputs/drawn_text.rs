@@ -10,7 +10,9 @@ use inferometer_report::plot::{self, Theme};
 use resvg::tiny_skia::{Pixmap, Rect};
 use resvg::usvg::{self, Node, fontdb};
 
+use crate::ab_charts::compared;
 use crate::charts::loads;
+use crate::load_charts::{rates, traces_of};
 use crate::search_charts::{answer, sweep_answer};
 use crate::support::records::traces;
 use crate::support::{CHATGLM3, MISTRAL, empty, full, published};
@@ -110,5 +112,9 @@ fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
         assert!(!drawn.is_empty());
         wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
     }
+    let many = rates(&[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
+    let traces = traces_of(&many, &[5, 300, 600, 900, 900, 900, 900, 900, 900, 900]);
+    let drawn = [charts::of_run(&many, &traces), charts::of_ab(&compared())].concat();
+    wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
     assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
 }

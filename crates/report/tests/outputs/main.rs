@@ -5,6 +5,8 @@
 mod support;
 
 #[cfg(test)]
+mod ab_charts;
+#[cfg(test)]
 mod charts;
 #[cfg(test)]
 mod comparison;
@@ -12,6 +14,8 @@ mod comparison;
 mod documents;
 #[cfg(test)]
 mod drawn_text;
+#[cfg(test)]
+mod load_charts;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]

@@ -266,20 +266,20 @@ fn an_invalid_svg_or_an_invalid_scale_is_an_error() {
 }
 
 #[test]
-fn a_band_shows_its_full_name_or_its_cell_or_nothing_depending_on_its_width() {
+fn a_band_shows_its_full_name_or_its_number_or_nothing_depending_on_its_width() {
     let band = |from: f64, to: f64| Band {
         from,
         to,
-        name: "128 x 32, one by one".to_owned(),
+        name: "12: 128 x 32, one by one".to_owned(),
         is_result: false,
     };
     let line = Series { x: vec![0.0, 100.0], y: vec![1.0, 2.0], ..Series::default() };
     let mut panel = Panel::new(Axis::new("Requests", "count"), 100.0, vec![line]);
-    panel.bands = vec![band(0.0, 60.0), band(60.0, 72.0), band(72.0, 75.0), band(75.0, 75.1)];
+    panel.bands = vec![band(0.0, 60.0), band(60.0, 62.5), band(62.5, 64.0), band(75.0, 75.1)];
     let mut chart = Chart::new("c", "Title", Axis::new("Time", "s").with_extent(Extent::Values));
     chart.panels = vec![panel];
     let svg = plot::file(&chart, Theme::Light);
     let named: Vec<String> =
         texts(&svg).into_iter().filter(|text| text.starts_with("12")).collect();
-    assert_eq!(named, ["128 x 32, one by one", "128 x 32"]);
+    assert_eq!(named, ["12: 128 x 32, one by one", "12"]);
 }

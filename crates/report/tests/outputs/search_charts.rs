@@ -65,6 +65,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         overwhelmed: None,
         is_too_short: false,
         lacks_gaps: false,
+        starts_together: false,
         objectives: vec![CriterionEstimate {
             value: 1.0 - load / 40.0,
             interval: Some([0.75, 0.99]),
@@ -97,6 +98,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         saturated: false,
         contradicts: false,
         is_missed_alone: false,
+        refusal: None,
         requests: 1_600,
         trials: 4,
         time_s: 60.0,

@@ -39,6 +39,7 @@ pub fn plan(stream: bool) -> Plan {
             endpoint: None,
             model: None,
             header_names: vec!["x-tenant".to_owned()],
+            card: None,
             spread: SpreadPlan::default(),
         },
         tokenizer: None,

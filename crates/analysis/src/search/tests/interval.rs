@@ -168,15 +168,17 @@ fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_searc
     // The sentence states which limit ended the search before its interval was narrow enough.
     let trials = Settings { max_trials: 8, precision: 0.001, ..all.clone() };
     let time = Settings { max_time_s: Some(60.0), precision: 0.001, ..all.clone() };
-    for (settings, limit) in [(trials, "8 trials were"), (time, "the time of --max-time was")] {
+    let limits = ["the limit of 8 trials (--max-trials)", "the limit --max-time"];
+    for (settings, limit) in [trials, time].into_iter().zip(limits) {
         let open = sentence(settings, 13.7, "The server sustains 1");
-        let why = format!("; the interval is wider than 0.1 % (--precision): {limit} not enough.");
+        let why = format!("; the interval is wider than 0.1 % (--precision): {limit} was reached.");
         assert!(open.ends_with(&why), "{open}");
     }
     let few = Settings { max_requests: 400, ..all.clone() };
     let least = sentence(few, 1e6, "The server sustains at least ");
+    assert!(least.contains("the limit of 400 requests"), "{least}");
     assert!(least.contains(" or more): no trial of sufficient length missed them"), "{least}");
-    assert!(least.contains(" requests were not enough"), "{least}");
+    assert!(least.contains(" requests (--max-requests) was reached"), "{least}");
     let bounded = Settings { lowest: 4.0, start: 4.0, highest: Some(8.0), ..all };
     sentence(
         bounded.clone(),

@@ -95,10 +95,10 @@ fn missed(every_s: f64, takes_s: f64, count: u32) -> Alone {
 
 #[test]
 fn a_request_is_alone_if_no_other_is_in_flight_from_its_arrival_to_its_end() {
-    assert_eq!(missed(2.0, 1.0, 10), Alone { requests: 10, missed: vec![10] });
+    assert_eq!(missed(2.0, 1.0, 10), Alone { requests: 10, missed: vec![10], failed: 0 });
     // Each request arrives at an idle server only after the one before it. Here, none does, except for the first one,
     // and others join it.
-    assert_eq!(missed(1.0, 1.5, 10), Alone { requests: 0, missed: vec![0] });
+    assert_eq!(missed(1.0, 1.5, 10), Alone { requests: 0, missed: vec![0], failed: 0 });
     // Times in seconds: due, end. The second request is joined by the third one.
     let times = [(0.0, 1.0), (1.5, 3.0), (2.0, 2.5), (3.0, 4.0)];
     let one = |(index, (due, end)): (u32, (f64, f64))| {
@@ -106,7 +106,7 @@ fn a_request_is_alone_if_no_other_is_in_flight_from_its_arrival_to_its_end() {
         RequestFigures { index, ..figures(due * 1e3, end * 1e3, ttft) }
     };
     let found = folded((0..).zip(times).map(one)).alone;
-    assert_eq!(found, Alone { requests: 2, missed: vec![1] });
+    assert_eq!(found, Alone { requests: 2, missed: vec![1], failed: 0 });
 }
 
 #[test]
@@ -122,7 +122,10 @@ fn objectives_on_times_between_tokens_are_not_missed_by_bundled_answers() {
         );
     }
     let trial = fold.finish();
-    assert_eq!((trial.lacks_gaps, trial.alone), (true, Alone { requests: 20, missed: vec![0] }));
+    assert_eq!(
+        (trial.lacks_gaps, trial.alone),
+        (true, Alone { requests: 20, missed: vec![0], failed: 0 })
+    );
 }
 
 /// Searches on a server that all requests of every trial miss. `alone` of the requests of a trial are alone.
@@ -134,7 +137,7 @@ fn never_met(text: &str, alone: u64) -> SearchAnswer {
         let measured = criteria.iter().map(|it| Measure::of(it, &late)).collect();
         // All of them completed, so none missed a criterion on failures.
         let missed = (0..criteria.len()).map(|index| if index == 0 { alone } else { 0 });
-        let alone = Alone { requests: alone, missed: missed.collect() };
+        let alone = Alone { requests: alone, missed: missed.collect(), failed: 0 };
         let missed = trial(&search, asked, 2.0, 0);
         search.tell(Trial { measured, alone, latency_s: 0.001, ..missed });
     }
@@ -154,6 +157,20 @@ fn no_load_meets_an_objective_that_enough_requests_miss_while_alone() {
     // The requests that were not seen may be far faster than these, so nothing is said of a mean.
     let answer = never_met("e2e_mean<1s", 40);
     assert!(!answer.is_missed_alone, "{}", answer.answer);
+}
+
+#[test]
+fn a_search_ends_if_all_requests_failed_even_those_that_were_alone() {
+    let mut search = Search::new(settings("ttft_p99<50ms"));
+    while let Some(asked) = search.next() {
+        let one = |index: u32| {
+            let due_ms = f64::from(index) * 1e3;
+            RequestFigures { index, complete: false, ..figures(due_ms, due_ms + 2.0, 1.0) }
+        };
+        let refused = folded((0..asked.requests as u32).map(one));
+        search.tell(Trial { load: asked.load, ..refused });
+    }
+    assert_eq!((search.outcome(), search.trials()), (SearchEnding::NotMetAtLowest, 1));
 }
 
 #[test]

@@ -84,7 +84,8 @@ struct AbFlags {
 }
 
 /// Keys of a plan that may differ on side B.
-const OF_B: [&str; 7] = ["target", "endpoint", "dialect", "model", "profile", "speed", "noise"];
+const OF_B: [&str; 8] =
+    ["target", "server_card", "endpoint", "dialect", "model", "profile", "speed", "noise"];
 /// Keys of a plan that may differ on side B in virtual time, where no server is contacted.
 const OF_B_IN_VIRTUAL_TIME: [&str; 3] = ["model", "profile", "noise"];
 

@@ -1,11 +1,14 @@
 //! `calibrate`: its flags, and writing the fitted profile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::calibrate::{Calibrated, Request, calibrate as fit};
 use clap::Args;
+use inferometer_predict::open_against;
 
 use super::engine_flags::{EngineFlags, config};
+use super::settings::profiles_folder;
+use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::files;
 
@@ -51,8 +54,13 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     if arguments.out.exists() {
         return Err(Failure::usage(format!("--out: {out} exists already; use another name")));
     }
+    make_own_folder(&arguments.out)?;
     files::check_new("--out", &arguments.out)?;
-    let config = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
+    let mut engine = arguments.engine.clone();
+    if arguments.profile.is_none() && !engine.name_an_engine() {
+        take_engine_and_card(arguments, &mut engine)?;
+    }
+    let config = config(Some(&arguments.model), arguments.profile.as_deref(), &engine)?;
     let Calibrated { profile, text } = fit(&Request {
         measured: &arguments.measured,
         config: &config,
@@ -64,7 +72,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
     files::write("--out", &arguments.out, &toml)?;
     // The profile already states the engine and the card, so the printed command needs no flags for them.
-    let flags = arguments.engine.given().into_iter();
+    let flags = engine.given().into_iter();
     let flags: String = flags
         .filter(|(name, _)| !["engine", "card"].contains(&name.as_str()))
         .map(|(name, value)| match value.as_str() {
@@ -76,4 +84,39 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         "{text}wrote {out}; predict with it: inferometer predict --model {} --profile {out}{flags}\n",
         arguments.model
     ))
+}
+
+/// Makes the folder of the user's own profiles, if the file is to be written there.
+fn make_own_folder(out: &Path) -> Result<(), Failure> {
+    let Some(folder) = profiles_folder().filter(|folder| out.parent() == Some(folder)) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Failure::usage(format!("--out: {} cannot be made: {error}", folder.display()))
+    })
+}
+
+/// Sets the engine and the card to those that the measured runs state, if all of them state the same. Prints them if
+/// they select another profile than the default one.
+fn take_engine_and_card(arguments: &CalibrateArgs, flags: &mut EngineFlags) -> Result<(), Failure> {
+    let stated = |measured: &String| {
+        let source = open_against(measured, arguments.store.as_deref()).ok()?;
+        let mut facts = source.facts()?;
+        facts.flags.retain(|(name, _)| ["engine", "card"].contains(name));
+        // Without the card, the version of the engine alone could select a profile of another card.
+        (facts.flags.len() == 2).then_some(facts)
+    };
+    let all: Option<Vec<_>> = arguments.measured.iter().map(stated).collect();
+    let Some(first) = all.as_ref().and_then(|all| all.first()) else { return Ok(()) };
+    if all.iter().flatten().all(|other| other.flags == first.flags) {
+        let profile = |flags: &EngineFlags| {
+            config(Some(&arguments.model), None, flags).ok().map(|config| config.profile)
+        };
+        let before = profile(flags);
+        flags.complete(&first.flags)?;
+        if profile(flags) != before {
+            tell(&format!("taken from {}: {first}", first.origin));
+        }
+    }
+    Ok(())
 }

@@ -2,35 +2,42 @@
 //! run that it has just measured.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::profile::profile as profile_named;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::target::CARD_SOURCE;
+use inferometer_model::visible;
 use inferometer_plan::shell::word;
-use inferometer_predict::{Expected, expected, known_engine};
+use inferometer_predict::{BUILT_IN, Expected, ProfileChoice, expected, known_engine};
 use inferometer_stats::percentile;
 use inferometer_store::Store;
 use serde_json::{Value, json};
 
+use super::own_profiles::own_profiles;
+use super::settings::profiles_folder;
 use crate::command_line::exit::{Failure, print};
 
 /// Prints the prediction errors on all stored runs that are not predictions themselves. `profile` is used for all runs;
-/// if absent, each run is predicted with the profile of its engine and card.
+/// if absent, each run is predicted with the user's own profile of its engine, card and model, or with the profile of
+/// its engine and card.
 pub fn check_predictions(
     store: &Path,
     profile: Option<&str>,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let own = profile.map(profile_named).transpose().map_err(Failure::usage)?;
+    let given = profile.map(profile_named).transpose().map_err(Failure::usage)?;
+    let own = if given.is_none() { own_profiles() } else { Vec::new() };
+    let choice = given.as_ref().map_or(ProfileChoice::Own(&own), ProfileChoice::Given);
     let store = Store::open_existing(store).map_err(Failure::usage)?;
     let mut held = Vec::new();
     let mut skipped = Vec::new();
     for row in store.runs().map_err(Failure::run_failed)?.iter().filter(|row| !row.predicted) {
         let id = row.id.to_string();
         let found = store.run(&id).map_err(|error| error.to_string());
-        match found.and_then(|run| expected(&run, own.as_ref())) {
+        match found.and_then(|run| expected(&run, choice)) {
             Ok(expected) => held.push((id, expected)),
             Err(why) => skipped.push((id, why)),
         }
@@ -93,6 +100,12 @@ fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
             judged(figure, low, high)
         );
     }
+    for (run, expected) in held {
+        for (cell, load) in &expected.left_out {
+            let _ =
+                writeln!(text, "{run}  {cell}, {load}: left out, none of its requests completed");
+        }
+    }
     for name in PassPrediction::NAMES {
         if let Some((count, sure, inside, median)) = of_figure(held, name) {
             let _ = writeln!(
@@ -102,7 +115,15 @@ fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
             );
         }
     }
-    let _ = writeln!(text, "{} runs predicted, {} not", held.len(), skipped.len());
+    let _ = write!(text, "{} runs predicted, {} not", held.len(), skipped.len());
+    let left_out: usize = held.iter().map(|(_, expected)| expected.left_out.len()).sum();
+    let _ = match left_out {
+        0 => writeln!(text),
+        count => writeln!(
+            text,
+            "; passes of the predicted runs left out: {count}, because none of their requests completed"
+        ),
+    };
     for (run, why) in skipped {
         let _ = writeln!(text, "  {run}: {why}");
     }
@@ -118,7 +139,21 @@ fn document(held: &[(String, Expected)], skipped: &[(String, String)]) -> Value 
                 "prediction": pass,
             })
         });
-        json!({ "run": run, "profile": expected.profile, "passes": passes.collect::<Vec<_>>() })
+        let left_out = expected.left_out.iter().map(|(cell, load)| {
+            json!({
+                "input_length": cell.input_length,
+                "output_length": cell.output_length,
+                "load": load,
+                "why": "none of its requests completed",
+            })
+        });
+        json!({
+            "run": run,
+            "profile": expected.profile,
+            "profile_file": expected.profile_file,
+            "passes": passes.collect::<Vec<_>>(),
+            "left_out": left_out.collect::<Vec<_>>(),
+        })
     });
     let figures = PassPrediction::NAMES.into_iter().filter_map(|name| {
         let (count, sure, inside, median) = of_figure(held, name)?;
@@ -147,21 +182,27 @@ fn judged(figure: FigurePrediction, low: f64, high: f64) -> String {
 
 /// Compares a run that was just measured with its prediction. The text has a line for each pass, and the commands that
 /// print all figures and fit a profile. It is empty if the target is simulated, or if its engine, card or model is
-/// unknown. If the prediction fails, the text states the reason.
+/// unknown and the user did not state the card. If the prediction fails, the text states the reason.
 pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
-    if summary.target.simulated || known_engine(summary, None).is_err() {
+    if summary.target.simulated {
         return String::new();
     }
+    if let Err(why) = known_engine(summary, BUILT_IN) {
+        // Who states the card expects a prediction.
+        let is_stated = summary.target.facts.contains_key(CARD_SOURCE);
+        return if is_stated { format!("\nnot predicted: {why}\n") } else { String::new() };
+    }
+    let own = own_profiles();
     let stored = Store::open_existing(store).and_then(|store| store.run(run));
-    let found = match stored.map_err(|error| error.to_string()).and_then(|run| expected(&run, None))
-    {
-        Ok(found) => found,
-        Err(why) => return format!("\nnot predicted: {why}\n"),
-    };
-    lines(run, &found)
+    let found = stored.map_err(|error| error.to_string());
+    match found.and_then(|run| expected(&run, ProfileChoice::Own(&own))) {
+        Ok(found) => lines(run, &found, store, profiles_folder().as_deref()),
+        Err(why) => format!("\nnot predicted: {why}\n"),
+    }
 }
 
-fn lines(run: &str, found: &Expected) -> String {
+/// `folder` is the folder of the user's own profiles, in which later predictions find the profile.
+fn lines(run: &str, found: &Expected, store: &Path, folder: Option<&Path>) -> String {
     let mut text = String::from("\n");
     for (cell, pass) in &found.passes {
         let Some(figure) = pass.requests_per_s.filter(|figure| figure.measured.is_some()) else {
@@ -177,12 +218,29 @@ fn lines(run: &str, found: &Expected) -> String {
             judged(figure, low, high)
         );
     }
-    let Expected { profile, model, flags, .. } = found;
+    for (cell, load) in &found.left_out {
+        let _ = writeln!(text, "{cell}, {load}: not predicted, none of its requests completed");
+    }
+    let Expected { profile, profile_file, model, flags, predict_flags, .. } = found;
     let model = word(model);
+    let profile = match profile_file {
+        Some(file) => format!("your own profile {profile} ({})", visible::line(file)),
+        None => format!("profile {profile}"),
+    };
+    let store = match store.to_str() {
+        Some("inferometer.db") | None => String::new(),
+        Some(store) => format!(" --store {}", word(store)),
+    };
+    let file = format!("{run}.toml");
+    let (out, later) = match folder {
+        Some(folder) => (folder.join(file), ", which later predictions of this server use"),
+        None => (PathBuf::from(file), ""),
+    };
     let _ = writeln!(
         text,
-        "by profile {profile}; all figures: inferometer predict --against {run} --model {model} {flags}; to learn \
-         a profile of this server: inferometer calibrate {run} --model {model} {flags} --out my-profile.toml"
+        "by {profile}; all figures: inferometer predict --against {run} --model {model} {predict_flags}{store}; to \
+         learn a profile of this server{later}: inferometer calibrate {run} --model {model} {flags}{store} --out {}",
+        word(&out.display().to_string())
     );
     text
 }
@@ -205,22 +263,52 @@ mod tests {
         Expected {
             profile: "vllm-0.23-h100-sxm".to_owned(),
             model: "qwen3-14b".to_owned(),
+            profile_file: None,
             flags: "--engine vllm-0.23.0 --card h100-sxm".to_owned(),
+            predict_flags: "--engine vllm-0.23.0 --card h100-sxm".to_owned(),
             passes: vec![(cell, pass)],
+            left_out: Vec::new(),
         }
+    }
+
+    /// The text after run `run`, whose results are in the default store, for a user without a folder of profiles.
+    fn lines_of(run: &str, found: &Expected) -> String {
+        lines(run, found, Path::new("inferometer.db"), None)
+    }
+
+    #[test]
+    fn a_learned_profile_is_written_where_later_predictions_find_it_and_is_named_when_it_is_used() {
+        let built_in = expected_of(11.4, 10.9, true);
+        let folder = Path::new("/home/u/my settings/profiles");
+        let text = lines("r1", &built_in, Path::new("/data/runs.db"), Some(folder));
+        let command = "calibrate r1 --model qwen3-14b --engine vllm-0.23.0 --card h100-sxm --store /data/runs.db \
+                       --out '/home/u/my settings/profiles/r1.toml'";
+        assert!(text.contains(command), "{text}");
+        let own = Expected {
+            profile: "calibrated".to_owned(),
+            profile_file: Some("/home/u/r0.toml".to_owned()),
+            predict_flags: "--profile /home/u/r0.toml".to_owned(),
+            left_out: vec![(built_in.passes[0].0, "closed".to_owned())],
+            ..built_in
+        };
+        let text = lines_of("r1", &own);
+        assert!(text.contains("by your own profile calibrated (/home/u/r0.toml); all"), "{text}");
+        let command = "predict --against r1 --model qwen3-14b --profile /home/u/r0.toml;";
+        assert!(text.contains(command), "{text}");
+        assert!(text.contains("128 x 32, closed: not predicted, none of its requests"), "{text}");
     }
 
     #[test]
     fn a_measured_run_is_shown_with_its_prediction_and_a_command_to_calibrate() {
-        let text = lines("r1", &expected_of(11.4, 10.9, true));
+        let text = lines_of("r1", &expected_of(11.4, 10.9, true));
         let first = "predicted 11.4, measured 10.9 requests/s: inside the interval\n";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("inferometer calibrate r1 --model qwen3-14b --engine vllm-0.23.0"));
         let spaced =
             Expected { model: "my model/a.json".to_owned(), ..expected_of(1.0, 1.0, true) };
         let quoted = "predict --against r1 --model 'my model/a.json' --engine";
-        assert!(lines("r1", &spaced).contains(quoted), "{}", lines("r1", &spaced));
-        let off = lines("r1", &expected_of(11.4, 20.0, false));
+        assert!(lines_of("r1", &spaced).contains(quoted), "{}", lines_of("r1", &spaced));
+        let off = lines_of("r1", &expected_of(11.4, 20.0, false));
         assert!(off.contains("outside the uncalibrated interval, 10.36 to 12.54"), "{off}");
     }
 
@@ -244,11 +332,13 @@ mod tests {
             "verdict": { "validity": "valid", "reasons": [], "slo": [] },
         }))
         .expect("a summary");
-        let simulated = known_engine(&summary, None).expect("a known engine");
+        let simulated = known_engine(&summary, BUILT_IN).expect("a known engine");
         let facts = ServerFacts::of("run r".to_owned(), &summary, None);
         let model = facts.model.clone().expect("a model");
-        let found = Expected { model, flags: facts.to_string(), ..expected_of(1.0, 1.0, true) };
-        let text = lines("r", &found);
+        let flags = facts.to_string();
+        let predict_flags = flags.clone();
+        let found = Expected { model, flags, predict_flags, ..expected_of(1.0, 1.0, true) };
+        let text = lines_of("r", &found);
         for command in ["predict --against r ", "calibrate r "] {
             let printed = text.split(&format!("inferometer {command}")).nth(1).expect("printed");
             let printed = printed.split([';', '\n']).next().expect("a command");
@@ -274,6 +364,13 @@ mod tests {
         let text = text(&held, &skipped);
         assert!(text.contains("1 of 2 calibrated predictions inside"), "{text}");
         assert!(text.contains("3 runs predicted, 1 not") && text.contains("d: engine"), "{text}");
+        let mut failed = expected_of(10.0, 10.5, true);
+        failed.left_out.push((failed.passes[0].0, "saturated".to_owned()));
+        let failed = [("e".to_owned(), failed)];
+        let told = self::text(&failed, &[]);
+        assert!(told.contains("e  128 x 32, saturated: left out, none of its requests"), "{told}");
+        assert!(told.contains("left out: 1, because none of their requests completed"), "{told}");
+        assert_eq!(document(&failed, &[])["runs"][0]["left_out"][0]["load"], "saturated");
         let document = document(&held, &skipped);
         assert_eq!(document["figures"]["requests_per_s"]["inside"], 1);
         assert_eq!(document["skipped"][0]["run"], "d");

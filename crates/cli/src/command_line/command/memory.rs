@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use inferometer_engine::model::Windows;
 use inferometer_engine::policy::scheduler;
 use inferometer_engine::{Engine, EngineConfig, Memory, ResolvedConfig};
 use serde_json::json;
@@ -78,9 +79,10 @@ impl Fit {
     fn of(config: &EngineConfig, lengths: &[u32]) -> Result<Self, Failure> {
         let resolved = config.resolve().map_err(Failure::usage)?;
         let memory = Memory::of(&resolved);
-        let longest = memory.kv_tokens().min(u64::from(resolved.limits.max_model_len));
+        let longest = memory.longest_sequence().min(resolved.limits.max_model_len);
+        let longest = u64::from(longest);
         let most = resolved.limits.max_model_len;
-        let has_room = memory.kv_tokens() >= u64::from(most);
+        let has_room = longest >= u64::from(most);
         let scheduler = scheduler(&resolved.profile).map_err(Failure::usage)?;
         let starts = has_room || !scheduler.requires_kv_of_one_sequence();
         let refused_context = memory.kv_blocks > 0 && !starts;
@@ -102,7 +104,7 @@ impl Fit {
     }
 
     fn is_limited_by_memory(&self) -> bool {
-        self.memory.kv_tokens() < u64::from(self.resolved.limits.max_model_len)
+        self.longest < u64::from(self.resolved.limits.max_model_len)
     }
 
     fn text(&self) -> String {
@@ -152,6 +154,13 @@ impl Fit {
             let run = (*sequences).min(slots);
             let mark = if *sequences == 0 { "  does not fit" } else { "" };
             let _ = writeln!(text, "{tokens:>20}  {sequences:>11}  {run:>11}{mark}");
+        }
+        if let Some(Windows { tokens, layers }) = resolved.windows {
+            let of = resolved.model.layers;
+            let _ = writeln!(
+                text,
+                "note: {layers} of {of} layers have sliding-window attention: they read only the last {tokens} tokens"
+            );
         }
         for caveat in resolved.caveats() {
             let _ = writeln!(text, "note: {caveat}");

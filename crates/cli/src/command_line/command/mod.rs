@@ -20,6 +20,7 @@ mod load_flags;
 mod manual;
 mod memory;
 mod number;
+mod own_profiles;
 mod predict;
 mod ranks;
 mod report;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::plan_file;
 use clap::Args;
 use inferometer_analysis::summary::Summary;
+use inferometer_engine::{EngineConfig, ProfileNeed, learned};
+use inferometer_plan::shell::word;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
@@ -15,6 +17,7 @@ use serde_json::{Map, Value};
 use super::against::{Prepared, prepared};
 use super::engine_flags::EngineFlags;
 use super::load_flags::LoadFlags;
+use super::own_profiles::own_profiles;
 use super::run::tell_objectives;
 use super::run_flags::given;
 use super::settings::Settings;
@@ -138,6 +141,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
     let Prepared { config, flags, against, told } =
         prepared(&mut spec, &arguments.engine, arguments.against.as_deref())?;
+    let plan_profile = spec.profile.clone();
     let (plan, context) = planned(spec, flags.given(), against.as_ref(), &variable)?;
     let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
@@ -147,6 +151,10 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         }
         if let Some(told) = &told {
             tell(told);
+        }
+        let is_chosen = plan_profile.is_none();
+        if let Some(own) = is_chosen.then(|| own_profile_of(&config)).flatten() {
+            tell(&own);
         }
     }
     let summary = &prediction.summary;
@@ -162,6 +170,17 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         return Err(Failure::RunFailed(why));
     }
     missed(summary)
+}
+
+/// A line about the user's own profile of the engine, the card and the model, if there is one. It is not used unless it
+/// is named, so a prediction follows from its plan alone.
+fn own_profile_of(config: &EngineConfig) -> Option<String> {
+    let own = own_profiles();
+    let file = &learned(&own, &ProfileNeed::of(config), None)?.file;
+    let file = word(file);
+    Some(format!(
+        "not used: your own profile of this engine, card and model; --profile {file} uses it"
+    ))
 }
 
 fn files(folder: &Path, store: &Path, run: &str) -> String {

@@ -70,7 +70,8 @@ pub struct RunArgs {
     /// a terminal is attached
     #[arg(long, short)]
     yes: bool,
-    /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted)
+    /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted), or if the
+    /// answer of a search is undecided
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -138,6 +139,11 @@ struct SpecArgs {
     /// read. Without this flag, energy per token and per request are not reported
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
+    /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. It is recorded as
+    /// stated by you; the prediction after the run and `calibrate` use it. `inferometer list cards`
+    /// lists the names with which runs can be predicted
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    server_card: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     api_key_env: Option<String>,

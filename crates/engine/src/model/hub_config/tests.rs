@@ -153,3 +153,23 @@ fn an_unsupported_configuration_is_an_error_that_names_the_key() {
         assert!(message.contains(key), "{key}: {message}");
     }
 }
+
+#[test]
+fn the_text_model_of_gemma_3_is_read_with_its_defaults_and_its_windows() {
+    let config = r#"{
+        "model_type": "gemma3", "vocab_size": 1,
+        "text_config": {
+            "model_type": "gemma3_text", "hidden_size": 3840, "intermediate_size": 15360,
+            "num_attention_heads": 16, "num_hidden_layers": 48, "num_key_value_heads": 8,
+            "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024,
+            "max_position_embeddings": 131072, "vocab_size": 262208
+        }
+    }"#;
+    let mut found = parse(config, "gemma-3-12b").expect("a model");
+    let known = crate::model::model("gemma-3-12b").expect("a known model");
+    found.hub_id.clone_from(&known.hub_id);
+    found.default_profile.clone_from(&known.default_profile);
+    assert_eq!(Some(found.context), known.context_limit);
+    (found.context, found.context_limit) = (known.context, known.context_limit);
+    assert_eq!(found, known);
+}

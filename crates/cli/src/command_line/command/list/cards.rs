@@ -2,16 +2,21 @@
 
 use std::fmt::Write;
 
-use inferometer_engine::card::{Card, cards as all_cards};
+use inferometer_engine::card::{Card, card_file, cards as all_cards};
 use inferometer_engine::profile::profiles;
 
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The cards as text, one per line: memory, bandwidth, speed, and the basis of predictions.
+/// The cards as text, one per line: memory, bandwidth, speed, and the basis of predictions. With names, the contents of
+/// their TOML files, which a user can copy to describe another card.
 pub fn cards(names: &[String]) -> Result<String, Failure> {
+    let all = named("cards", all_cards(), |it| &it.name, names)?;
+    if !names.is_empty() {
+        return Ok(all.into_iter().filter_map(card_file).collect());
+    }
     let mut text = String::new();
-    for card in named("cards", all_cards(), |it| &it.name, names)? {
+    for card in all {
         let _ = writeln!(
             text,
             "{:<16} {:>5.0} GB {:>5.0} GB/s {:>5.0} TFLOP/s in 16 bits  {}",

@@ -31,7 +31,7 @@ pub struct ListArgs {
 /// What can be listed.
 #[derive(Clone, Copy, ValueEnum)]
 enum ListTopic {
-    /// Cards of the embedded engine, for --card
+    /// Cards of the embedded engine, for --card; with a name, print its TOML file
     Cards,
     /// APIs of servers, for --dialect
     Dialects,

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 /// Settings for the connection to a server; the embedded engine does not use them.
-const OF_SERVERS: [&str; 10] = [
+const OF_SERVERS: [&str; 11] = [
+    "server_card",
     "endpoint",
     "header",
     "api_key_env",

@@ -1,7 +1,7 @@
 //! Settings from the user's file, in TOML: keys of a plan file for which `run` has a flag, and other flags of `run`,
 //! such as `quiet = true`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Arg;
 use inferometer_model::suggest::did_you_mean;
@@ -110,18 +110,39 @@ fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
 /// The path of the user's file; None if there is no such file. A path from the variable is returned even if the file
 /// does not exist, so that reading it fails.
 fn path() -> Result<Option<PathBuf>, Failure> {
-    let value = |name| variable(name).filter(|value| !value.is_empty());
-    if let Some(named) = value(VARIABLE) {
+    if let Some(named) = given(VARIABLE) {
         return Ok(Some(PathBuf::from(named)));
     }
-    let folder = value("XDG_CONFIG_HOME").map(PathBuf::from);
-    let folder = folder.or_else(|| Some(PathBuf::from(value("HOME")?).join(".config")));
-    let Some(folder) = folder else { return Ok(None) };
-    let file = folder.join("inferometer/config.toml");
+    let Some(file) = folder().map(|folder| folder.join("config.toml")) else { return Ok(None) };
     let exists = file.try_exists().map_err(|error| {
         Failure::usage(format!("{}: {error}; {VARIABLE} names another file", file.display()))
     })?;
     Ok(exists.then_some(file))
+}
+
+/// The folder of the user's file, if the variable names no other file.
+fn folder() -> Option<PathBuf> {
+    let folder = given("XDG_CONFIG_HOME").map(PathBuf::from);
+    let folder = folder.or_else(|| Some(PathBuf::from(given("HOME")?).join(".config")));
+    folder.map(|folder| folder.join("inferometer"))
+}
+
+/// The folder of the user's own profiles: the folder that `INFEROMETER_PROFILES` names, otherwise the folder `profiles`
+/// beside the user's file. None if neither is known.
+pub fn profiles_folder() -> Option<PathBuf> {
+    if let Some(named) = given("INFEROMETER_PROFILES") {
+        return Some(PathBuf::from(named));
+    }
+    let beside = match given(VARIABLE) {
+        Some(file) => Path::new(&file).parent().map(Path::to_path_buf),
+        None => folder(),
+    };
+    beside.map(|folder| folder.join("profiles"))
+}
+
+/// The value of a variable, if it is not empty.
+fn given(name: &str) -> Option<String> {
+    variable(name).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]

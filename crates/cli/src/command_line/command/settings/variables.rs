@@ -11,8 +11,9 @@ pub(super) const PREFIX: &str = "INFEROMETER_";
 
 /// The names, without the prefix, of variables that are not settings for flags of `run`. Other parts of the program, or
 /// its tests, read these variables.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "CONFIG",
+    "PROFILES",
     "CACHE",
     "MIRROR",
     "WEB_TOKEN",

@@ -1,0 +1,172 @@
+//! The user's own profiles and the stated card of a server: predictions after a run use both.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{command, folder, inferometer, told};
+use crate::tiny_server::{Request, serve, whole};
+
+/// A server that states what vLLM states: its engine with the version and its model, but not its card.
+fn vllm() -> String {
+    serve(|asked: &Request| match asked.path() {
+        "/version" => whole("200 OK", r#"{"version":"0.23.0"}"#),
+        "/v1/models" => {
+            let model = json!({ "id": "chat", "root": "Qwen/Qwen3-14B", "owned_by": "vllm" });
+            whole("200 OK", &json!({ "data": [model] }).to_string())
+        }
+        "/v1/completions" => {
+            let mut body = String::new();
+            for finish in [Value::Null, Value::Null, Value::Null, "length".into()] {
+                let event =
+                    json!({ "choices": [{ "index": 0, "text": "a", "finish_reason": finish }] });
+                body += &format!("data: {event}\n\n");
+            }
+            let usage = json!({ "prompt_tokens": 16, "completion_tokens": 4, "total_tokens": 20 });
+            body +=
+                &format!("data: {}\n\ndata: [DONE]\n\n", json!({ "choices": [], "usage": usage }));
+            whole("200 OK\r\ncontent-type: text/event-stream", &body)
+        }
+        _ => whole("404 Not Found", ""),
+    })
+}
+
+/// Measures a server. Returns the printed text.
+fn measured(folder: &Path, url: &str, more: &[&str]) -> String {
+    let load = ["--input-lengths", "16", "--output-lengths", "4", "--concurrency", "1"];
+    let counts = ["--requests", "2", "--warmup", "0"];
+    let output =
+        inferometer(folder, &[&["run", "--target", url][..], &load, &counts, more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn shown(folder: &Path) -> Value {
+    let output = inferometer(folder, &["show", "latest", "--json"]);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)))
+}
+
+#[test]
+fn a_run_of_a_server_whose_card_the_user_states_is_predicted_for_this_card() {
+    let (folder, url) = (folder(), vllm());
+    let silent = measured(folder.path(), &url, &[]);
+    assert!(!silent.contains("predicted"), "{silent}");
+    let stated = measured(folder.path(), &url, &["--server-card", "h100-sxm"]);
+    assert!(stated.contains("by profile vllm-0.23-h100-sxm;"), "{stated}");
+    let summary = shown(folder.path());
+    let facts = &summary.to_string();
+    assert!(facts.contains(r#""card_source":"stated by the user""#), "{facts}");
+    let unknown = measured(folder.path(), &url, &["--server-card", "MI999"]);
+    let why = "not predicted: this program does not know its card, MI999; `inferometer list cards`";
+    assert!(unknown.contains(why), "{unknown}");
+    let embedded = inferometer(folder.path(), &["run", "--dry-run", "--server-card", "l40s"]);
+    assert_eq!(embedded.status.code(), Some(2));
+    assert!(told(&embedded).contains("server_card"), "{}", told(&embedded));
+    let empty = ["run", "--dry-run", "--target", &url, "--server-card", " "];
+    let empty = inferometer(folder.path(), &empty);
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(told(&empty).contains("must be the name of a card"), "{}", told(&empty));
+}
+
+#[test]
+fn a_run_is_predicted_with_the_users_own_profile_of_its_engine_card_and_model() {
+    let (folder, url) = (folder(), vllm());
+    // The settings of a test are in its own folder.
+    let profiles = folder.path().join("inferometer/profiles");
+    let before = measured(folder.path(), &url, &["--server-card", "h100-sxm"]);
+    assert!(before.contains(&format!("--out {}/", profiles.display())), "{before}");
+    std::fs::create_dir_all(&profiles).expect("a folder");
+    let text = include_str!("../../../engine/data/profiles/vllm-0.23-h100-sxm.toml");
+    let own = text.replacen("name = \"vllm-0.23-h100-sxm\"", "name = \"mine\"", 1);
+    let file = profiles.join("mine.toml");
+    std::fs::write(&file, own).expect("written");
+    std::fs::write(profiles.join("broken.toml"), "name = 1").expect("written");
+    let after = measured(folder.path(), &url, &["--server-card", "h100-sxm"]);
+    let line = format!("by your own profile mine ({})", file.display());
+    assert!(after.contains(&line), "{after}");
+    assert!(after.contains(&format!("--profile {}", file.display())), "{after}");
+    let list = inferometer(folder.path(), &["list", "profiles"]);
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(list.contains("mine ") && list.contains(&file.display().to_string()), "{list}");
+    assert!(list.contains("broken.toml\n    cannot be used: "), "{list}");
+    // A prediction without --profile only says that there is such a profile.
+    let flags = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    let load = ["--input-lengths", "16", "--output-lengths", "4", "--requests", "4"];
+    let predicted = inferometer(folder.path(), &[&["predict"][..], &flags, &load].concat());
+    let says = told(&predicted);
+    let hint = "not used: your own profile of this engine, card and model; --profile ";
+    assert!(says.contains(hint) && says.contains("broken.toml"), "{says}");
+    // The folder may be another one.
+    let check = |profiles: &str| {
+        let mut command = command(folder.path());
+        let output = command.env("INFEROMETER_PROFILES", profiles).args(["check", "--predictions"]);
+        String::from_utf8_lossy(&output.output().expect("it runs").stdout).into_owned()
+    };
+    let of_own = check(profiles.to_str().expect("text"));
+    assert!(of_own.contains("  mine  ") && !of_own.contains("  vllm-0.23-h100-sxm  "), "{of_own}");
+    let of_none = check("none");
+    assert!(of_none.contains("  vllm-0.23-h100-sxm  "), "{of_none}");
+}
+
+#[test]
+fn a_learned_profile_predicts_other_runs_but_not_the_run_that_it_was_fitted_to() {
+    let folder = folder();
+    let engine = ["--model", "llama-3.1-8b", "--profile", "vllm-0.8-l40s"];
+    let load = ["--input-lengths", "64", "--output-lengths", "3", "--concurrency", "2"];
+    let run = [&["run", "--quiet"][..], &engine, &load, &["--requests", "4"]].concat();
+    let output = inferometer(folder.path(), &run);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    // Import the same results twice, as if they came from a real server.
+    let mut reports = std::fs::read_dir(folder.path().join("inferometer-out")).expect("a folder");
+    let report = reports.next().expect("a report").expect("an entry").path();
+    let results = std::fs::read_to_string(report.join("summary.json")).expect("results");
+    let mut results: Value = serde_json::from_str(&results).expect("JSON");
+    results["target"]["simulated"] = false.into();
+    results["target"]["profile"] = Value::Null;
+    let import = |name: &str, started_at: &str| {
+        let mut results = results.clone();
+        results["started_at"] = started_at.into();
+        std::fs::write(folder.path().join(name), results.to_string()).expect("written");
+        let output = inferometer(folder.path(), &["import", name]);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    };
+    import("first.json", "2099-01-01T00:00:00.000Z");
+    let out = folder.path().join("inferometer/profiles/learned.toml");
+    let out = out.to_str().expect("text");
+    // The card and the engine are those that the run states.
+    let check = || {
+        let output = inferometer(folder.path(), &["check", "--predictions", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let first = check()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    let calibrate = ["calibrate", &first, "--model", "llama-3.1-8b", "--out", out];
+    let output = inferometer(folder.path(), &calibrate);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert!(told(&output).contains("--engine vllm-0.8"), "{}", told(&output));
+    import("second.json", "2099-01-02T00:00:00.000Z");
+    let found = check();
+    let runs = found["runs"].as_array().expect("runs");
+    let files: Vec<&Value> = runs.iter().map(|run| &run["profile_file"]).collect();
+    assert_eq!(files.len(), 2, "{found}");
+    assert!(files.contains(&&Value::Null) && files.contains(&&json!(out)), "{found}");
+}
+
+#[test]
+fn the_hash_of_a_prediction_depends_on_the_figures_of_a_card_file_and_not_on_its_folder() {
+    let hash = |bandwidth: &str| {
+        let folder = folder();
+        let file = inferometer(folder.path(), &["list", "cards", "l40s"]);
+        let text = String::from_utf8_lossy(&file.stdout).replace("8.64e+11", bandwidth);
+        assert!(text.contains(&format!("bandwidth_bytes_per_s = {bandwidth}")), "{text}");
+        std::fs::write(folder.path().join("mine.toml"), text).expect("written");
+        let flags = ["--model", "llama-3.1-8b", "--engine", "vllm-0.23", "--card", "mine.toml"];
+        let load = ["--input-lengths", "16", "--output-lengths", "4", "--requests", "4", "--json"];
+        let output = inferometer(folder.path(), &[&["predict"][..], &flags, &load].concat());
+        let found: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
+        found["plan_hash"].as_str().expect("a hash").to_owned()
+    };
+    let first = hash("8.64e+11");
+    assert_eq!(hash("8.64e+11"), first);
+    assert_ne!(hash("8.0e+11"), first);
+}
