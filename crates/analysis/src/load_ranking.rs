@@ -121,7 +121,10 @@ impl Answered {
             objectives: Some(texts.join(" and ") + &tier),
             over: answer.over,
             confidence: answer.confidence,
-            load: answer.best().and_then(|best| SustainedLoad::of(best, answer.low, answer.high)),
+            load: answer
+                .best()
+                .filter(|_| !answer.is_missed())
+                .and_then(|best| SustainedLoad::of(best, answer.low, answer.high)),
         }
     }
 

@@ -157,7 +157,8 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
 /// Fits a profile to the runs of all files and stored runs.
 fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let (mut origins, mut runs, mut told) = (Vec::new(), Vec::new(), String::new());
-    let mut ids = Vec::new();
+    // The new profile is also fitted to the runs of the profile from which the fit starts.
+    let mut ids = request.config.profile.fitted_to.clone();
     for measured in request.measured {
         if is_file_of_runs(measured) {
             origins.push(measured.clone());
@@ -173,6 +174,8 @@ fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         runs.extend(read.runs);
     }
     let Calibrated { profile, text } = calibrate_runs(&origins.join(", "), &runs, request.name)?;
+    ids.sort();
+    ids.dedup();
     let profile = Profile { fitted_to: ids, ..profile };
     Ok(Calibrated { profile, text: told + &text })
 }

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::EngineError;
-use check::{Figure, capability, missing, short, wrong_lists};
+use check::{Figure, capability, lost_zero, missing, short, wrong_lists, wrong_tables};
 use operations::DataSheet;
 pub use operations::{Curve, DECODE_ATTENTION_US, Operations, Reduced, through};
 
@@ -59,7 +59,8 @@ impl Card {
         let file: toml::Table =
             toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
         // A list with too many numbers would be read without the last ones.
-        let wrong = [missing(&file), wrong_lists(&file)].concat();
+        let mut wrong = [missing(&file), wrong_tables(&file), wrong_lists(&file)].concat();
+        wrong.extend(lost_zero(text));
         if !wrong.is_empty() {
             return Err(malformed(wrong.join("; ")));
         }

@@ -7,8 +7,8 @@ use inferometer_analysis::summary::Summary;
 use crate::ab::{AbDocument, explanation, facts, table};
 use crate::chart::Chart;
 use crate::content::finding;
-use crate::difference::gate_table;
 use crate::document::{Block, Tone, plain};
+use crate::gate_table::gate_table;
 use crate::judgement::Judgement;
 use crate::{escape, html, label};
 

@@ -27,9 +27,9 @@ pub(crate) fn answer(comparison: &Comparison) -> String {
         return compared_answers::answer(comparison);
     }
     if rows.is_empty() {
-        return format!(
-            "{contender} and {baseline} cannot be compared: they have no common figure."
-        );
+        let why = comparison.nothing_compared.as_deref();
+        let why = why.unwrap_or("they have no common figure");
+        return format!("{contender} and {baseline} cannot be compared: {why}.");
     }
     let of = |is: fn(RowVerdict) -> bool| rows.iter().filter(move |row| is(row.verdict));
     let better = || of(|verdict| verdict == RowVerdict::Better);

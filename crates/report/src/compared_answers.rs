@@ -23,30 +23,49 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
     let (a, b) = (&comparison.baseline, &comparison.contender);
     let place = row.place();
     let confidence = significant(row.confidence * 100.0);
-    let text = |load: &SustainedLoad| known(row.unit(), load, &confidence);
-    let nothing = match row.objectives {
-        Some(_) => "no load is known to meet the objectives",
-        None => "no saturation was found",
+    let text = |side: &AnswerSide, load: &SustainedLoad| {
+        format!("{}{}", at_least(side), known(row.unit(), load, &confidence))
     };
-    let (ours, theirs, ratio) = match (row.baseline.known, row.contender.known, row.ratio) {
-        (Some(ours), Some(theirs), Some(ratio)) => (ours, theirs, ratio),
-        (Some(ours), ..) => {
-            return format!("{place}: {a} bears {}, but {nothing} on {b}.", text(&ours));
+    let [no_ours, no_theirs] = [&row.baseline, &row.contender].map(|side| row.lack(side));
+    let (ours, theirs) = match (row.baseline.known, row.contender.known) {
+        (Some(ours), Some(theirs)) => (text(&row.baseline, &ours), text(&row.contender, &theirs)),
+        (Some(ours), None) => {
+            let (ours, lack) = (text(&row.baseline, &ours), no_theirs.unwrap_or_default());
+            return format!("{place}: {a} bears {ours}, but {lack} on {b}.");
         }
-        (_, Some(theirs), _) => {
-            return format!("{place}: {b} bears {}, but {nothing} on {a}.", text(&theirs));
+        (None, Some(theirs)) => {
+            let (theirs, lack) = (text(&row.contender, &theirs), no_ours.unwrap_or_default());
+            return format!("{place}: {b} bears {theirs}, but {lack} on {a}.");
         }
-        _ => {
-            return format!(
-                "It is unknown which of {b} and {a} bears more load: {nothing} ({place})."
-            );
+        (None, None) => {
+            let (ours, theirs) = (no_ours.unwrap_or_default(), no_theirs.unwrap_or_default());
+            let why = match ours == theirs {
+                true => ours.to_owned(),
+                false => format!("{ours} on {a}, and {theirs} on {b}"),
+            };
+            return format!("It is unknown which of {b} and {a} bears more load: {why} ({place}).");
         }
+    };
+    let remarks: String = [(a, &row.baseline), (b, &row.contender)]
+        .into_iter()
+        .flat_map(|(name, side)| remarks(name, side))
+        .collect();
+    let others = others(comparison, row);
+    let Some(ratio) = row.ratio else {
+        return format!(
+            "It is unknown whether {b} bears more load than {a}: both answers are only lower \
+             bounds ({place}): {theirs} against {ours}{others}{remarks}."
+        );
     };
     let digits = digits_of(&ratio);
-    let times = digits.text(ratio.value);
+    let times = format!("{}{}", bound(row), digits.text(ratio.value));
     let interval = match ends(&ratio, digits) {
         Some(ends) => format!("{confidence} % interval: {ends}"),
         None => "no interval".to_owned(),
+    };
+    let estimate = match bound(row) {
+        "" => "the estimate is",
+        _ => "it bears",
     };
     let first = match row.verdict {
         AnswerVerdict::Higher | AnswerVerdict::Lower => {
@@ -57,22 +76,30 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
              ({interval}; {place})"
         ),
         AnswerVerdict::Unknown => format!(
-            "It is unknown whether {b} bears more load than {a}: the estimate is {times} times the \
+            "It is unknown whether {b} bears more load than {a}: {estimate} {times} times the \
              load of {a} ({interval}; {place})"
         ),
     };
-    let remarks: String = [(a, &row.baseline), (b, &row.contender)]
-        .into_iter()
-        .flat_map(|(name, side)| remarks(name, side))
-        .collect();
-    let others = others(comparison, row);
-    format!("{first}: {} against {}{others}{remarks}.", text(&theirs), text(&ours))
+    format!("{first}: {theirs} against {ours}{others}{remarks}.")
+}
+
+/// The words before a figure that is only a lower bound.
+fn at_least(side: &AnswerSide) -> &'static str {
+    if side.is_lower_bound { "at least " } else { "" }
+}
+
+/// The words before a ratio with a side that is only a lower bound.
+fn bound(row: &AnswerRow) -> &'static str {
+    if row.baseline.is_lower_bound { "at most " } else { at_least(&row.contender) }
 }
 
 /// What limits the answer of a side, as parts of a sentence.
 fn remarks(name: &str, side: &AnswerSide) -> Vec<String> {
     let mut remarks = Vec::new();
     match side.known.map(|known| (known.low, known.high)) {
+        _ if side.is_lower_bound => {
+            remarks.push(format!("; no load that was tried on {name} missed the objectives"));
+        }
         Some((None, None)) => remarks.push(format!("; the load of {name} has no interval")),
         Some((None, _) | (_, None)) => {
             remarks.push(format!("; the interval of {name} is one-sided"));
@@ -135,27 +162,27 @@ pub(crate) fn table(rows: &[AnswerRow]) -> Table {
         ("Verdict".to_owned(), Align::Left),
     ]);
     for row in rows {
-        let side = |side: &AnswerSide| value(side.known);
+        let side = |side: &AnswerSide| value(at_least(side), side.known);
         table.push(vec![
             row.cell.to_string(),
             row.objectives.clone().unwrap_or_else(|| MISSING.to_owned()),
             format!("{} ({})", name(row.figure), row.unit()),
             side(&row.baseline),
             side(&row.contender),
-            value(row.ratio),
-            verdict(row).to_owned(),
+            value(bound(row), row.ratio),
+            verdict(row),
         ]);
     }
     table
 }
 
-/// A value with its interval in brackets: `15.1 (12.4 to 17.3)`.
-fn value(load: Option<SustainedLoad>) -> String {
+/// A value with its interval in brackets: `15.1 (12.4 to 17.3)`, `at least 15.1 (12.4 or more)`.
+fn value(bound: &str, load: Option<SustainedLoad>) -> String {
     load.map_or_else(
         || MISSING.to_owned(),
         |load| {
             let digits = digits_of(&load);
-            let text = digits.text(load.value);
+            let text = format!("{bound}{}", digits.text(load.value));
             ends(&load, digits).map_or_else(|| text.clone(), |ends| format!("{text} ({ends})"))
         },
     )
@@ -172,19 +199,31 @@ fn name(figure: AnswerFigure) -> &'static str {
 }
 
 /// The verdict in words.
-pub(crate) fn verdict(row: &AnswerRow) -> &'static str {
-    match row.verdict {
+pub(crate) fn verdict(row: &AnswerRow) -> String {
+    let word = match row.verdict {
         AnswerVerdict::Higher => "higher",
         AnswerVerdict::Lower => "lower",
         AnswerVerdict::NoDifference => "no difference",
-        AnswerVerdict::Unknown if row.ratio.is_none() => "unknown: no answer on at least one side",
-        AnswerVerdict::Unknown => "unknown: the interval contains 1",
-    }
+        AnswerVerdict::Unknown => "unknown",
+    };
+    let why = row.why_incomplete();
+    let why = why.as_deref().or_else(|| match (row.verdict, row.ratio?) {
+        (AnswerVerdict::Unknown, ratio) => Some(match (ratio.low, ratio.high) {
+            (Some(_), Some(_)) => "the interval contains 1",
+            (Some(_), None) => "the interval has no upper end",
+            (None, Some(_)) => "the interval has no lower end",
+            (None, None) => "there is no interval",
+        }),
+        _ => None,
+    });
+    why.map_or_else(|| word.to_owned(), |why| format!("{word}: {why}"))
 }
 
 /// The figures of both sides, their ratio and the verdict, in one line.
 pub(crate) fn told(row: &AnswerRow) -> String {
-    let [ratio, ours, theirs] = [row.ratio, row.baseline.known, row.contender.known].map(value);
+    let ratio = value(bound(row), row.ratio);
+    let [ours, theirs] =
+        [&row.baseline, &row.contender].map(|side| value(at_least(side), side.known));
     format!("{ratio} times the baseline: {theirs} against {ours} {}: {}", row.unit(), verdict(row))
 }
 
@@ -195,7 +234,8 @@ pub(crate) fn explanation(comparison: &Comparison) -> String {
     let margin = significant(100.0 * comparison.options.margin);
     format!(
         "In brackets: {level} % intervals. The interval of the ratio follows from the intervals of \
-         both answers. \"higher\" and \"lower\": this interval does not contain 1; if both were \
+         both answers. \"higher\" and \"lower\": this interval does not contain 1, or no load \
+         meets the objectives on one side; if both were \
          measured, a drift of the machine between the two would look the same. \"no difference\": \
          it lies within {margin} % of 1. Single trials are not compared, because each search or \
          sweep chooses its own loads."
@@ -204,6 +244,7 @@ pub(crate) fn explanation(comparison: &Comparison) -> String {
 
 #[cfg(test)]
 mod tests {
+    use inferometer_analysis::compare::NoAnswer;
     use inferometer_model::cell::CellPlan;
     use inferometer_plan::search::Over;
 
@@ -211,11 +252,19 @@ mod tests {
 
     fn side(value: f64, low: f64, high: Option<f64>) -> AnswerSide {
         let known = Some(SustainedLoad { value, low: Some(low), high });
-        AnswerSide { known, is_undecided: false, runs: 1, unanswered: 0 }
+        AnswerSide {
+            known,
+            is_undecided: false,
+            is_lower_bound: false,
+            missing: None,
+            runs: 1,
+            unanswered: 0,
+        }
     }
 
     fn row(figure: AnswerFigure, baseline: AnswerSide, contender: AnswerSide) -> AnswerRow {
-        let ratio = contender.known.zip(baseline.known);
+        let has_two_bounds = baseline.is_lower_bound && contender.is_lower_bound;
+        let ratio = contender.known.zip(baseline.known).filter(|_| !has_two_bounds);
         let objectives = (figure == AnswerFigure::HighestLoad).then(|| "ttft_p99<1s".to_owned());
         AnswerRow {
             cell: CellPlan { input_length: 512, output_length: 128 },
@@ -240,7 +289,14 @@ mod tests {
         use AnswerFigure::{HighestLoad, Knee, SaturatedOutputTokensPerS, SaturatedRequestsPerS};
         let (a, b) = (side(10.0, 9.0, Some(11.0)), side(20.0, 18.0, Some(22.0)));
         let open = AnswerSide { is_undecided: true, ..side(20.0, 18.0, None) };
-        let none = AnswerSide { known: None, ..a.clone() };
+        let lacks = |why: NoAnswer| AnswerSide {
+            known: None,
+            missing: Some(why),
+            unanswered: 1,
+            ..side(10.0, 9.0, None)
+        };
+        let bounded = AnswerSide { is_lower_bound: true, ..side(10.0, 9.0, None) };
+        let unknown = |row: AnswerRow| AnswerRow { verdict: AnswerVerdict::Unknown, ..row };
         for (rows, text) in [
             (
                 vec![row(HighestLoad, a.clone(), b.clone())],
@@ -254,7 +310,32 @@ mod tests {
                  one-sided; the answer of B is less precise than requested, because a limit ended it.",
             ),
             (
-                vec![row(HighestLoad, a.clone(), none)],
+                vec![row(HighestLoad, a.clone(), lacks(NoAnswer::NoLoadMeets))],
+                "512 x 128, with ttft_p99<1s: A bears 10 in flight (95 % interval: 9 to 11), but no load meets the \
+                 objectives on B.",
+            ),
+            (
+                vec![unknown(row(HighestLoad, b.clone(), bounded.clone()))],
+                "It is unknown whether B bears more load than A: it bears at least 0.500 times the load of A (95 % \
+                 interval: 0.434 or more; 512 x 128, with ttft_p99<1s): at least 10 in flight (95 % interval: 9 or \
+                 more) against 20 in flight (95 % interval: 18 to 22); no load that was tried on B missed \
+                 the objectives.",
+            ),
+            (
+                vec![unknown(row(HighestLoad, bounded.clone(), b.clone()))],
+                "It is unknown whether B bears more load than A: it bears at most 2.00 times the load of A (95 % \
+                 interval: 2.31 or less; 512 x 128, with ttft_p99<1s): 20 in flight (95 % interval: 18 to 22) against \
+                 at least 10 in flight (95 % interval: 9 or more); no load that was tried on A missed the objectives.",
+            ),
+            (
+                vec![unknown(row(HighestLoad, bounded.clone(), bounded))],
+                "It is unknown whether B bears more load than A: both answers are only lower bounds (512 x 128, with \
+                 ttft_p99<1s): at least 10 in flight (95 % interval: 9 or more) against at least 10 in flight (95 % \
+                 interval: 9 or more); no load that was tried on A missed the objectives; no load that was tried on B \
+                 missed the objectives.",
+            ),
+            (
+                vec![row(HighestLoad, a.clone(), lacks(NoAnswer::Unknown))],
                 "512 x 128, with ttft_p99<1s: A bears 10 in flight (95 % interval: 9 to 11), but no load is known to \
                  meet the objectives on B.",
             ),

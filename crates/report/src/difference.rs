@@ -7,10 +7,10 @@ use inferometer_analysis::compare::{
     BOUNDS_DRIFT, Comparison, Design, FALSE_ALARMS, FEWEST_REPEATS, GateResult, OverTime, Row,
     RowVerdict, smallest,
 };
-use inferometer_analysis::verdict::Met;
 use inferometer_model::change::Change;
 use inferometer_model::digits;
 
+use crate::gate_table::gate_table;
 use crate::number::{MISSING, significant};
 use crate::page::escape;
 use crate::text_table::{Align, Table};
@@ -19,7 +19,8 @@ use crate::{compared, compared_answers};
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
     let gate = (!gates.is_empty()).then(|| lines(&gate_table(gates)));
-    document(comparison, &lines(&table(comparison)), gate.as_deref())
+    let table = table(comparison).map(|table| lines(&table)).unwrap_or_default();
+    document(comparison, &table, gate.as_deref())
 }
 
 /// The conditions of a gate with their results, for a terminal.
@@ -53,7 +54,7 @@ pub fn html(comparison: &Comparison) -> String {
         "Other differences",
         differing.map(|[name, ours, theirs]| format!("{name}: {ours} → {theirs}")).collect(),
     );
-    out += &crate::page::table(&table(comparison));
+    out += &table(comparison).map(|table| crate::page::table(&table)).unwrap_or_default();
     for line in explained(comparison) {
         let _ = writeln!(out, "<p>{}</p>", escape(&line));
     }
@@ -68,7 +69,10 @@ pub fn html(comparison: &Comparison) -> String {
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
     let Comparison { baseline, contender, .. } = comparison;
     let answer = compared::answer(comparison);
-    let mut out = format!("{answer}\n\n{contender} against {baseline} (the baseline)\n\n{table}");
+    let mut out = format!("{answer}\n\n{contender} against {baseline} (the baseline)\n");
+    if !table.is_empty() {
+        let _ = write!(out, "\n{table}");
+    }
     if let Some(gate) = gate {
         let _ = write!(out, "\nGate\n\n{gate}");
     }
@@ -186,10 +190,13 @@ fn meaning(comparison: &Comparison) -> String {
     )
 }
 
-/// The answers of searches and sweeps, or a row for each figure.
-pub(crate) fn table(comparison: &Comparison) -> Table {
+/// The answers of searches and sweeps, or a row for each figure; `None` if nothing is compared.
+pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
     if !comparison.answers.is_empty() {
-        return compared_answers::table(&comparison.answers);
+        return Some(compared_answers::table(&comparison.answers));
+    }
+    if comparison.rows.is_empty() {
+        return None;
     }
     let mut table = Table::new([
         ("Cell", Align::Left),
@@ -217,34 +224,7 @@ pub(crate) fn table(comparison: &Comparison) -> Table {
             verdict(row),
         ]);
     }
-    table
-}
-
-pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
-    let mut table = Table::new([
-        ("Condition", Align::Left),
-        ("Where", Align::Left),
-        ("Difference", Align::Right),
-        ("95 % interval", Align::Right),
-        ("Met", Align::Left),
-    ]);
-    for gate in gates {
-        let met = match gate.met {
-            Met::Yes => "yes",
-            Met::No if gate.measured_in_turn => "NO",
-            Met::No => "NO: a change or a drift",
-            Met::Undecided if gate.interval_pct.is_none() => "undecided: not enough data",
-            Met::Undecided => "undecided: the limit is inside the interval",
-        };
-        table.push(vec![
-            gate.condition.clone(),
-            gate.place.clone(),
-            signed(gate.difference_pct),
-            interval(gate.difference_pct, gate.interval_pct),
-            met.to_owned(),
-        ]);
-    }
-    table
+    Some(table)
 }
 
 pub(crate) fn verdict(row: &Row) -> String {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use inferometer_analysis::compare::{Comparison, GateResult, RowVerdict};
 
 use crate::compared;
-use crate::difference::{explained, gate_table, table};
+use crate::difference::{explained, table};
 use crate::escape::markdown as escaped;
+use crate::gate_table::gate_table;
 use crate::judgement::Judgement;
 
 /// Returns the page. `judged` is the result of the gates. If it is `None`, the page begins with the
@@ -31,7 +32,7 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     if !gates.is_empty() {
         let _ = writeln!(out, "{}\n", gate_table(gates).to_markdown().trim_end());
     }
-    *out += &table(comparison).to_markdown();
+    *out += &table(comparison).map(|table| table.to_markdown()).unwrap_or_default();
     let warnings =
         comparison.warnings.iter().map(|warning| format!("**warning:** {}", escaped(warning)));
     let differing = comparison.differing.iter().map(|[name, ours, theirs]| {
@@ -119,8 +120,9 @@ mod tests {
             condition: "ttft_p99<+5%".to_owned(),
             figure: "ttft_p99".to_owned(),
             place: "all cells, saturated".to_owned(),
-            difference_pct: 20.0,
-            interval_pct: Some([18.0, 22.0]),
+            difference_pct: Some(20.0),
+            interval_pct: Some([Some(18.0), Some(22.0)]),
+            why: None,
             measured_in_turn: true,
             met: Met::No,
         };

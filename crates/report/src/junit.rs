@@ -13,6 +13,7 @@ use inferometer_analysis::verdict::Met;
 use crate::compared_answers;
 use crate::difference::{interval, signed, verdict as row_verdict};
 use crate::escape::xml;
+use crate::gate_table;
 use crate::judgement::Judgement;
 use crate::label;
 
@@ -247,8 +248,10 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
         };
         found
             .map(|result| {
-                let by = signed(result.difference_pct);
-                let ends = interval(result.difference_pct, result.interval_pct);
+                if let Some(why) = &result.why {
+                    return format!("{}: {why}", result.condition);
+                }
+                let (by, ends) = (gate_table::difference(result), gate_table::interval(result));
                 format!("{}: it is {by}, interval {ends}{}", result.condition, doubt(result))
             })
             .collect()
@@ -266,7 +269,8 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
 
 /// The outcome of an answer without a gate. A knee has no better direction, so it never fails.
 fn answer_without_gate(row: &AnswerRow, margin: f64, told: &str) -> CaseResult {
-    let is_beyond = row.ratio.is_some_and(|ratio| ratio.value < 1.0 - margin);
+    // Without a ratio, the verdict says that the contender serves no load at all.
+    let is_beyond = row.ratio.is_none_or(|ratio| ratio.value < 1.0 - margin);
     match row.verdict {
         AnswerVerdict::Lower if is_beyond && row.figure != AnswerFigure::Knee => {
             CaseResult::Failed(told.to_owned())

@@ -9,6 +9,7 @@ pub mod error;
 mod compared;
 mod compared_answers;
 mod escape;
+mod gate_table;
 mod label;
 mod load_ranking;
 mod mark;

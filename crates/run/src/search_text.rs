@@ -61,10 +61,10 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
     let are_met = plan.criteria.iter().enumerate();
     let misses = are_met.filter(|(index, it)| trial.is_met(*index, it) == Some(false)).count();
     let verdict = match (misses, trial.is_settled) {
-        (0, true) => "met",
+        (0, true) => "met in this trial",
         (0, false) => "too short for a verdict on this load; a longer trial follows",
-        (misses, _) if misses == plan.criteria.len() => "not met",
-        _ => "not all met",
+        (misses, _) if misses == plan.criteria.len() => "not met in this trial",
+        _ => "not all met in this trial",
     };
     format!("{} of {} counted requests: {verdict}", shares.join(", "), trial.counted())
 }

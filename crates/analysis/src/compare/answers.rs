@@ -37,6 +37,22 @@ pub(super) struct Answer {
     pub(super) figure: AnswerFigure,
     pub(super) answered: Answered,
     is_undecided: bool,
+    is_lower_bound: bool,
+    /// Why the figure is not known; only used if it is not.
+    missing: NoAnswer,
+}
+
+/// Why a side does not know a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoAnswer {
+    /// A search: even the lowest load misses the objectives.
+    NoLoadMeets,
+    /// No request completed.
+    NothingCompleted,
+    /// Another reason, such as a limit on requests or a sweep that ended without saturation, or different reasons in
+    /// several runs.
+    Unknown,
 }
 
 /// One figure of an answer, compared between both runs.
@@ -56,7 +72,8 @@ pub struct AnswerRow {
     pub baseline: AnswerSide,
     /// The figure of the contender.
     pub contender: AnswerSide,
-    /// The figure of the contender divided by that of the baseline; absent unless both are known.
+    /// The figure of the contender divided by that of the baseline. Absent unless both are known, and if both are only
+    /// lower bounds.
     pub ratio: Option<SustainedLoad>,
     /// The verdict on the ratio.
     pub verdict: AnswerVerdict,
@@ -69,6 +86,12 @@ pub struct AnswerSide {
     pub known: Option<SustainedLoad>,
     /// Whether a search or a sweep ended before the answer was as precise as requested.
     pub is_undecided: bool,
+    /// Whether the figure is only a lower bound, because no tried load missed the objectives.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
+    /// Why no run knows the figure; absent if a run knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<NoAnswer>,
     /// The number of runs.
     pub runs: usize,
     /// The number of runs that do not know the figure.
@@ -79,9 +102,9 @@ pub struct AnswerSide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerVerdict {
-    /// The whole interval of the ratio is above 1.
+    /// The whole interval of the ratio is above 1, or only the baseline serves no load at all.
     Higher,
-    /// The whole interval of the ratio is below 1.
+    /// The whole interval of the ratio is below 1, or only the contender serves no load at all.
     Lower,
     /// The interval of the ratio contains 1, and lies within the margin.
     NoDifference,
@@ -90,7 +113,20 @@ pub enum AnswerVerdict {
 }
 
 impl AnswerVerdict {
-    fn of(ratio: Option<SustainedLoad>, margin: f64) -> Self {
+    fn of(
+        [baseline, contender]: [&AnswerSide; 2],
+        ratio: Option<SustainedLoad>,
+        margin: f64,
+    ) -> Self {
+        match (baseline.known, contender.known) {
+            (Some(_), None) if contender.serves_nothing() => return Self::Lower,
+            (None, Some(_)) if baseline.serves_nothing() && contender.unanswered == 0 => {
+                return Self::Higher;
+            }
+            // The runs without an answer may be the worst ones, so the other runs do not show a difference.
+            _ if baseline.unanswered + contender.unanswered > 0 => return Self::Unknown,
+            _ => {}
+        }
         let (low, high) = ratio.map_or((None, None), |ratio| (ratio.low, ratio.high));
         match (low, high) {
             (Some(low), _) if low > 1.0 => Self::Higher,
@@ -103,7 +139,56 @@ impl AnswerVerdict {
     }
 }
 
+impl AnswerSide {
+    /// Whether no load at all is served as required.
+    fn serves_nothing(&self) -> bool {
+        matches!(self.missing, Some(NoAnswer::NoLoadMeets | NoAnswer::NothingCompleted))
+    }
+}
+
 impl AnswerRow {
+    /// Why a side has no answer, as a part of a sentence; `None` if it has one.
+    pub fn lack(&self, side: &AnswerSide) -> Option<&'static str> {
+        Some(match (side.missing?, self.figure) {
+            (NoAnswer::NoLoadMeets, _) => "no load meets the objectives",
+            (NoAnswer::NothingCompleted, _) => "no request completed",
+            (NoAnswer::Unknown, AnswerFigure::HighestLoad) => {
+                "no load is known to meet the objectives"
+            }
+            (NoAnswer::Unknown, AnswerFigure::Knee) => "no knee was found",
+            (NoAnswer::Unknown, _) => "no saturation was found",
+        })
+    }
+
+    /// Whether only the contender lacks the figure, because it serves nothing.
+    pub(super) fn is_lost(&self) -> bool {
+        let missing = self.contender.missing;
+        self.baseline.known.is_some() && missing.is_some_and(|why| why != NoAnswer::Unknown)
+    }
+
+    /// Whether both answers are only lower bounds, so that nothing is known about their ratio.
+    pub fn has_two_bounds(&self) -> bool {
+        self.baseline.is_lower_bound && self.contender.is_lower_bound
+    }
+
+    /// Why the answers do not show a ratio: runs without an answer, or two lower bounds. `None` if they show it.
+    pub fn why_incomplete(&self) -> Option<String> {
+        let sides = [("contender", &self.contender), ("baseline", &self.baseline)];
+        let of_side = |(name, side): (&str, &AnswerSide)| match self.lack(side) {
+            Some(lack) => Some(format!("{lack} on the {name}")),
+            None if side.unanswered > 0 => Some(format!(
+                "{} of {} runs of the {name} have no answer",
+                side.unanswered, side.runs
+            )),
+            None => None,
+        };
+        let mut why: Vec<String> = sides.into_iter().filter_map(of_side).collect();
+        if self.has_two_bounds() {
+            why.push("both answers are only lower bounds".to_owned());
+        }
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+
     /// The unit of the figure.
     pub fn unit(&self) -> &'static str {
         match self.figure {
@@ -152,8 +237,18 @@ fn of_search(answer: &SearchAnswer) -> Answer {
         | SearchEnding::TimeSpent
         | SearchEnding::NotMeasurable => true,
     };
-    let answered = Answered::of_search(answer);
-    Answer { figure: AnswerFigure::HighestLoad, answered, is_undecided }
+    let missing = match answer.outcome {
+        SearchEnding::NotMetAtLowest => NoAnswer::NoLoadMeets,
+        _ if answer.refusal.is_some() => NoAnswer::NothingCompleted,
+        _ => NoAnswer::Unknown,
+    };
+    Answer {
+        figure: AnswerFigure::HighestLoad,
+        answered: Answered::of_search(answer),
+        is_undecided,
+        is_lower_bound: answer.is_one_sided || answer.outcome == SearchEnding::MetAtHighest,
+        missing,
+    }
 }
 
 fn of_sweep(answer: &SweepAnswer) -> [Answer; 3] {
@@ -164,11 +259,17 @@ fn of_sweep(answer: &SweepAnswer) -> [Answer; 3] {
     let knee = answer.knee.as_ref();
     let knee = knee.and_then(|knee| SustainedLoad::of(knee.load, knee.low, Some(knee.high)));
     let is_undecided = !matches!(answer.outcome, SweepEnding::Found | SweepEnding::NotSaturated);
+    let missing = match answer.outcome {
+        SweepEnding::NothingCompleted => NoAnswer::NothingCompleted,
+        _ => NoAnswer::Unknown,
+    };
     let requests = Answered { over: answer.by, ..Answered::of_sweep(answer) };
     let of = |figure: AnswerFigure, load: Option<SustainedLoad>| Answer {
         figure,
         answered: Answered { load, ..requests.clone() },
         is_undecided,
+        is_lower_bound: false,
+        missing,
     };
     [
         of(AnswerFigure::SaturatedRequestsPerS, requests.load),
@@ -194,10 +295,11 @@ pub(super) fn rows(baseline: &[Answer], contender: &[Answer], margin: f64) -> Ve
         let levels = ours.iter().chain(&theirs).map(|answer| answer.answered.confidence);
         let confidence = levels.fold(1.0, f64::min);
         let [baseline, contender] = [ours, theirs].map(|answers| side(&answers, confidence));
-        let ratio = contender.known.zip(baseline.known);
+        let has_two_bounds = baseline.is_lower_bound && contender.is_lower_bound;
+        let ratio = contender.known.zip(baseline.known).filter(|_| !has_two_bounds);
         let ratio = ratio.map(|(contender, baseline)| contender.relative_to(&baseline));
         let Answered { cell, objectives, over, .. } = first.answered.clone();
-        let verdict = AnswerVerdict::of(ratio, margin);
+        let verdict = AnswerVerdict::of([&baseline, &contender], ratio, margin);
         let figure = first.figure;
         AnswerRow {
             cell,
@@ -215,68 +317,39 @@ pub(super) fn rows(baseline: &[Answer], contender: &[Answer], margin: f64) -> Ve
 }
 
 fn side(answers: &[Answer], confidence: f64) -> AnswerSide {
-    let known: Vec<SustainedLoad> =
+    let has_load = |answer: &&Answer| answer.answered.load.is_some();
+    let loads: Vec<SustainedLoad> =
         answers.iter().filter_map(|answer| answer.answered.load).collect();
+    // The mean of no round is not a load.
+    let known = Some(&loads).filter(|loads| !loads.is_empty());
+    let known = known.and_then(|loads| SustainedLoad::over_rounds(loads, confidence));
+    let is_lower_bound = answers.iter().filter(has_load).any(|answer| answer.is_lower_bound);
+    let mut missing = answers.iter().map(|answer| answer.missing);
+    let first = missing.next().unwrap_or(NoAnswer::Unknown);
+    let missing = if missing.all(|other| other == first) { first } else { NoAnswer::Unknown };
     AnswerSide {
-        unanswered: answers.len() - known.len(),
-        // The mean of no round is not a load.
-        known: Some(known)
-            .filter(|known| !known.is_empty())
-            .and_then(|known| SustainedLoad::over_rounds(&known, confidence)),
+        unanswered: answers.len() - loads.len(),
+        // A lower bound has no upper end.
+        known: known
+            .map(|load| SustainedLoad { high: load.high.filter(|_| !is_lower_bound), ..load }),
         is_undecided: answers.iter().any(|answer| answer.is_undecided),
+        is_lower_bound,
+        missing: known.is_none().then_some(missing),
         runs: answers.len(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn search(estimate: f64, ends: [Option<f64>; 2], outcome: &str, slo: &str) -> Answer {
-        let answer: SearchAnswer = serde_json::from_value(json!({
-            "input_length": 512, "output_length": 128, "over": "rate", "confidence": 0.95,
-            "objectives": [{ "text": slo, "share": 0.99, "mean_limit_ms": null }],
-            "precision": 0.05, "outcome": outcome, "estimate": estimate, "low": ends[0],
-            "high": ends[1], "guess": estimate, "limited_by": [], "saturated": false,
-            "contradicts": false, "requests": 1, "trials": 1, "loads": [],
-        }))
-        .expect("an answer");
-        of_search(&answer)
-    }
-
-    #[test]
-    fn the_highest_loads_are_compared_by_the_intervals_of_both_answers() {
-        let slo = "ttft_p99<500ms";
-        let fixed = search(10.0, [Some(9.0), Some(11.0)], "found", slo);
-        for (estimate, ends, outcome, verdict) in [
-            (20.0, [Some(18.0), Some(22.0)], "found", AnswerVerdict::Higher),
-            (5.0, [Some(4.5), Some(5.5)], "found", AnswerVerdict::Lower),
-            (10.5, [Some(9.5), Some(11.5)], "requests_spent", AnswerVerdict::Unknown),
-            // An open end does not hide a difference on the other side.
-            (20.0, [Some(18.0), None], "met_at_highest", AnswerVerdict::Higher),
-            (5.0, [Some(4.5), None], "met_at_highest", AnswerVerdict::Unknown),
-        ] {
-            let other = search(estimate, ends, outcome, slo);
-            let [row] =
-                rows(std::slice::from_ref(&fixed), &[other], 0.05).try_into().expect("one row");
-            assert_eq!(row.verdict, verdict, "{row:?}");
-            assert_eq!(row.contender.is_undecided, outcome == "requests_spent");
-            let ratio = row.ratio.expect("both are known");
-            assert!((ratio.value - estimate / 10.0).abs() < 1e-9, "{ratio:?}");
-            assert_eq!(ratio.high.is_some(), ends[1].is_some(), "{ratio:?}");
+/// Why two sides with answers have no figure in common.
+pub(super) fn why_nothing(baseline: &[Answer], contender: &[Answer]) -> &'static str {
+    let is_search = |answer: &Answer| answer.answered.objectives.is_some();
+    let [ours, theirs] = [baseline, contender].map(|all| all.iter().any(is_search));
+    match ours == theirs {
+        true => "the two searches or sweeps have no lengths and objectives in common",
+        false => {
+            "one run is a search and the other one is a sweep: their answers cannot be compared"
         }
     }
-
-    #[test]
-    fn answers_within_the_margin_show_no_difference_and_other_objectives_have_no_row() {
-        let of = |slo: &str| search(10.0, [Some(9.9), Some(10.1)], "found", slo);
-        let (one, other) = (of("ttft_p99<500ms"), of("ttft_p99<1s"));
-        let [row] = rows(std::slice::from_ref(&one), std::slice::from_ref(&one), 0.05)
-            .try_into()
-            .expect("one row");
-        assert_eq!(row.verdict, AnswerVerdict::NoDifference);
-        assert!(rows(&[one], &[other], 0.05).is_empty());
-    }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answers::AnswerRow;
+use super::answers::{AnswerFigure, AnswerRow};
 use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
 use crate::verdict::Met;
@@ -47,6 +47,16 @@ pub enum GateError {
         /// The names of the compared figures.
         compared: String,
     },
+    /// The comparison has no row at all.
+    #[error("`{text}`: {figure} is not compared: {why}")]
+    NothingCompared {
+        /// The condition as the user wrote it.
+        text: String,
+        /// The figure that the condition names.
+        figure: String,
+        /// The reason.
+        why: String,
+    },
     /// The figure exists, but not on both sides of the comparison.
     #[error("`{text}`: {figure} is not compared: {why}; the compared metrics are {compared}")]
     NotCompared {
@@ -71,10 +81,13 @@ pub struct GateResult {
     pub figure: String,
     /// The cell and the load of the row.
     pub place: String,
-    /// The difference of the row, in percent.
-    pub difference_pct: f64,
-    /// The confidence interval of `difference_pct`; absent if the row has none.
-    pub interval_pct: Option<[f64; 2]>,
+    /// The difference of the row, in percent; absent if an answer is missing.
+    pub difference_pct: Option<f64>,
+    /// The confidence interval of `difference_pct`; absent if the row has none. An end is absent if it is unknown.
+    pub interval_pct: Option<[Option<f64>; 2]>,
+    /// The reason for the result, if an answer is missing; otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Whether the two runs were measured in turn. If not, a drift over time may be the reason for an unmet condition.
     pub measured_in_turn: bool,
     /// Whether the condition is met.
@@ -121,7 +134,7 @@ pub fn judge(
         let answers = comparison.answers.iter().filter(is_its);
         let judged: Vec<GateResult> = rows
             .map(|row| condition.judge(row))
-            .chain(answers.filter_map(|row| condition.judge_answer(row)))
+            .chain(answers.map(|row| condition.judge_answer(row)))
             .collect();
         if judged.is_empty() {
             return Err(condition.without_rows(comparison));
@@ -141,9 +154,12 @@ impl Condition {
 
     /// The error if no row has the figure of the condition.
     fn without_rows(&self, comparison: &Comparison) -> GateError {
+        if let Some(why) = comparison.nothing_compared.clone() {
+            let (text, figure) = (self.text.clone(), self.figure.clone());
+            return GateError::NothingCompared { text, figure, why };
+        }
         let mut names: Vec<&str> = Vec::new();
-        let answers = comparison.answers.iter().filter(|row| row.ratio.is_some());
-        let answers = answers.map(|row| row.figure.name());
+        let answers = comparison.answers.iter().map(|row| row.figure.name());
         for name in comparison.rows.iter().map(|row| row.figure.as_str()).chain(answers) {
             if !names.contains(&name) {
                 names.push(name);
@@ -155,6 +171,9 @@ impl Condition {
         let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
         let why = match only.next() {
             Some(group) => format!("only {} has it", group.only_in),
+            None if AnswerFigure::ALL.iter().any(|it| it.name() == figure) => {
+                "it is an answer of two searches or two sweeps".to_owned()
+            }
             None if is_compared(&figure) => "neither side has it".to_owned(),
             None => {
                 let suggestion = did_you_mean(&figure, names);
@@ -164,29 +183,32 @@ impl Condition {
         GateError::NotCompared { text, figure, why, compared }
     }
 
-    /// Judges the condition on an answer by the interval of the ratio; `None` if a side has no answer. An open end of
-    /// the interval may be anywhere.
-    fn judge_answer(&self, row: &AnswerRow) -> Option<GateResult> {
-        let ratio = row.ratio?;
+    /// Judges the condition on an answer by the interval of the ratio. An open end of the interval may be anywhere. If
+    /// only the contender lacks an answer for a known reason, the condition is missed; without another answer, it is
+    /// undecided.
+    fn judge_answer(&self, row: &AnswerRow) -> GateResult {
         let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-        let ends = [ratio.low.map_or(-100.0, percent), ratio.high.map_or(f64::INFINITY, percent)];
+        let [low, high] =
+            row.ratio.map_or([None; 2], |it| [it.low, it.high].map(|it| it.map(percent)));
+        let ends = [low.unwrap_or(-100.0), high.unwrap_or(f64::INFINITY)];
+        let why = row.why_incomplete();
         let met = match ends.map(|end| self.sign.holds(end, self.limit_pct)) {
+            _ if row.is_lost() => Met::No,
+            _ if why.is_some() => Met::Undecided,
             [true, true] => Met::Yes,
             [false, false] => Met::No,
             _ => Met::Undecided,
         };
-        Some(GateResult {
+        GateResult {
             condition: self.text.clone(),
             figure: row.figure.name().to_owned(),
             place: row.place(),
-            difference_pct: percent(ratio.value),
-            interval_pct: ratio
-                .low
-                .zip(ratio.high)
-                .map(|(low, high)| [percent(low), percent(high)]),
+            difference_pct: row.ratio.map(|ratio| percent(ratio.value)),
+            interval_pct: low.or(high).map(|_| [low, high]),
+            why,
             measured_in_turn: false,
             met,
-        })
+        }
     }
 
     /// Judges the condition on a row.
@@ -217,8 +239,9 @@ impl Condition {
             condition: self.text.clone(),
             figure: row.figure.clone(),
             place: row.place(),
-            difference_pct: row.difference_pct,
-            interval_pct: row.interval_pct,
+            difference_pct: Some(row.difference_pct),
+            interval_pct: row.interval_pct.map(|ends| ends.map(Some)),
+            why: None,
             measured_in_turn: row.design.is_alternated(),
             met,
         }
@@ -230,5 +253,62 @@ impl Row {
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
         format!("{cell}, {}", digits::of_load(&self.load))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answers::tests::{answered, compared, missed, unknown};
+    use super::*;
+
+    #[test]
+    fn a_gate_is_not_met_if_an_answer_is_missing() {
+        let known = || answered(10.0);
+        for (baseline, contender, met, why) in [
+            (
+                vec![known()],
+                vec![missed()],
+                Met::No,
+                "no load meets the objectives on the contender",
+            ),
+            (vec![known()], vec![missed(), missed()], Met::No, "no load meets"),
+            (vec![known()], vec![unknown()], Met::Undecided, "no load is known to meet"),
+            (vec![missed()], vec![known()], Met::Undecided, "on the baseline"),
+            (vec![missed()], vec![missed()], Met::Undecided, "on the contender; no load meets"),
+            (
+                vec![known()],
+                vec![known(), missed()],
+                Met::Undecided,
+                "1 of 2 runs of the contender",
+            ),
+            (
+                vec![known(), unknown()],
+                vec![known()],
+                Met::Undecided,
+                "1 of 2 runs of the baseline",
+            ),
+        ] {
+            let comparison =
+                Comparison { answers: compared(&baseline, &contender), ..Comparison::default() };
+            let conditions = parse("highest_load>-95%").expect("a condition");
+            let [result] = judge(&conditions, &comparison)
+                .expect("the figure is compared")
+                .try_into()
+                .expect("one row");
+            assert_eq!(result.met, met, "{result:?}");
+            assert!(result.why.as_ref().is_some_and(|it| it.contains(why)), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_gate_without_any_compared_figure_states_why() {
+        let why = Some("one run is a search and the other one is a sweep".to_owned());
+        let comparison = Comparison { nothing_compared: why, ..Comparison::default() };
+        let conditions = parse("highest_load>-3%").expect("a condition");
+        let told = judge(&conditions, &comparison).expect_err("nothing is compared").to_string();
+        assert_eq!(
+            told,
+            "`highest_load>-3%`: highest_load is not compared: one run is a search and the other one is a sweep"
+        );
     }
 }

@@ -24,7 +24,7 @@ mod unmatched;
 
 use serde::{Deserialize, Serialize};
 
-pub use answers::{AnswerFigure, AnswerRow, AnswerSide, AnswerVerdict};
+pub use answers::{AnswerFigure, AnswerRow, AnswerSide, AnswerVerdict, NoAnswer};
 pub use gate::{Condition, GateError, GateResult, judge, parse as parse_gate};
 pub use order::Design;
 pub use over_time::{OverTime, smallest};
@@ -83,6 +83,9 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// Figures that only one of the two runs has.
     pub unmatched: Vec<Unmatched>,
+    /// Why nothing is compared; absent if there are answers or rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nothing_compared: Option<String>,
 }
 
 /// One figure, compared between both runs.
@@ -174,15 +177,13 @@ pub fn compare(
     let mut all = series::overall(&pairs);
     all.extend(pairs);
     let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
-    let (mut warnings, differing) = baseline.differences(contender);
+    let (warnings, differing) = baseline.differences(contender);
     let answers = answers::rows(&baseline.answers, &contender.answers, options.margin);
-    if has_answers && answers.is_empty() {
-        warnings
-            .push("the two searches or sweeps have no lengths and objectives in common".to_owned());
-    } else if !has_answers && rows.is_empty() {
-        warnings
-            .push("the two have common cells, but no common metric at the same load".to_owned());
-    }
+    let nothing_compared = match (answers.is_empty() && rows.is_empty(), has_answers) {
+        (false, _) => None,
+        (true, true) => Some(answers::why_nothing(&baseline.answers, &contender.answers)),
+        (true, false) => Some("they have common cells, but no common metric at the same load"),
+    };
     Ok(Comparison {
         baseline: baseline.name.clone(),
         contender: contender.name.clone(),
@@ -197,6 +198,7 @@ pub fn compare(
             true => unmatched::answers(baseline, contender),
             false => unmatched::unmatched(baseline, contender),
         },
+        nothing_compared: nothing_compared.map(str::to_owned),
     })
 }
 

@@ -125,7 +125,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
 
 /// The finding that equal lengths made requests start together, so that the answer is that of bursts of prompts.
 fn in_bursts(answer: &SearchAnswer) -> Option<Finding> {
-    let load = answer.loads.iter().rfind(|load| load.starts_together)?;
+    let mut loads = answer.loads.iter().filter(|_| answer.refusal.is_none());
+    let load = loads.rfind(|load| load.starts_together)?;
     let message = format!(
         "at {} {}, requests of equal lengths started and ended together, so the server processed \
             prompts in bursts: with varied lengths, the highest load may be much higher",

@@ -12,6 +12,8 @@ use super::evidence::{Groups, is_rare};
 const NEAR: f64 = 0.4;
 /// Misses grow with the load if their share grows at least with this power of it, at a confidence of 95 % (one-sided).
 const STEEP: f64 = 1.5;
+/// With more misses than this many times the allowed share, a load is far above the edge.
+const OVERLOADED: f64 = 10.0;
 const ONE_SIDED: f64 = 1.645;
 
 /// Trials that reached their steady state, in ascending order of the load.
@@ -32,7 +34,7 @@ pub(super) fn extended_without_curve(
     wrong: f64,
 ) -> Crossing {
     let Of::Share(allowed) = of else { return found };
-    let Some(steady) = Steady::of(points, found.at) else { return found };
+    let Some(steady) = Steady::of(points, found.at, allowed) else { return found };
     if !is_rare(allowed) || steady.is_steep(found.at) {
         return found;
     }
@@ -54,11 +56,13 @@ fn sum<'a>(points: impl Iterator<Item = &'a Point>, of: impl Fn(&Point) -> f64) 
 
 impl<'a> Steady<'a> {
     /// `None` if no trial near the edge reached its steady state.
-    fn of(points: &'a [Point], at: f64) -> Option<Self> {
+    fn of(points: &'a [Point], at: f64, allowed: f64) -> Option<Self> {
         let mut trials: Vec<&Point> = points.iter().filter(|point| point.requests > 0.0).collect();
         trials.sort_by(|one, other| one.x.total_cmp(&other.x));
         let near = || trials.iter().copied().filter(|point| (point.x - at).abs() <= NEAR);
         near().next()?;
+        // The misses of an overloaded server follow each other, too.
+        let near = || near().filter(|point| point.y <= OVERLOADED * allowed);
         let missed = sum(near(), misses);
         let groups = Groups {
             count: sum(near(), |point| point.groups.count),

@@ -233,7 +233,10 @@ impl TrialFold {
         let dues: Vec<Nanos> = later.iter().map(|row| row.stay.due).collect();
         let mut lengths = later.iter().filter(|row| row.stay.complete).map(|row| row.output_tokens);
         let length = lengths.next();
-        lengths.all(|other| Some(other) == length) && start_together(&dues, self.load, latency_s)
+        // If no request completed, nothing is known about lengths.
+        length.is_some()
+            && lengths.all(|other| Some(other) == length)
+            && start_together(&dues, self.load, latency_s)
     }
 }
 

@@ -126,7 +126,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     };
     let failed = failed(answer);
     format!(
-        "No saturation up to {}{why}: throughput is {} at this load{failed}.",
+        "No saturation is shown up to {}{why}: throughput is {} at this load{failed}.",
         load(top.by, top.load),
         requests_per_s(answer, &most)
     )

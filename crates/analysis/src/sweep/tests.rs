@@ -134,7 +134,7 @@ fn a_sweep_ends_at_each_limit_and_names_it() {
         let sweep = swept(&plan, 1.0);
         assert_eq!(sweep.outcome(), outcome);
         let told = answer(&sweep).answer;
-        assert!(told.starts_with("No saturation up to "), "{told}");
+        assert!(told.starts_with("No saturation is shown up to "), "{told}");
         assert!(told.contains(words), "{told}");
         let codes = super::findings(&[answer(&sweep)], &[]);
         assert_eq!(codes.len(), 1, "{codes:?}");

@@ -59,6 +59,21 @@ fn a_run_of_a_server_whose_card_the_user_states_is_predicted_for_this_card() {
     let unknown = measured(folder.path(), &url, &["--server-card", "MI999"]);
     let why = "not predicted: this program does not know its card, MI999; `inferometer list cards`";
     assert!(unknown.contains(why), "{unknown}");
+    // An unknown name is told before the run.
+    let warned = |name: &str| {
+        let output = inferometer(
+            folder.path(),
+            &["run", "--dry-run", "--target", &url, "--server-card", name],
+        );
+        told(&output)
+    };
+    for (name, says) in [
+        ("nonsense", "does not know the card nonsense, so the run will have no prediction"),
+        ("H100", "H100 (did you mean `h100-sxm` or `h100-pcie`?), so the run will have no"),
+    ] {
+        assert!(warned(name).contains(says), "{}", warned(name));
+    }
+    assert!(!warned("NVIDIA H200").contains("warning: server_card"), "{}", warned("NVIDIA H200"));
     let embedded = inferometer(folder.path(), &["run", "--dry-run", "--server-card", "l40s"]);
     assert_eq!(embedded.status.code(), Some(2));
     assert!(told(&embedded).contains("server_card"), "{}", told(&embedded));
@@ -104,6 +119,13 @@ fn a_run_is_predicted_with_the_users_own_profile_of_its_engine_card_and_model() 
     };
     let of_own = check(profiles.to_str().expect("text"));
     assert!(of_own.contains("  mine  ") && !of_own.contains("  vllm-0.23-h100-sxm  "), "{of_own}");
+    let none = command(folder.path())
+        .env("INFEROMETER_PROFILES", "none")
+        .args(["list", "profiles"])
+        .output()
+        .expect("it runs");
+    let says = "warning: INFEROMETER_PROFILES: the folder none does not exist";
+    assert!(told(&none).contains(says), "{}", told(&none));
     let of_none = check("none");
     assert!(of_none.contains("  vllm-0.23-h100-sxm  "), "{of_none}");
 }
@@ -149,6 +171,35 @@ fn a_learned_profile_predicts_other_runs_but_not_the_run_that_it_was_fitted_to()
     let files: Vec<&Value> = runs.iter().map(|run| &run["profile_file"]).collect();
     assert_eq!(files.len(), 2, "{found}");
     assert!(files.contains(&&Value::Null) && files.contains(&&json!(out)), "{found}");
+    // A profile that starts from a learned one is also fitted to the runs of the learned one.
+    let mut ids = runs.iter().map(|run| run["run"].as_str().expect("a run"));
+    let second = ids.find(|id| *id != first).expect("another run");
+    let calibrated = |run: &str, out: &str| {
+        let mut command = command(folder.path());
+        command.env("INFEROMETER_PROFILES", "own profiles").args(["calibrate", run]);
+        let flags = ["--model", "llama-3.1-8b", "--profile", "inferometer/profiles/learned.toml"];
+        command.args(flags).args(["--out", out]).output().expect("it runs")
+    };
+    // A failed fit leaves no folder.
+    let out = "./own profiles/chained.toml";
+    let failed = calibrated("no-such-run", out);
+    assert_ne!(failed.status.code(), Some(0), "{}", told(&failed));
+    assert!(!folder.path().join("own profiles").exists());
+    let chained = calibrated(second, out);
+    assert_eq!(chained.status.code(), Some(0), "{}", told(&chained));
+    let printed = String::from_utf8_lossy(&chained.stdout).into_owned();
+    assert!(printed.contains(&format!("--profile '{out}'")), "{printed}");
+    let text = std::fs::read_to_string(folder.path().join(out)).expect("a profile");
+    let profile: toml::Table = toml::from_str(&text).expect("TOML");
+    let fitted: Vec<&str> = profile["fitted_to"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| run.as_str().expect("text"))
+        .collect();
+    let mut both = [first.as_str(), second];
+    both.sort_unstable();
+    assert_eq!(fitted, both);
 }
 
 #[test]

@@ -65,7 +65,8 @@ const REQUIRED: [(&str, &str); 16] = [
 
 /// One mistake that names all missing keys of a card file, each with what to write. None if no key is missing.
 pub(super) fn missing(file: &Table) -> Vec<String> {
-    let is_needed = |key: &str| key.rsplit_once('.').is_none_or(|(of, _)| at(file, of).is_some());
+    let is_table = |key: &str| at(file, key).is_some_and(Value::is_table);
+    let is_needed = |key: &str| key.rsplit_once('.').is_none_or(|(of, _)| is_table(of));
     let absent = REQUIRED.iter().filter(|(key, _)| is_needed(key) && at(file, key).is_none());
     let absent: Vec<String> = absent.map(|(key, write)| format!("{key} ({write})")).collect();
     match absent.as_slice() {
@@ -77,6 +78,36 @@ pub(super) fn missing(file: &Table) -> Vec<String> {
     }
 }
 
+/// The values that must be tables and are not, each with what to write.
+pub(super) fn wrong_tables(file: &Table) -> Vec<String> {
+    let tables = ["operations", "operations.bf16", "operations.fp8"];
+    let wrong = tables.into_iter().filter_map(|key| Some((key, at(file, key)?)));
+    wrong
+        .filter(|(_, value)| !value.is_table())
+        .map(|(key, value)| {
+            format!("{key} = {value}: must be a table; write [{key}] and its keys below this line")
+        })
+        .collect()
+}
+
+/// The mistake if a compute capability is written as a number that ends with a zero, such as 8.10: it would be read as
+/// 8.1.
+pub(super) fn lost_zero(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Written {
+        capability: toml::Spanned<Value>,
+    }
+    let Written { capability } = toml::from_str(text).ok()?;
+    let written = text.get(capability.span())?;
+    let (major, minor) = written.split_once('.')?;
+    (capability.get_ref().is_float() && minor.len() > 1 && minor.ends_with('0')).then(|| {
+        format!(
+            "capability = {written}: a number does not keep the zero at its end; write [{major}, \
+                {minor}]"
+        )
+    })
+}
+
 /// Reads a compute capability: two whole numbers, or one number such as 8.9.
 pub(super) fn capability<'de, D: Deserializer<'de>>(value: D) -> Result<(u32, u32), D::Error> {
     #[derive(Deserialize)]
@@ -85,17 +116,18 @@ pub(super) fn capability<'de, D: Deserializer<'de>>(value: D) -> Result<(u32, u3
         Pair((u32, u32)),
         Number(f64),
         Text(String),
+        Other(Value),
     }
     let wrong = |found: &str| {
         D::Error::custom(format!(
             "capability = {found}: write the major and the minor number, such as 8.9 or [8, 9]"
         ))
     };
-    let text = match Capability::deserialize(value) {
-        Ok(Capability::Pair(pair)) => return Ok(pair),
-        Ok(Capability::Number(number)) => format!("{number:?}"),
-        Ok(Capability::Text(text)) => text,
-        Err(_) => return Err(wrong("...")),
+    let text = match Capability::deserialize(value)? {
+        Capability::Pair(pair) => return Ok(pair),
+        Capability::Number(number) => format!("{number:?}"),
+        Capability::Text(text) => text,
+        Capability::Other(value) => return Err(wrong(&value.to_string())),
     };
     let parts = text.split_once('.').unwrap_or((&text, "0"));
     match (parts.0.parse(), parts.1.parse()) {

@@ -40,6 +40,9 @@ fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
         ("link_latency_us", "nan", "link_latency_us = NaN: must be between 0 and 10000"),
         ("capability", "[89, 0]", "such as [8, 9] for 8.9"),
         ("capability", "[8, 9, 0]", "capability = [8, 9, 0]: has 3 values; write 2"),
+        ("capability", "{ a = 1 }", "capability = { a = 1 }: write the major and the minor number"),
+        ("capability", "8.10", "capability = 8.10: a number does not keep the zero"),
+        ("capability", "8.10", "write [8, 10]"),
         ("prompt_attention_tflops", "680e12", "operations.prompt_attention_tflops = 6.8e14"),
         (
             "stream_tb_per_s",
@@ -57,6 +60,15 @@ fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
         let message = refused(key, value);
         assert!(message.starts_with("mine.toml: "), "{message}");
         assert!(message.contains(wanted), "{key} = {value}: {message}");
+    }
+    for (tables, wanted) in [
+        ("operations = 5", "x: operations = 5: must be a table; write [operations] and its keys"),
+        ("operations.bf16 = 5", "; operations.bf16 = 5: must be a table; write [operations.bf16]"),
+    ] {
+        let known = Card { operations: None, ..cards()[0].clone() };
+        let text = format!("{}{tables}", toml::to_string(&known).unwrap());
+        let told = Card::parse(&text, "x").unwrap_err().to_string();
+        assert!(told.contains(wanted), "{told}");
     }
     assert!(card("no-such-file.toml").unwrap_err().to_string().contains("cannot read"));
 }

@@ -10,23 +10,28 @@ pub(super) fn windows(
     model_type: &str,
     layers: u32,
 ) -> Result<Option<Windows>, String> {
-    let number = |key: &str| config.get(key).and_then(Value::as_u64);
-    let Some(tokens) = number("sliding_window").and_then(|tokens| u32::try_from(tokens).ok())
-    else {
-        return Ok(None);
+    let number = |key: &str| {
+        let whole = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+        typed(config, key, whole, "a whole number without quotation marks, such as 4096")
     };
-    let uses = config.get("use_sliding_window").and_then(Value::as_bool);
+    let Some(tokens) = number("sliding_window")? else { return Ok(None) };
+    let uses = typed(config, "use_sliding_window", Value::as_bool, "true or false")?;
     // The configurations of Qwen contain a window that is used only if they say so.
     if tokens == 0 || uses == Some(false) || uses.is_none() && model_type.starts_with("qwen") {
         return Ok(None);
     }
-    let every = number("sliding_window_pattern").or_else(|| number("_sliding_window_pattern"));
-    let windowed = if let Some(types) = config.get("layer_types").and_then(Value::as_array) {
+    let types = |value: &Value| -> Option<Vec<String>> {
+        value.as_array()?.iter().map(|kind| kind.as_str().map(str::to_owned)).collect()
+    };
+    let types = typed(config, "layer_types", types, "a list with a text for each layer")?;
+    let windowed = if let Some(types) = types {
         if types.len() != layers as usize {
             return Err(format!("`layer_types` has {} entries for {layers} layers", types.len()));
         }
-        types.iter().filter(|kind| kind.as_str() == Some("sliding_attention")).count() as u32
-    } else if let Some(every) = every.and_then(|every| u32::try_from(every).ok()) {
+        types.iter().filter(|kind| *kind == "sliding_attention").count() as u32
+    } else if let Some(every) =
+        number("sliding_window_pattern")?.or(number("_sliding_window_pattern")?)
+    {
         // The last layer of each group reads the whole sequence.
         layers - layers.checked_div(every).unwrap_or(0)
     } else {
@@ -34,13 +39,23 @@ pub(super) fn windows(
             "gemma2" | "gpt_oss" => layers.div_ceil(2),
             "gemma3" | "gemma3_text" => layers - layers / 6,
             kind if kind.starts_with("qwen") => {
-                let whole = number("max_window_layers").unwrap_or(u64::from(layers));
-                layers - u32::try_from(whole).map_or(layers, |whole| whole.min(layers))
+                layers - number("max_window_layers")?.map_or(layers, |whole| whole.min(layers))
             }
             _ => layers,
         }
     };
     Ok((windowed > 0).then_some(Windows { tokens, layers: windowed }))
+}
+
+/// The value of a key, as `read` reads it. None if the file has no such key, or if its value is `null`.
+fn typed<T>(
+    config: &Map<String, Value>,
+    key: &str,
+    read: impl Fn(&Value) -> Option<T>,
+    write: &str,
+) -> Result<Option<T>, String> {
+    let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
+    read(value).map(Some).ok_or_else(|| format!("`{key}` must be {write}"))
 }
 
 #[cfg(test)]
@@ -85,5 +100,32 @@ mod tests {
         }
         let wrong = of(json!({ "sliding_window": 9, "layer_types": types }), "mistral", 2);
         assert!(wrong.unwrap_err().contains("3 entries for 2 layers"));
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_an_error_and_null_is_an_absent_value() {
+        for (key, value, model_type) in [
+            ("sliding_window", json!("4096"), "mistral"),
+            ("sliding_window", json!(-5), "mistral"),
+            ("sliding_window", json!(4096.5), "mistral"),
+            ("use_sliding_window", json!("false"), "mistral"),
+            ("layer_types", json!("x"), "mistral"),
+            ("layer_types", json!([1, 2]), "mistral"),
+            ("sliding_window_pattern", json!("6"), "gemma3_text"),
+            ("_sliding_window_pattern", json!([6]), "gemma3_text"),
+            ("max_window_layers", json!(-1), "qwen2"),
+        ] {
+            let with = |value: &Value| {
+                let mut config = json!({ "sliding_window": 9 });
+                if model_type == "qwen2" {
+                    config["use_sliding_window"] = true.into();
+                }
+                config[key] = value.clone();
+                of(config, model_type, 2)
+            };
+            let why = with(&value).expect_err("a value of the wrong type");
+            assert!(why.starts_with(&format!("`{key}` must be ")), "{value}: {why}");
+            assert!(with(&Value::Null).is_ok(), "{key}");
+        }
     }
 }

@@ -43,8 +43,9 @@ fn gate(figure: &str, met: Met, measured_in_turn: bool) -> GateResult {
         condition: format!("{figure}<+5%"),
         figure: figure.to_owned(),
         place: "all cells, saturated & <more>".to_owned(),
-        difference_pct: 9.0,
-        interval_pct: Some([8.0, 10.0]),
+        difference_pct: Some(9.0),
+        interval_pct: Some([Some(8.0), Some(10.0)]),
+        why: None,
         measured_in_turn,
         met,
     }

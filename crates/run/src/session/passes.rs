@@ -8,6 +8,7 @@ use inferometer_cluster::{Lead, Order, RankReport};
 use inferometer_drive::{Live, Recorder};
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::digits;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
@@ -95,7 +96,7 @@ impl<N: Network> Session<'_, N> {
             if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
         let nth = if plan.ab.is_some() { format!(", pair {repeat}") } else { nth };
         let nth = if plan.chooses_loads() { format!(", trial {repeat}") } else { nth };
-        let label = format!("{cell}, {pass}{nth}");
+        let label = digits::of_load(&format!("{cell}, {pass}{nth}"));
         let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
         let live = Arc::new(Live::default());
         if let Some(lead) = self.request.context.team.lead() {

@@ -295,7 +295,7 @@ fn a_sweep_over_an_in_memory_network_ends_and_its_summary_follows_from_its_log()
     let answer = &finished.summary.sweeps[0];
     assert_eq!(answer.outcome, SweepEnding::NotSaturated, "{answer:?}");
     assert_eq!(answer.levels.iter().map(|level| level.load).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
-    assert!(answer.answer.starts_with("No saturation up to 4 in flight"));
+    assert!(answer.answer.starts_with("No saturation is shown up to 4 in flight"));
     assert_eq!(judge(&plan, &context, &finished, Strictness::Lenient), Ok(()));
     let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
     assert_eq!(summarise_log(&stored, &plan).unwrap().summary, finished.summary);
@@ -321,7 +321,7 @@ fn an_interrupted_sweep_gives_a_partial_answer_and_completes_when_resumed() {
     assert!(broken_off.interrupted);
     let answer = &broken_off.summary.sweeps[0];
     assert_eq!((answer.trials, answer.outcome), (2, SweepEnding::Unfinished));
-    assert!(answer.answer.starts_with("So far, no saturation up to"), "{answer:?}");
+    assert!(answer.answer.starts_with("So far, no saturation is shown up to"), "{answer:?}");
     let earlier = EarlierRun::find(&context.store, broken_off.run.as_str()).unwrap();
     context.resumed = earlier.completed_cells(&plan).unwrap();
     context.host.interrupt = Interrupt::default();

@@ -174,6 +174,31 @@ fn a_search_ends_if_all_requests_failed_even_those_that_were_alone() {
 }
 
 #[test]
+fn requests_that_all_failed_start_together_but_show_nothing_about_bursts() {
+    let trial = |completed: bool| {
+        let pass = PassPlan::closed(4, Bound::requests(40));
+        let mut fold = TrialFold::of(&pass, &of_slo("ttft_p99<50ms")).unwrap();
+        for index in 0..40 {
+            let due_ms = f64::from(index / 4) * 100.0;
+            let one = figures(due_ms, due_ms + 100.0, 10.0);
+            let output_tokens = if completed { 16 } else { 0 };
+            fold.add(&RequestFigures { index, complete: completed, output_tokens, ..one });
+        }
+        fold.finish()
+    };
+    assert_eq!([true, false].map(|completed| trial(completed).starts_together), [true, false]);
+    let plan = plan_of(&Settings { whole: true, ..settings("ttft_p99<50ms") });
+    let mut answer = SearchAnswer::of(&plan, CELL, &[trial(true)]).remove(0);
+    let has_bursts = |answer: &SearchAnswer| {
+        let found = findings(std::slice::from_ref(answer), &[]);
+        found.iter().any(|finding| finding.code == "search_in_bursts")
+    };
+    assert!(has_bursts(&answer));
+    answer.set_refusal(Some("HTTP 404".to_owned()));
+    assert!(!has_bursts(&answer));
+}
+
+#[test]
 fn an_idle_load_that_meets_the_objectives_is_no_reason_to_fail() {
     let nearly_idle = Settings { start: 0.02, lowest: 0.001, ..settings("e2e_p90<1s") };
     let mut search = Search::new(nearly_idle);

@@ -15,6 +15,7 @@ use inferometer_run::{AbRun, Clock, Events, FinishedAb, Host, Strictness, dry_ru
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::check_predictions::warn_of_unknown_cards;
 use super::engine_flags::{EngineFlags, config};
 use super::ranks;
 use super::run::{begin_junit, end_junit, expose, form};
@@ -110,6 +111,7 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
         true => Some(arguments.configs(&variants, &flags)?),
         false => None,
     };
+    warn_of_unknown_cards(&variants);
     let (events, host) = show(arguments.run.view());
     let host = if arguments.predict { Host::default() } else { host };
     let engine_flags = flags.each_ref().map(EngineFlags::given);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::calibrate::{Calibrated, Request, calibrate as fit};
 use clap::Args;
+use inferometer_plan::shell::word;
 use inferometer_predict::open_against;
 
 use super::engine_flags::{EngineFlags, config};
@@ -54,8 +55,11 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     if arguments.out.exists() {
         return Err(Failure::usage(format!("--out: {out} exists already; use another name")));
     }
-    make_own_folder(&arguments.out)?;
-    files::check_new("--out", &arguments.out)?;
+    // A failed fit leaves no empty folder behind.
+    let new_folder = own_folder(&arguments.out).filter(|folder| !folder.exists());
+    if new_folder.is_none() {
+        files::check_new("--out", &arguments.out)?;
+    }
     let mut engine = arguments.engine.clone();
     if arguments.profile.is_none() && !engine.name_an_engine() {
         take_engine_and_card(arguments, &mut engine)?;
@@ -70,6 +74,12 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         store: arguments.store.as_deref(),
     })?;
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
+    if let Some(folder) = &new_folder {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let folder = folder.display();
+            Failure::run_failed(format!("--out: the folder {folder} cannot be created: {error}"))
+        })?;
+    }
     files::write("--out", &arguments.out, &toml)?;
     // The profile already states the engine and the card, so the printed command needs no flags for them.
     let flags = engine.given().into_iter();
@@ -77,23 +87,19 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         .filter(|(name, _)| !["engine", "card"].contains(&name.as_str()))
         .map(|(name, value)| match value.as_str() {
             "true" => format!(" --{}", name.replace('_', "-")),
-            value => format!(" --{} {value}", name.replace('_', "-")),
+            value => format!(" --{} {}", name.replace('_', "-"), word(value)),
         })
         .collect();
     print(&format!(
-        "{text}wrote {out}; predict with it: inferometer predict --model {} --profile {out}{flags}\n",
-        arguments.model
+        "{text}wrote {out}; predict with it: inferometer predict --model {} --profile {}{flags}\n",
+        word(&arguments.model),
+        word(&out.to_string())
     ))
 }
 
-/// Makes the folder of the user's own profiles, if the file is to be written there.
-fn make_own_folder(out: &Path) -> Result<(), Failure> {
-    let Some(folder) = profiles_folder().filter(|folder| out.parent() == Some(folder)) else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(&folder).map_err(|error| {
-        Failure::usage(format!("--out: {} cannot be made: {error}", folder.display()))
-    })
+/// The folder of the user's own profiles, if the file is to be written there.
+fn own_folder(out: &Path) -> Option<PathBuf> {
+    profiles_folder().filter(|own| out.parent().is_some_and(|folder| files::is_same(folder, own)))
 }
 
 /// Sets the engine and the card to those that the measured runs state, if all of them state the same. Prints them if

@@ -1,16 +1,21 @@
 //! `check --predictions`: compares predictions with the measured runs of a store. `run` uses the same comparison for a
 //! run that it has just measured.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_analysis::summary::Summary;
+use inferometer_engine::card::cards;
+use inferometer_engine::confidence::card_in_words;
 use inferometer_engine::profile::profile as profile_named;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::suggest::did_you_mean;
 use inferometer_model::target::CARD_SOURCE;
 use inferometer_model::visible;
 use inferometer_plan::shell::word;
+use inferometer_plan::spec::Variant;
 use inferometer_predict::{BUILT_IN, Expected, ProfileChoice, expected, known_engine};
 use inferometer_stats::percentile;
 use inferometer_store::Store;
@@ -18,6 +23,7 @@ use serde_json::{Value, json};
 
 use super::own_profiles::own_profiles;
 use super::settings::profiles_folder;
+use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
 
 /// Prints the prediction errors on all stored runs that are not predictions themselves. `profile` is used for all runs;
@@ -198,6 +204,21 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     match found.and_then(|run| expected(&run, ProfileChoice::Own(&own))) {
         Ok(found) => lines(run, &found, store, profiles_folder().as_deref()),
         Err(why) => format!("\nnot predicted: {why}\n"),
+    }
+}
+
+/// Prints a warning for each card that the user states for a server and that this program does not know.
+pub fn warn_of_unknown_cards(variants: &[Variant]) {
+    let servers = variants.iter().map(|variant| &variant.spec);
+    let servers = servers.filter(|spec| spec.target.is_some() || spec.server.is_some());
+    let stated: BTreeSet<&str> = servers.filter_map(|spec| spec.server_card.as_deref()).collect();
+    for name in stated.into_iter().filter(|name| card_in_words(name).is_none()) {
+        tell(&format!(
+            "warning: server_card (--server-card): this program does not know the card {}{}, so the run will have no \
+             prediction; `inferometer list cards` lists the cards that it knows",
+            visible::name(name),
+            did_you_mean(&name.to_lowercase(), cards().iter().map(|card| card.name.as_str()))
+        ));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The user's own profiles: the TOML files in one folder, in which `calibrate` writes and from which predictions
 //! choose.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +9,7 @@ use inferometer_engine::OwnProfile;
 use inferometer_engine::profile::profile;
 use inferometer_model::calendar::rfc3339;
 
-use super::settings::profiles_folder;
+use super::settings::{named_profiles_folder, profiles_folder};
 use crate::command_line::console::tell;
 
 /// A file of the folder.
@@ -22,9 +23,35 @@ pub struct ProfileFile {
     changed: SystemTime,
 }
 
-/// The files of the user's own profiles. The file that was changed last comes last.
+/// The files of the user's own profiles. The file that was changed last comes last. Prints a warning if the folder
+/// cannot be read.
 pub fn profile_files() -> Vec<ProfileFile> {
-    profiles_folder().map_or_else(Vec::new, |folder| files_in(&folder))
+    let Some(folder) = profiles_folder() else { return Vec::new() };
+    files_in(&folder).unwrap_or_else(|error| {
+        let warning = warning(&folder, named_profiles_folder().is_some(), &error);
+        warning.iter().for_each(|line| tell(line));
+        Vec::new()
+    })
+}
+
+/// The warning that the folder cannot be read. None if it is the default folder, and it does not exist.
+fn warning(folder: &Path, is_named: bool, error: &std::io::Error) -> Option<String> {
+    let (variable, folder) = ("INFEROMETER_PROFILES", folder.display());
+    match (error.kind(), is_named) {
+        (ErrorKind::NotFound, false) => None,
+        (ErrorKind::NotFound, true) => Some(format!(
+            "warning: {variable}: the folder {folder} does not exist; correct the path, or let \
+                `calibrate --out` write a profile into this folder, which creates it"
+        )),
+        (_, true) => Some(format!(
+            "warning: {variable}: {folder} cannot be read, so no profile of your own is used: \
+                {error}; name a folder that you can read"
+        )),
+        (_, false) => Some(format!(
+            "warning: {folder} cannot be read, so no profile of your own is used: {error}; make it \
+                a folder that you can read, or name another folder with {variable}"
+        )),
+    }
 }
 
 /// The user's own profiles, the newest last. Prints a warning for each file that cannot be used.
@@ -39,9 +66,10 @@ pub fn own_profiles() -> Vec<OwnProfile> {
     usable.collect()
 }
 
-fn files_in(folder: &Path) -> Vec<ProfileFile> {
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn files_in(folder: &Path) -> std::io::Result<Vec<ProfileFile>> {
+    let found: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     let mut files: Vec<ProfileFile> = found
+        .into_iter()
         .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "toml"))
         .map(|entry| {
             let path = entry.path().display().to_string();
@@ -54,7 +82,7 @@ fn files_in(folder: &Path) -> Vec<ProfileFile> {
         })
         .collect();
     files.sort_by(|one, other| (one.changed, &one.path).cmp(&(other.changed, &other.path)));
-    files
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -75,7 +103,7 @@ mod tests {
             let file = std::fs::File::options().write(true).open(&path).expect("a file");
             file.set_modified(at).expect("a date");
         }
-        let files = files_in(folder.path());
+        let files = files_in(folder.path()).expect("files");
         let dates: Vec<&str> = files.iter().map(|file| file.date.as_str()).collect();
         assert_eq!(dates, ["1970-01-02", "1970-01-03", "1970-01-04"]);
         let paths: Vec<&str> = files.iter().map(|file| &file.path[file.path.len() - 6..]).collect();
@@ -83,6 +111,27 @@ mod tests {
         assert!(files[0].profile.is_ok() && files[1].profile.is_ok());
         let why = files[2].profile.as_ref().expect_err("a wrong file");
         assert!(why.contains("b.toml"), "{why}");
-        assert!(files_in(&folder.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_causes_a_warning_but_a_missing_default_folder_does_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("file"), "").expect("written");
+        for (name, is_named, says) in [
+            ("none", false, None),
+            ("none", true, Some("INFEROMETER_PROFILES: the folder ")),
+            ("none", true, Some("/none does not exist; ")),
+            ("file", true, Some("INFEROMETER_PROFILES: ")),
+            ("file", true, Some("/file cannot be read")),
+            ("file", false, Some("/file cannot be read")),
+        ] {
+            let path = folder.path().join(name);
+            let Err(error) = files_in(&path) else { panic!("{name} is read") };
+            let found = warning(&path, is_named, &error);
+            match says {
+                Some(says) => assert!(found.is_some_and(|line| line.contains(says)), "{says}"),
+                None => assert_eq!(found, None),
+            }
+        }
     }
 }

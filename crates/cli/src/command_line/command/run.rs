@@ -15,7 +15,7 @@ use inferometer_run::{
 };
 use serde_json::{Map, Value};
 
-use super::check_predictions::of_run;
+use super::check_predictions::{of_run, warn_of_unknown_cards};
 use super::ranks;
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
@@ -105,6 +105,7 @@ fn measure(
             return ranks::measure_share(&arguments.ranks, place, only);
         }
     }
+    warn_of_unknown_cards(&variants);
     let has_objectives =
         variants.iter().any(|one| one.spec.slo.is_some() || one.spec.search.is_some());
     if arguments.junit.is_some() && !has_objectives {

@@ -85,6 +85,9 @@ pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
+/// With more entries than this, an error message does not name all of them.
+const MOST_TOLD: usize = 20;
+
 /// The named entries of `all`, in the order of `names`; without names, all entries.
 fn named<T>(
     what: &str,
@@ -97,9 +100,12 @@ fn named<T>(
     for wanted in names {
         if !all.iter().any(|entry| plain(name(entry)) == plain(wanted)) {
             let meant = did_you_mean(wanted, all.iter().map(name));
-            return Err(Failure::usage(format!(
-                "{wanted}: there is no such name{meant}; `inferometer list {what}` lists all"
-            )));
+            let known: Vec<&str> = all.iter().map(name).collect();
+            let known = match known.len() {
+                ..=MOST_TOLD => format!("known are {}", known.join(", ")),
+                _ => format!("`inferometer list {what}` lists all"),
+            };
+            return Err(Failure::usage(format!("{wanted}: there is no such name{meant}; {known}")));
         }
     }
     let place = |entry: &T| names.iter().position(|wanted| plain(wanted) == plain(name(entry)));

@@ -19,7 +19,7 @@ use crate::command_line::exit::Failure;
 use crate::plan_file;
 
 pub use origins::Origins;
-pub use user_file::profiles_folder;
+pub use user_file::{named_profiles_folder, profiles_folder};
 
 /// The environment variable from which other programs read the address of an OpenAI-compatible service.
 pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";

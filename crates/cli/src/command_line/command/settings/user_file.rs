@@ -130,14 +130,20 @@ fn folder() -> Option<PathBuf> {
 /// The folder of the user's own profiles: the folder that `INFEROMETER_PROFILES` names, otherwise the folder `profiles`
 /// beside the user's file. None if neither is known.
 pub fn profiles_folder() -> Option<PathBuf> {
-    if let Some(named) = given("INFEROMETER_PROFILES") {
-        return Some(PathBuf::from(named));
+    let named = named_profiles_folder();
+    if named.is_some() {
+        return named;
     }
     let beside = match given(VARIABLE) {
         Some(file) => Path::new(&file).parent().map(Path::to_path_buf),
         None => folder(),
     };
     beside.map(|folder| folder.join("profiles"))
+}
+
+/// The folder that `INFEROMETER_PROFILES` names.
+pub fn named_profiles_folder() -> Option<PathBuf> {
+    given("INFEROMETER_PROFILES").map(PathBuf::from)
 }
 
 /// The value of a variable, if it is not empty.

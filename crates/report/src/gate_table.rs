@@ -1,0 +1,91 @@
+//! The conditions of a gate with their results, as a table.
+
+use inferometer_analysis::compare::GateResult;
+use inferometer_analysis::verdict::Met;
+use inferometer_model::change::Change;
+
+use crate::number::MISSING;
+use crate::text_table::{Align, Table};
+
+pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
+    let mut table = Table::new([
+        ("Condition", Align::Left),
+        ("Where", Align::Left),
+        ("Difference", Align::Right),
+        ("95 % interval", Align::Right),
+        ("Met", Align::Left),
+    ]);
+    for gate in gates {
+        table.push(vec![
+            gate.condition.clone(),
+            gate.place.clone(),
+            difference(gate),
+            interval(gate),
+            met(gate),
+        ]);
+    }
+    table
+}
+
+fn met(gate: &GateResult) -> String {
+    let text = match (gate.met, &gate.why) {
+        (Met::Yes, _) => "yes",
+        (Met::No, Some(why)) => return format!("NO: {why}"),
+        (Met::Undecided, Some(why)) => return format!("undecided: {why}"),
+        (Met::No, _) if gate.measured_in_turn => "NO",
+        (Met::No, _) => "NO: a change or a drift",
+        (Met::Undecided, _) if gate.interval_pct.is_none() => "undecided: not enough data",
+        (Met::Undecided, _) => "undecided: the limit is inside the interval",
+    };
+    text.to_owned()
+}
+
+/// The difference with its sign: `+5.23 %`.
+pub(crate) fn difference(gate: &GateResult) -> String {
+    let text = gate.difference_pct.map(|percent| Change::of_percent(percent).signed(2));
+    text.unwrap_or_else(|| MISSING.to_owned())
+}
+
+/// The interval of the difference: `+3.12 to +7.30 %`, or `+3.12 % or more`.
+pub(crate) fn interval(gate: &GateResult) -> String {
+    let end = |percent: f64| Change::of_percent(percent).signed(2);
+    match (gate.interval_pct, gate.difference_pct) {
+        (Some([Some(low), Some(high)]), Some(percent)) => {
+            let ratios = [low, high].map(|end| 1.0 + end / 100.0);
+            Change::of_percent(percent).interval(ratios, 2)
+        }
+        (Some([Some(low), None]), _) => format!("{} or more", end(low)),
+        (Some([None, Some(high)]), _) => format!("{} or less", end(high)),
+        _ => MISSING.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_one_sided_interval_and_a_missing_answer_are_shown() {
+        let gate = |interval_pct: Option<[Option<f64>; 2]>, why: Option<&str>| GateResult {
+            condition: "highest_load>-3%".to_owned(),
+            figure: "highest_load".to_owned(),
+            place: "512 x 128".to_owned(),
+            difference_pct: interval_pct.map(|_| 20.0),
+            interval_pct,
+            why: why.map(str::to_owned),
+            measured_in_turn: false,
+            met: Met::No,
+        };
+        for (gate, cells) in [
+            (
+                gate(Some([Some(10.0), Some(30.0)]), None),
+                ["+10.00 to +30.00 %", "NO: a change or a drift"],
+            ),
+            (gate(Some([Some(10.0), None]), None), ["+10.00 % or more", "NO: a change or a drift"]),
+            (gate(Some([None, Some(30.0)]), None), ["+30.00 % or less", "NO: a change or a drift"]),
+            (gate(None, Some("no load")), [MISSING, "NO: no load"]),
+        ] {
+            assert_eq!([interval(&gate), met(&gate)], cells);
+        }
+    }
+}
