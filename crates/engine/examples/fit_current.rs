@@ -4,7 +4,8 @@
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
 //! `quick` skips all fits without some of the runs. The argument `stored` fits nothing: it computes the errors again
-//! with the stored constants.
+//! with the stored constants. The argument `two-rows` fits the constants of each card to two rows of the card, starting
+//! from the stored constants of the fit without this card, and prints the errors on its other rows.
 
 use std::error::Error;
 use std::fs;
@@ -113,11 +114,16 @@ fn main() -> Outcome<()> {
         steps: parse_steps(&fs::read_to_string("data/rows/current/steps.csv")?, "steps.csv")?,
     };
     let mode = std::env::args().nth(1).unwrap_or_default();
+    if mode == "two-rows" {
+        return with_two_rows(&rows.runs);
+    }
     let starts = starts()?;
     let mut profiles = match mode.as_str() {
         "stored" => STARTS.iter().map(|start| profile(start.0)).collect::<Result<_, _>>()?,
         "" | "quick" => fitted(&rows, &starts)?,
-        other => return Err(format!("{other}: give `quick`, `stored`, or nothing").into()),
+        other => {
+            return Err(format!("{other}: give `quick`, `stored`, `two-rows`, or nothing").into());
+        }
     };
     let outs = left_out_runs(&rows.runs);
     // The errors are computed with the constants as the file stores them: rounded.
@@ -168,6 +174,36 @@ fn main() -> Outcome<()> {
             .map(|line| format!("{line}\n"))
             .collect();
         fs::write(path, notes + &toml::to_string(profile)?)?;
+    }
+    Ok(())
+}
+
+/// The number of pairs of rows that are tried for each card.
+const PAIRS: usize = 9;
+
+/// For each card, fits to several pairs of its rows, and prints the errors on the other rows of the card.
+fn with_two_rows(runs: &[MeasuredRun]) -> Outcome<()> {
+    let known = STARTS.iter().map(|start| profile(start.0)).collect::<Result<Vec<_>, _>>()?;
+    for Refit { left_out, profiles } in parse_refits(&fs::read_to_string(REFITS)?, REFITS, &known)?
+    {
+        let Some(("card", card)) = left_out.split_once(' ') else { continue };
+        let own = places(runs, |run| run.config.profile.card == card);
+        if own.len() <= 2 {
+            println!("{card}: too few rows");
+            continue;
+        }
+        // The rows of a pair are far apart, so that their loads differ.
+        let apart = own.len() / 2;
+        let mut errors = Vec::new();
+        for at in 0..apart.min(PAIRS) {
+            let pair = [own[at], own[at + apart]];
+            let others: Vec<MeasuredRun> =
+                own.iter().filter(|at| !pair.contains(at)).map(|&at| runs[at].clone()).collect();
+            let fitted = fit_runs(&profiles, &pair.map(|at| runs[at].clone()), &[])?.profiles;
+            errors.extend(run_errors(&fitted, &others)?);
+        }
+        print!("{card}, fitted to two of {} rows: ", own.len());
+        print_columns(&errors);
     }
     Ok(())
 }

@@ -54,11 +54,9 @@ fn answer(rankings: &[&Ranking]) -> String {
     parts.join("; ")
 }
 
-/// Compares the best server with another server, B. The text has the difference and its interval. Examples:
-///
-/// - a higher throughput: `60.0 % higher than B, +44.0 to +76.0 %`
-/// - a lower latency: `20.0 % lower than B, -28.0 to -12.0 %`
-/// - less than half the latency: `86.3 times as high for B, 84.1 to 88.2 times`
+/// Compares the best server with another server, B. The text has the difference and its interval:
+/// `60.0 % higher than B, +44.0 to +76.0 %`. A figure of B that is more than twice as high is stated as a factor:
+/// `86.3 times as high for B, 84.1 to 88.2 times`.
 fn before(other: &RankedServer) -> String {
     let inverse = Change(1.0 / other.ratio);
     let (change, ends, link) = match inverse.is_factor() {

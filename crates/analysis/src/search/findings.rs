@@ -123,7 +123,7 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// The finding that equal lengths made requests start together, so that the answer is that of bursts of prompts.
+/// The finding that requests of equal lengths started together. The answer is then that of bursts of prompts.
 fn in_bursts(answer: &SearchAnswer) -> Option<Finding> {
     let mut loads = answer.loads.iter().filter(|_| answer.refusal.is_none());
     let load = loads.rfind(|load| load.starts_together)?;
