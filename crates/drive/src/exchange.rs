@@ -143,18 +143,23 @@ impl Exchange {
 
     /// The reason if the response has more memory, text or events than allowed; otherwise `None`.
     pub fn too_large(&self) -> Option<String> {
+        let text = self.reader.parsed().text_bytes();
+        let events = self.record.reads.len().max(self.reader.parsed().events.len());
+        // This is checked with each read. What every answer may have needs no look at the plan.
+        if self.counted_bytes <= ANSWER_BYTES && text <= text_of_answer(0) && events <= MAX_EVENTS {
+            return None;
+        }
         let most = ANSWER_BYTES.max(of_answer(self.record.planned_output()));
         if self.counted_bytes > most {
             return Some(format!("an answer that takes more than {} MiB of memory", most >> 20));
         }
         let most_text = text_of_answer(self.record.planned_output());
-        if self.reader.parsed().text_bytes() > most_text {
+        if text > most_text {
             let most = most_text >> 10;
             return Some(format!(
                 "an answer of more than {most} KiB of text, the limit for stored texts"
             ));
         }
-        let events = self.record.reads.len().max(self.reader.parsed().events.len());
         (events > MAX_EVENTS)
             .then(|| format!("an answer of more than {MAX_EVENTS} reads or events"))
     }

@@ -28,16 +28,11 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         at.0.saturating_sub(1) / self.width_ns
     }
 
-    /// Adds a value to the bin of an instant. The grid must already cover the instant ([`Grid::reach`]).
-    pub fn add(&mut self, at: Nanos, what: T) {
-        let bin = self.bin_of(at) - self.first;
-        self.bins[bin as usize] += what;
-    }
-
-    /// Extends the grid so that it covers a span of time.
-    pub fn reach(&mut self, from: Nanos, until: Nanos) {
+    /// Extends the grid so that it covers a span of time. Returns the places of both ends in [`Grid::bins`].
+    pub fn reach(&mut self, from: Nanos, until: Nanos) -> [usize; 2] {
         loop {
-            let (mut low, mut high) = (self.bin_of(from), self.bin_of(until));
+            let ends = [from, until].map(|at| self.bin_of(at));
+            let [mut low, mut high] = ends;
             if !self.bins.is_empty() {
                 low = low.min(self.first);
                 high = high.max(self.first + self.bins.len() as u64 - 1);
@@ -51,7 +46,7 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
                 }
                 self.first = low;
                 self.bins.resize((high - low + 1) as usize, T::default());
-                return;
+                return ends.map(|bin| (bin - low) as usize);
             }
             self.double();
         }

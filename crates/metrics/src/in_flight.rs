@@ -126,9 +126,9 @@ impl InFlight {
 }
 
 fn mark(grid: &mut Grid<Changes>, span: Span) {
-    grid.reach(span.send_start, span.ended);
-    grid.add(span.send_start, Changes { sent: 1, ended: 0 });
-    grid.add(span.ended, Changes { sent: 0, ended: 1 });
+    let [sent, ended] = grid.reach(span.send_start, span.ended);
+    grid.bins[sent] += Changes { sent: 1, ended: 0 };
+    grid.bins[ended] += Changes { sent: 0, ended: 1 };
 }
 
 /// The end of each bin, and the sends and ends within the bin.

@@ -61,18 +61,19 @@ impl<'a> Timeline<'a> {
 /// The token events with their numbers of tokens. If one event does not state its number, or their sum is an
 /// impossible count, the request's tokens are spread evenly over all token events.
 fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
-    let all_known = record.token_events().all(|event| event.tokens.is_some());
-    let are_usable = all_known && record.can_have_tokens_of_events();
-    let even = f64::from(output_tokens) / record.token_events().count() as f64;
-    record
-        .token_events()
-        .map(|event| TokenEvent {
+    let mut events = Vec::with_capacity(record.events.len());
+    let mut all_known = true;
+    for event in record.token_events() {
+        all_known &= event.tokens.is_some();
+        events.push(TokenEvent {
             arrival: record.arrival(event),
             kind: event.kind,
-            tokens: match event.tokens {
-                Some(tokens) if are_usable => f64::from(tokens),
-                _ => even,
-            },
-        })
-        .collect()
+            tokens: event.tokens.map_or(0.0, f64::from),
+        });
+    }
+    if !(all_known && record.can_have_tokens_of_events()) {
+        let even = f64::from(output_tokens) / events.len() as f64;
+        events.iter_mut().for_each(|event| event.tokens = even);
+    }
+    events
 }

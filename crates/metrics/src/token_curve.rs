@@ -5,6 +5,7 @@
 use super::TokenEvent;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
+use std::ops::AddAssign;
 
 /// The maximum number of events that are stored for the figures of a pass. They need 6 MiB.
 pub const EVENTS_KEPT: usize = 1 << 18;
@@ -16,6 +17,8 @@ const MOST_BINS: u64 = 1 << 16;
 const LONGEST_NS: u64 = 1 << 61;
 /// Tokens are counted in whole multiples of 1 / `UNIT`, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
+/// Rates are whole multiples of a unit per 2^32 ns, for the same reason.
+const RATE_BITS: u32 = 32;
 
 /// Tokens by the time at which they arrived. The tokens of a bin count as spread evenly over the bin. If the span of
 /// time needs more bins than allowed, the width of the bins doubles.
@@ -24,7 +27,7 @@ pub struct TokenCurve {
     kept: usize,
     events: Vec<SpreadTokens>,
     /// The tokens of all events, in bins; `None` while all events are stored.
-    beyond: Option<Grid<u64>>,
+    beyond: Option<Grid<Line>>,
 }
 
 /// The tokens of an event, in units of 1 / `UNIT`. They arrived evenly over a time, or all at once if this
@@ -51,15 +54,15 @@ impl TokenCurve {
 
     /// Adds the token events of a request, in order.
     pub fn add(&mut self, events: &[TokenEvent]) {
-        let (mut tokens, mut before) = (0.0, None);
+        let (mut tokens, mut counted, mut before) = (0.0, 0, None);
         for event in events {
-            let counted = units(tokens);
             tokens += event.tokens;
+            let earlier = std::mem::replace(&mut counted, units(tokens));
             // A read without a kernel stamp has the program's stamp, which may be later than the kernel's
             // stamp of the next read. So the arrivals of ordered events may be out of order.
             let until = event.arrival;
             let from = before.filter(|before| *before < until).unwrap_or(until);
-            self.put(SpreadTokens { from, until, units: units(tokens) - counted });
+            self.put(SpreadTokens { from, until, units: counted - earlier });
             before = Some(until);
         }
     }
@@ -90,12 +93,42 @@ impl TokenCurve {
         };
         let Grid { width_ns, first, ref bins, .. } = *grid;
         let past_ns = instant.0.saturating_sub(first * width_ns);
-        let whole = (past_ns / width_ns) as usize;
-        let full: u64 = bins.iter().take(whole).sum();
-        let part = bins
-            .get(whole)
-            .map_or(0.0, |&bin| bin as f64 * (past_ns % width_ns) as f64 / width_ns as f64);
-        (full as f64 + part) / UNIT
+        let whole = ((past_ns / width_ns) as usize).min(bins.len());
+        let mut line = Line::default();
+        bins.iter().take(whole).for_each(|&bin| line += bin);
+        let edge_ns = (u128::from(first) + whole as u128) * u128::from(width_ns);
+        let before = line.at(edge_ns);
+        let Some(&bin) = bins.get(whole) else { return before };
+        line += bin;
+        let after = line.at(edge_ns + u128::from(width_ns));
+        before + (after - before) * (past_ns % width_ns) as f64 / width_ns as f64
+    }
+}
+
+/// How much one event, or a bin of events, adds to the number of tokens that had arrived at a later time: `tokens` and,
+/// as long as tokens arrive, `rate` x time. So an event changes only the bin in which its tokens begin to arrive and the
+/// bin in which they end, however long they take. All sums wrap around; the number of tokens itself always fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Line {
+    /// Units per 2^32 ns.
+    rate: u64,
+    /// Units x 2^32 at the time 0.
+    tokens: u128,
+}
+
+impl AddAssign for Line {
+    fn add_assign(&mut self, other: Self) {
+        self.rate = self.rate.wrapping_add(other.rate);
+        self.tokens = self.tokens.wrapping_add(other.tokens);
+    }
+}
+
+impl Line {
+    /// The number of tokens that had arrived at an edge of bins. The last edge can be later than the last instant of 64
+    /// bits.
+    fn at(self, edge_ns: u128) -> f64 {
+        let since = u128::from(self.rate).wrapping_mul(edge_ns);
+        self.tokens.wrapping_add(since) as f64 / (UNIT * (1u64 << RATE_BITS) as f64)
     }
 }
 
@@ -111,48 +144,29 @@ impl SpreadTokens {
         if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
     }
 
-    /// Adds to each bin the whole units that arrived between its edges. Two bins together get the same units as one bin
-    /// of double width.
-    ///
-    /// This loop runs for each millisecond of each token, so it contains no division. From one edge to the next, it
-    /// adds the same quotient. If the sum of the remainders reaches a whole unit, it adds one unit more.
-    fn mark(&self, grid: &mut Grid<u64>) {
-        // This limit ensures that the sum of two remainders fits into 64 bits.
+    /// Adds the tokens to the bins.
+    fn mark(&self, grid: &mut Grid<Line>) {
         let from = self.from.max(Nanos(self.until.0.saturating_sub(LONGEST_NS)));
-        grid.reach(from, self.until);
-        let (first, last) = (grid.bin_of(from), grid.bin_of(self.until));
+        let [first, last] = grid.reach(from, self.until);
+        let all = u128::from(self.units) << RATE_BITS;
         if first == last {
-            return grid.add(self.until, self.units);
+            grid.bins[last] += Line { rate: 0, tokens: all };
+            return;
         }
-        let places = (first - grid.first) as usize..(last - grid.first) as usize;
-        // Up to an edge, `units x time / span` units have arrived, rounded: (2 units x time + span) / (2 span).
-        let span_ns = self.until.0 - from.0;
-        let twice = |time_ns: u64| 2 * u128::from(self.units) * u128::from(time_ns);
-        let (step, remainder_step) = divide(twice(grid.width_ns), 2 * span_ns);
-        let to_first_edge = twice((first + 1) * grid.width_ns - from.0) + u128::from(span_ns);
-        let (mut come, mut remainder) = divide(to_first_edge, 2 * span_ns);
-        let mut counted = 0;
-        // A loop over a slice is faster than a loop over the two halves of a ring buffer.
-        let bins = grid.bins.make_contiguous();
-        for bin in &mut bins[places.clone()] {
-            *bin += come - counted;
-            counted = come;
-            remainder += remainder_step;
-            let carry = u64::from(remainder >= 2 * span_ns);
-            remainder -= carry * 2 * span_ns;
-            // Only the sum after the last edge, which is not used, can exceed 64 bits.
-            come = come.wrapping_add(step).wrapping_add(carry);
-        }
-        bins[places.end] += self.units - counted;
+        let rate = quotient(all, self.until.0 - from.0);
+        let at_begin = u128::from(rate) * u128::from(from.0);
+        grid.bins[first] += Line { rate, tokens: at_begin.wrapping_neg() };
+        // After its end, the event counts all of its tokens, also those that the division left over.
+        grid.bins[last] += Line { rate: rate.wrapping_neg(), tokens: all.wrapping_add(at_begin) };
     }
 }
 
-/// Returns quotient and remainder. If the number fits into 64 bits, it is divided as such, because this is much faster
-/// than a division of 128 bits.
-fn divide(number: u128, by: u64) -> (u64, u64) {
+/// The whole quotient, at most the largest number of 64 bits. If the number fits into 64 bits, it is divided as such,
+/// because this is much faster than a division of 128 bits.
+fn quotient(number: u128, by: u64) -> u64 {
     match u64::try_from(number) {
-        Ok(number) => (number / by, number % by),
-        Err(_) => ((number / u128::from(by)) as u64, (number % u128::from(by)) as u64),
+        Ok(number) => number / by,
+        Err(_) => u64::try_from(number / u128::from(by)).unwrap_or(u64::MAX),
     }
 }
 
@@ -244,13 +258,17 @@ mod tests {
         let mut curve = TokenCurve::default();
         let event = |at: u64| TokenEvent { arrival: Nanos(at), kind: EventKind::Text, tokens: 9.0 };
         curve.add(&[event(1), event(u64::MAX - 1), event(u64::MAX)]);
-        let bins = curve.beyond.expect("bins from the first event on").bins;
-        close(bins.iter().sum::<u64>() as f64 / UNIT, 27.0);
+        let grid = curve.beyond.expect("bins from the first event on");
+        let mut line = Line::default();
+        grid.bins.iter().for_each(|&bin| line += bin);
+        // The last bin ends after the last instant of 64 bits.
+        let bins = u128::from(grid.first) + grid.bins.len() as u128;
+        close(line.at(bins * u128::from(grid.width_ns)), 27.0);
     }
 
     proptest! {
         #[test]
-        fn a_bin_counts_the_tokens_between_its_edges_and_rounds_at_each_edge(
+        fn tokens_of_an_event_arrive_evenly_up_to_each_edge_of_bins(
             from in 0u64..3_000_000_000_000,
             span in prop_oneof![1u64..3_000_000, 1u64..20_000_000_000_000],
             units in prop_oneof![0u64..30_000_000, 0u64..1 << 44],
@@ -258,15 +276,21 @@ mod tests {
             let spread = SpreadTokens { from: Nanos(from), until: Nanos(from + span), units };
             let mut grid = Grid::new(FINEST_NS, 1 << 10);
             spread.mark(&mut grid);
-            let mut come = 0;
+            let mut line = Line::default();
+            let mut come = 0.0;
             for (at, &bin) in grid.bins.iter().enumerate() {
-                come += bin;
+                line += bin;
                 let edge_ns = (grid.first + at as u64 + 1) * grid.width_ns;
-                let past_ns = edge_ns.saturating_sub(from).min(span);
-                let (whole, rest) = divide(u128::from(units) * u128::from(past_ns), span);
-                prop_assert_eq!(come, whole + u64::from(rest * 2 >= span), "{}", at);
+                let past_ns = edge_ns.saturating_sub(from).min(span) as f64;
+                let expected = units as f64 * (past_ns / span as f64) / UNIT;
+                come = line.at(u128::from(edge_ns));
+                // The rate is rounded down to a whole multiple, which adds up over the time.
+                let rounding = past_ns / (UNIT * (1u64 << RATE_BITS) as f64);
+                let precision = 1e-12 * expected;
+                prop_assert!(come <= expected + precision, "{}: {} {}", at, come, expected);
+                prop_assert!(come >= expected - precision - rounding, "{}: {} {}", at, come, expected);
             }
-            prop_assert_eq!(come, units);
+            prop_assert_eq!(come, units as f64 / UNIT);
         }
 
         #[test]

@@ -233,7 +233,7 @@ impl Decoder {
 /// Converts bytes to text. Nearly all bytes are UTF-8, and checking this first is faster than replacing
 /// invalid bytes at once.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
     }

@@ -148,7 +148,8 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     registry::drawn().filter_map(|metric| over_passes(summary, traces, metric)).collect()
 }
 
-/// The chart of one latency with a line for each pass; absent if no pass has values.
+/// The chart of one latency with a line for each pass; absent if no pass has several values. A single value has no
+/// distribution, and tables already have the value.
 fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)
@@ -157,7 +158,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
             Some((cell.place(pass), latency, pass))
         })
         .collect();
-    if all.is_empty() {
+    if all.iter().all(|(_, latency, _)| latency.curve.n < 2) {
         return None;
     }
     let chosen = choice::evenly(all.len(), MOST_PASSES);

@@ -131,11 +131,12 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
 
 /// The rows of an image: `NO_FILTER`, then red, green and blue of each pixel.
 fn coloured(pixmap: &Pixmap) -> Vec<u8> {
-    let mut rows = Vec::with_capacity(3 * pixmap.pixels().len() + pixmap.height() as usize);
-    for row in pixmap.pixels().chunks_exact(pixmap.width() as usize) {
-        rows.push(NO_FILTER);
-        for pixel in row {
-            rows.extend_from_slice(&colour(pixel));
+    let width = pixmap.width() as usize;
+    let mut rows = vec![NO_FILTER; (1 + 3 * width) * pixmap.height() as usize];
+    let both = rows.chunks_exact_mut(1 + 3 * width).zip(pixmap.pixels().chunks_exact(width));
+    for (row, pixels) in both {
+        for (bytes, pixel) in row[1..].chunks_exact_mut(3).zip(pixels) {
+            bytes.copy_from_slice(&colour(pixel));
         }
     }
     rows

@@ -9,7 +9,7 @@ use inferometer_report::chart::{Chart, Extent, Scale, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{PassTracer, Traces};
 
-use crate::charts::{beyond_the_grid, page};
+use crate::charts::{beyond_the_grid, loads, page};
 use crate::support::records::{record, traces};
 use crate::support::{cell, distribution, empty, pass};
 
@@ -49,6 +49,15 @@ pub(crate) fn traces_of(summary: &Summary, requests: &[u32]) -> Traces {
 fn chart(summary: &Summary, traces: &Traces, id: &str) -> Chart {
     let all = beyond_the_grid(summary, traces);
     all.into_iter().find(|chart| chart.id == id).unwrap_or_else(|| panic!("no chart {id}"))
+}
+
+#[test]
+fn a_run_of_single_requests_has_no_distribution_of_single_values() {
+    let summary = loads();
+    let charts = beyond_the_grid(&summary, &traces(&summary, 1, 8));
+    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    let drawn: Vec<&&str> = ids.iter().filter(|id| id.starts_with("cdf-")).collect();
+    assert_eq!(drawn, [&"cdf-itl"], "{ids:?}");
 }
 
 #[test]
