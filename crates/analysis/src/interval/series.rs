@@ -26,6 +26,11 @@ const FEWEST_GROUPS: f64 = 20.0;
 /// known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 4.0;
+/// If the effective requests above a percentile only just suffice, they often do so because chance made their number too
+/// large. The interval is then this many times as wide. With m times as many effective requests, the additional width
+/// is divided by m squared. (conformance/coverage/coverage.py, loads at which few passes have such an interval.)
+const WIDER_P90: f64 = 1.7;
+const WIDER_P99: f64 = 1.3;
 /// If the variance at an edge is more than this many times that of the middle, it is estimated from the edge itself.
 const FAR_MORE: f64 = 4.0;
 /// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
@@ -189,7 +194,8 @@ impl<'a> Series<'a> {
         effective: f64,
     ) -> Option<Shares> {
         let is_tail = share > 0.5;
-        let beyond = if share < 0.95 { BEYOND_P90 } else { BEYOND_P99 };
+        let (beyond, wider) =
+            if share < 0.95 { (BEYOND_P90, WIDER_P90) } else { (BEYOND_P99, WIDER_P99) };
         if is_tail && effective * (1.0 - share) < beyond {
             return Some(Shares { ends: None, effective });
         }
@@ -223,26 +229,29 @@ impl<'a> Series<'a> {
         // A rank is a whole number, so the error is at least half a rank.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
         let independent = variance(&all) * (all.len() as f64).powi(2);
+        let mut own = independent / sum;
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
             // independent values there are. Values that are all the same show nothing about groups of other values.
             let is_constant = all.windows(2).all(|pair| pair[0] == pair[1]);
-            let own = if is_constant { effective } else { (independent / sum).min(effective) };
+            own = if is_constant { effective } else { own.min(effective) };
             if is_constant || own * (1.0 - share) < beyond {
                 return Some(Shares { ends: None, effective: own });
             }
-            sum = independent / own;
+            let times_fewest = own * (1.0 - share) / beyond;
+            let wider = 1.0 + (wider - 1.0) / times_fewest.powi(2);
+            sum = wider.powi(2) * independent / own;
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
         let (low, high) = (share - half, share + half);
         let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
-        if !is_tail && has_one_value_each && independent >= FEWEST_FOR_RANGE * sum {
+        if !is_tail && has_one_value_each && own >= FEWEST_FOR_RANGE {
             // The range from the smallest to the largest value is then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
             let ends = Some([low.max(rank), high.min(1.0 - rank)]);
-            return Some(Shares { ends, effective: independent / sum });
+            return Some(Shares { ends, effective: own });
         }
-        Some(Shares { ends: Some([low, high]), effective: independent / sum })
+        Some(Shares { ends: Some([low, high]), effective: own })
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
