@@ -75,6 +75,15 @@ pub struct Effect {
     pub change_ci: Option<[f64; 2]>,
     /// The number of pairs.
     pub pairs: u64,
+    /// The number of repeats in a run with this value; the smallest number, if it differs between runs. The figure of a
+    /// run is the mean over its repeats, so repeats are no pairs.
+    #[serde(default = "once")]
+    pub repeats: u64,
+}
+
+/// The repeats of a run whose document does not state them.
+fn once() -> u64 {
+    1
 }
 
 /// Computes the effect of each argument that has several values, on each figure of each cell.
@@ -86,13 +95,11 @@ pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
         if others.is_empty() {
             continue;
         }
-        for (input_length, output_length) in cells(runs) {
+        for place in cells(runs) {
+            let (input_length, output_length) = place;
             for figure in FIGURES {
                 let at = |run: &SweptRun<'_>| {
-                    let is_it = |cell: &&Cell| {
-                        (cell.input_length, cell.output_length) == (input_length, output_length)
-                    };
-                    run.cells.iter().find(is_it).and_then(figure.of)
+                    run.cells.iter().find(|cell| lengths(cell) == place).and_then(figure.of)
                 };
                 // Only runs with a partner count. A partner differs in this argument and in no other.
                 let paired: Vec<&SweptRun<'_>> =
@@ -107,6 +114,10 @@ pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
                     }
                     let ratios = log_ratios(runs, argument, value, baseline, &at);
                     let change = spread(&ratios);
+                    let repeats = of_value.iter().filter_map(|run| {
+                        run.cells.iter().find(|cell| lengths(cell) == place).map(repeats)
+                    });
+                    let repeats = repeats.min().unwrap_or(1);
                     let figures: Vec<f64> = of_value.into_iter().filter_map(at).collect();
                     let is_baseline = value == baseline;
                     found.push(Effect {
@@ -123,6 +134,7 @@ pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
                             .and_then(|change| change.ci)
                             .map(|ends| ends.map(f64::exp_m1)),
                         pairs: ratios.len() as u64,
+                        repeats,
                     });
                 }
             }
@@ -200,12 +212,20 @@ fn values<'a>(runs: &[SweptRun<'a>], argument: &str) -> Vec<&'a String> {
 fn cells(runs: &[SweptRun<'_>]) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for cell in runs.iter().flat_map(|run| run.cells) {
-        let lengths = (cell.input_length, cell.output_length);
-        if !all.contains(&lengths) {
-            all.push(lengths);
+        if !all.contains(&lengths(cell)) {
+            all.push(lengths(cell));
         }
     }
     all
+}
+
+fn lengths(cell: &Cell) -> (u32, u32) {
+    (cell.input_length, cell.output_length)
+}
+
+/// The number of repeats over which the figures of a cell are means.
+fn repeats(cell: &Cell) -> u64 {
+    cell.over_repeats.and_then(|spread| spread.requests_per_s).map_or(1, |spread| spread.n)
 }
 
 #[cfg(test)]
@@ -261,6 +281,35 @@ mod tests {
         let baseline = of("a", "1");
         assert_eq!((baseline.change, baseline.change_ci), (Some(0.0), None));
         assert!((of("b", "y").change.unwrap() - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_effect_states_the_repeats_of_a_run_which_are_no_pairs() {
+        let measured = |rates: &[f64]| {
+            let mut cells = cell(spread(rates).unwrap().mean);
+            cells[0].over_repeats = Some(crate::cell::CellSpread {
+                requests_per_s: spread(rates),
+                output_tokens_per_s: None,
+                latency_per_token_ms: None,
+                latency_per_output_token_ms: None,
+            });
+            cells
+        };
+        let (one, two) = (settings("1", "x"), settings("2", "x"));
+        let (low, high) = (measured(&[1.0, 1.1, 0.9]), measured(&[2.0, 2.2]));
+        let runs = [
+            SweptRun { settings: &one, round: 1, cells: &low },
+            SweptRun { settings: &two, round: 1, cells: &high },
+        ];
+        let found = effects(&runs);
+        let counts = |value: &str| {
+            let effect =
+                found.iter().find(|effect| effect.argument == "a" && effect.value == value);
+            effect.map(|effect| (effect.pairs, effect.repeats))
+        };
+        assert_eq!((counts("1"), counts("2")), (Some((1, 3)), Some((1, 2))));
+        let once = effects(&[SweptRun { cells: &cell(1.0), ..runs[0] }, runs[1]]);
+        assert_eq!((once[0].pairs, once[0].repeats), (1, 1));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use inferometer_load::PassKind;
 use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
+use inferometer_metrics::throughput;
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
+use crate::predicted_range::predicted_range;
 use crate::range::{Range, Trust};
 use crate::trust;
 use crate::verdict::SloResult;
@@ -13,7 +15,8 @@ use crate::verdict::SloResult;
 ///
 /// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
 /// cell has no other pass. All other objectives apply to every pass. If the pass lacks the figure, the objective is
-/// undecided; it is not met if no request completed.
+/// undecided; it is not met if no request completed. The objective on a predicted figure is decided only if the whole
+/// range of the prediction lies on one side of the limit.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {
@@ -31,14 +34,25 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
 
 fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
     let measured = measure(objective.metric, objective.statistic, pass);
-    let (undecided, too_few) = match measured {
-        Some(_) => (undecided(objective, pass), too_few(objective, pass)),
-        None => (not_measured(objective, pass), None),
+    let range = measured.and_then(|value| predicted_range(objective, cell, pass, value));
+    let (undecided, too_few) = match (measured, &range) {
+        (Some(_), None) => (undecided(objective, pass), too_few(objective, pass)),
+        (Some(_), Some(range)) => {
+            let why = stopped(pass).or_else(|| range.leaves_open(objective));
+            (why, too_few(objective, pass))
+        }
+        (None, _) => (not_measured(objective, pass), None),
     };
+    let interval = match &range {
+        Some(range) => range.ends,
+        None => interval(objective, pass),
+    };
+    let in_its_unit = |value: f64| value / objective.unit.in_metric_units();
     SloResult {
         objective: objective.text.clone(),
         place: cell.place(pass),
-        measured: measured.map(|value| value / objective.unit.in_metric_units()),
+        measured: measured.map(in_its_unit),
+        interval: interval.map(|ends| ends.map(in_its_unit)),
         met: measured.is_some_and(|value| objective.comparison.holds(value, objective.limit)),
         undecided,
         too_few,
@@ -48,9 +62,8 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
 /// The reason, as a sentence, why the result of an objective is uncertain. Either the pass was ended early. Or the
 /// figure is not trusted, and the limit lies within the range of the true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
-    if pass.stopped.is_some() {
-        let why = "the pass was ended early, so the value covers only requests that had completed by then";
-        return Some(why.to_owned());
+    if let Some(why) = stopped(pass) {
+        return Some(why);
     }
     let definition = objective.metric.definition();
     let is_upper = matches!(objective.comparison, Comparison::Below | Comparison::AtMost);
@@ -95,6 +108,24 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
         {why}"
         )
     })
+}
+
+/// A sentence if the pass was ended early.
+fn stopped(pass: &PassSummary) -> Option<String> {
+    let why =
+        "the pass was ended early, so the value covers only requests that had completed by then";
+    pass.stopped.as_ref().map(|_| why.to_owned())
+}
+
+/// The 95 % confidence interval of the measured figure, in the metric's unit.
+fn interval(objective: &Objective, pass: &PassSummary) -> Option<[f64; 2]> {
+    let metric = objective.metric.definition();
+    match objective.statistic {
+        Some(statistic) => statistic.interval(pass.latency(metric)?),
+        None if *metric == throughput::REQUESTS => pass.requests_per_s_ci,
+        None if *metric == throughput::OUTPUT_TOKENS => pass.output_tokens_per_s_ci,
+        None => None,
+    }
 }
 
 /// A sentence if requests completed, but none of them has the figure, such as TTFT of answers that are not streamed.

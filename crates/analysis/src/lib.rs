@@ -34,6 +34,7 @@ pub mod so_far;
 
 pub mod inspect;
 pub mod judge;
+mod predicted_range;
 pub mod refusal;
 pub mod repeats;
 pub mod search;

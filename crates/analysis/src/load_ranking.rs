@@ -1,5 +1,6 @@
 //! Compares the loads that several servers bear: the answers of their searches, or their throughput at saturation.
 
+use inferometer_metrics::slo::by_value;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 use inferometer_stats::{spread, student_975, student_above};
@@ -106,7 +107,10 @@ impl SustainedLoad {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answered {
     pub(crate) cell: CellPlan,
+    /// The objectives as the user wrote them; absent for a sweep.
     pub(crate) objectives: Option<String>,
+    /// The objectives in a form that is the same if they have the same meaning.
+    pub(crate) by_value: Option<String>,
     pub(crate) over: Over,
     pub(crate) confidence: f64,
     pub(crate) load: Option<SustainedLoad>,
@@ -116,7 +120,10 @@ impl Answered {
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
         let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
         let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!(" ({tier})"));
+        let mut values: Vec<String> = texts.iter().map(|text| by_value(text)).collect();
+        values.sort_unstable();
         Self {
+            by_value: Some(values.join(" and ") + &tier),
             cell: answer.cell(),
             objectives: Some(texts.join(" and ") + &tier),
             over: answer.over,
@@ -136,15 +143,15 @@ impl Answered {
         Self {
             cell: answer.cell(),
             objectives: None,
+            by_value: None,
             over: Over::Rate,
             confidence: answer.confidence,
             load,
         }
     }
 
-    fn is_of(&self, ranking: &LoadRanking) -> bool {
-        (self.cell, &self.objectives, self.over)
-            == (ranking.cell, &ranking.objectives, ranking.over)
+    fn is_like(&self, other: &Self) -> bool {
+        (self.cell, &self.by_value, self.over) == (other.cell, &other.by_value, other.over)
     }
 }
 
@@ -162,8 +169,8 @@ pub fn load_rankings(runs: &[(&str, &Summary)]) -> Vec<LoadRanking> {
         all.extend(answers.map(|answer| (*name, answer)));
     }
     let mut rankings: Vec<LoadRanking> = Vec::new();
-    for (_, answer) in &all {
-        if rankings.iter().any(|known| answer.is_of(known)) {
+    for (at, (_, answer)) in all.iter().enumerate() {
+        if all[..at].iter().any(|(_, earlier)| answer.is_like(earlier)) {
             continue;
         }
         let mut ranking = LoadRanking {
@@ -175,7 +182,7 @@ pub fn load_rankings(runs: &[(&str, &Summary)]) -> Vec<LoadRanking> {
             unknown: Vec::new(),
         };
         for name in &names {
-            let own = all.iter().filter(|(of, one)| of == name && one.is_of(&ranking));
+            let own = all.iter().filter(|(of, one)| of == name && one.is_like(answer));
             let known: Vec<SustainedLoad> = own.filter_map(|(_, one)| one.load).collect();
             let rounds = runs.iter().filter(|(of, _)| of == name).count();
             let name = (*name).to_owned();

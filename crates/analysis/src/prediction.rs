@@ -167,6 +167,15 @@ impl FigurePrediction {
         Self { measured, error_pct, ..self }
     }
 
+    /// The range of another figure of the same pass that has the same relative error, such as tokens/s if this figure
+    /// is requests/s: each end divided by `figure` equals the end of this range divided by the predicted value.
+    pub fn around(&self, figure: f64) -> [f64; 2] {
+        match figure == self.predicted {
+            true => self.interval,
+            false => self.interval.map(|end| figure * (end / self.predicted)),
+        }
+    }
+
     /// Whether the measured value lies in the range; `None` without a measured value.
     pub fn holds(&self) -> Option<bool> {
         let [low, high] = self.interval;

@@ -27,8 +27,9 @@ pub enum TrialResult {
     Search(Trial),
     /// The result of a trial of a sweep.
     Sweep(LevelTrial),
-    /// The time limit ended the trial. The trial is ignored, and no other trial follows.
-    OutOfTime,
+    /// The time limit ended the trial, and no other trial follows. A sweep uses the part of the trial that had ended,
+    /// if it is long enough. A search does not: the coverage of its intervals was measured with whole trials.
+    OutOfTime(Option<LevelTrial>),
 }
 
 /// Collects the requests of a trial, in any order.
@@ -63,23 +64,32 @@ impl Trials {
         match (self, tried) {
             (Self::Search(found), TrialResult::Search(trial)) => found.tell(trial.clone()),
             (Self::Sweep(found), TrialResult::Sweep(trial)) => found.add_trial(trial.clone()),
-            (Self::Search(found), TrialResult::OutOfTime) => found.time_is_over(),
-            (Self::Sweep(found), TrialResult::OutOfTime) => found.time_is_over(),
+            (Self::Search(found), TrialResult::OutOfTime(_)) => found.time_is_over(),
+            (Self::Sweep(found), TrialResult::OutOfTime(part)) => {
+                part.iter().for_each(|part| found.add_trial(part.clone()));
+                found.time_is_over();
+            }
             (Self::Search(_), TrialResult::Sweep(_)) | (Self::Sweep(_), TrialResult::Search(_)) => {
             }
         }
     }
 
-    /// The time that is left for the next trial; `None` if the plan has no limit on the time of all trials.
-    pub fn time_left(&self) -> Option<Duration> {
-        let (most, taken_s) = match self {
-            Self::Search(found) => (
-                found.settings().max_time_s.map(Duration::try_from_secs_f64)?.ok()?,
-                found.time_s(),
-            ),
-            Self::Sweep(found) => (found.plan().max_time?, found.time_s()),
+    /// The time of all trials so far, without pauses between them.
+    pub fn time(&self) -> Duration {
+        let time_s = match self {
+            Self::Search(found) => found.time_s(),
+            Self::Sweep(found) => found.time_s(),
         };
-        Some(most.saturating_sub(Duration::try_from_secs_f64(taken_s).unwrap_or(Duration::MAX)))
+        Duration::try_from_secs_f64(time_s).unwrap_or(Duration::MAX)
+    }
+
+    /// Notes how much of the time limit is used. It includes the time beside the trials, such as warm-up and pauses.
+    /// Without this note, only the trials count.
+    pub fn set_time(&mut self, taken: Duration) {
+        match self {
+            Self::Search(found) => found.set_time(taken.as_secs_f64()),
+            Self::Sweep(found) => found.set_time(taken.as_secs_f64()),
+        }
     }
 
     /// The number of trials that count.
@@ -119,8 +129,10 @@ impl TrialResultFold {
 
     /// The result of the trial. `stopped` is the reason why its pass was ended early, if it was.
     pub fn finish(self, stopped: Option<&str>) -> TrialResult {
+        let is_cut = stopped == Some(STOPPED_AT_MAX_TIME);
         match self {
-            _ if stopped == Some(STOPPED_AT_MAX_TIME) => TrialResult::OutOfTime,
+            Self::Search(_) if is_cut => TrialResult::OutOfTime(None),
+            Self::Sweep(fold) if is_cut => TrialResult::OutOfTime(fold.finish_cut()),
             Self::Search(fold) => TrialResult::Search(fold.finish()),
             Self::Sweep(fold) => TrialResult::Sweep(fold.finish()),
         }

@@ -36,6 +36,10 @@ pub struct SloResult {
     pub place: String,
     /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
+    /// The 95 % confidence interval of `measured`, or for a prediction the range in which nine of ten measurements are
+    /// expected, in the unit of the objective; absent if the figure has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes
     /// doubts into account.
     pub met: bool,
@@ -45,6 +49,7 @@ pub struct SloResult {
     /// - The server may have had prompts in its cache.
     /// - The pass was ended early.
     /// - The figure was not measured.
+    /// - The limit is in the range of a prediction, or the prediction states no calibrated range of the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// Why there are too few values to decide the objective; absent if there are enough.

@@ -44,6 +44,7 @@ fn trial(
         latency_s,
         span_s: asked.requests as f64 * latency_s / asked.load,
         is_settled: true,
+        has_equal_outputs: false,
         growth: None,
         requests_per_s,
         output_tokens_per_s: None,

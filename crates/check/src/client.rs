@@ -113,7 +113,7 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EventLoops>, CheckError> {
         keep_text: false,
         reuse_connections: true,
         cut_off: false,
-        most_time: None,
+        ends: None,
     })
 }
 

@@ -7,6 +7,7 @@ mod runs;
 use std::fmt::{Display, Write as _};
 
 use inferometer_analysis::table_import::PublishedRow;
+use inferometer_engine::card::is_card_file;
 use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
@@ -14,7 +15,8 @@ use inferometer_engine::fit::{
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, SignedErrors};
 use inferometer_engine::{EngineConfig, Weights};
-use inferometer_predict::{read_against, row};
+use inferometer_model::visible;
+use inferometer_predict::{open_against, read_against, row};
 use inferometer_run::PlanError;
 
 use results::{differences, read_results};
@@ -84,6 +86,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
 
 fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
+    refuse_two_cards(request)?;
     if config.profile.steps.is_some() || request.measured.iter().any(|it| is_file_of_runs(it)) {
         refuse_of_tables(request)?;
         return of_all_runs(request);
@@ -152,6 +155,28 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         );
     }
     Ok(Calibrated { profile: fitted, text })
+}
+
+/// Refuses measurements that state different cards. A card that is the user's own file is not compared, because the
+/// same card may have several files.
+fn refuse_two_cards(request: &Request<'_>) -> Result<(), CalibrateError> {
+    let stated = |measured: &String| -> Option<(String, String)> {
+        if is_file_of_runs(measured) {
+            return None;
+        }
+        let facts = open_against(measured, request.store).ok()?.facts()?;
+        let card = facts.get("card").filter(|card| !is_card_file(card)).map(str::to_owned);
+        let card = card.or_else(|| facts.other_card.as_deref().map(visible::name))?;
+        Some((facts.origin, card))
+    };
+    let mut all = request.measured.iter().filter_map(stated);
+    let Some((first, card)) = all.next() else { return Ok(()) };
+    all.find(|(_, other)| *other != card).map_or(Ok(()), |(origin, other)| {
+        Err(CalibrateError::new(format!(
+            "{first} was measured on {card}, and {origin} on {other}: a profile is for one card; give the runs of one \
+             card only"
+        )))
+    })
 }
 
 /// Fits a profile to the runs of all files and stored runs.

@@ -12,6 +12,7 @@ pub use inferometer_analysis::verdict::Met;
 use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
+use inferometer_report::against_limit;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
@@ -74,7 +75,7 @@ pub fn compare(
     Ok(GatedComparison { comparison, gate, runs })
 }
 
-/// The conditions of all gates whose result is `met`, as texts, each with its cell and load.
+/// The conditions of all gates whose result is `met`, as texts, each with its difference, its cell and load.
 pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
@@ -83,7 +84,7 @@ pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
             true => "; not measured in turn: the server changed, or the machine drifted",
             false => "",
         };
-        format!("{} ({}{doubt})", result.condition, result.place)
+        format!("{} ({}{doubt})", against_limit::condition(result), result.place)
     };
     found.map(words).collect()
 }
@@ -92,10 +93,11 @@ pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
 pub fn judgement(judged: &[GatedComparison], is_strict: bool) -> Option<Judgement> {
     let results = || judged.iter().flat_map(|judged| &judged.gate);
     let (missed, open) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
-    let why = || format!("undecided, more repeats are needed: {}", open.join("; "));
+    let missed_line = || format!("not met: {}", against_limit::joined(&missed));
+    let why = || format!("undecided, more repeats are needed: {}", against_limit::joined(&open));
     Some(match (results().next(), missed.is_empty(), open.is_empty()) {
         (None, ..) => return None,
-        (_, false, _) => Judgement::new(Verdict::Fail, format!("not met: {}", missed.join("; "))),
+        (_, false, _) => Judgement::new(Verdict::Fail, missed_line()),
         (_, true, false) if is_strict => Judgement::new(Verdict::Fail, why()),
         (_, true, false) => Judgement::new(Verdict::Undecided, why()),
         (_, true, true) => {
@@ -105,8 +107,12 @@ pub fn judgement(judged: &[GatedComparison], is_strict: bool) -> Option<Judgemen
                     conditions.push(&result.condition);
                 }
             }
-            let (conditions, count) = (conditions.join(", "), results().count());
-            Judgement::new(Verdict::Pass, format!("met: {conditions} ({count} of {count} judged)"))
+            let closest = conditions.iter().filter_map(|text| {
+                let of_text = results().filter(|result| result.condition == *text);
+                against_limit::worst(text, of_text, |result| result.difference_pct)
+            });
+            let stated: Vec<String> = closest.map(against_limit::condition).collect();
+            Judgement::new(Verdict::Pass, against_limit::met(&stated, results().count()))
         }
     })
 }

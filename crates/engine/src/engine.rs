@@ -51,6 +51,7 @@ impl Engine {
     /// # Errors
     /// If the engine would refuse to start with this configuration.
     pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
+        let given_limit = config.max_model_len;
         let config = config.resolve()?;
         let mut kv = BlockManager::new(kv_blocks(&config)?, config.block_size);
         if let Some(share) = WindowShare::of(&config) {
@@ -63,11 +64,18 @@ impl Engine {
         let needs = config.limits.max_model_len;
         let holds = Memory::of(&config).longest_sequence();
         if scheduler.requires_kv_of_one_sequence() && holds < needs {
-            let expected = format!(
-                "the KV cache has room for {holds} tokens; give at most that \
-                many"
-            );
-            return Err(EngineError::invalid("--max-model-len", needs, expected));
+            let room = format!("the KV cache has room for {holds} tokens; give at most that many");
+            return Err(match given_limit {
+                Some(given) => EngineError::invalid("--max-model-len", given, room),
+                None => EngineError::invalid(
+                    "--max-model-len",
+                    "is missing",
+                    format!(
+                        "sequences of {} have up to {needs} tokens, but {room}",
+                        config.model.name
+                    ),
+                ),
+            });
         }
         Ok(Self {
             cost: CostModel::new(&config),

@@ -264,6 +264,48 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_begins_with_the_option_that_was_given() {
+        type Change = fn(&mut EngineConfig);
+        let cases: [(&str, Change); 4] = [
+            ("--max-num-seqs 4096: must be at most the tokens in a step, which are 2048", |c| {
+                c.max_num_seqs = Some(4096);
+            }),
+            ("--max-num-batched-tokens 100: must be at least --max-num-seqs, which is 101", |c| {
+                c.max_model_len = Some(50);
+                (c.max_num_batched_tokens, c.max_num_seqs) = (Some(100), Some(101));
+            }),
+            (
+                "--max-num-batched-tokens 100: must be at least --max-num-seqs, which is 256 by",
+                |c| {
+                    (c.max_num_batched_tokens, c.max_model_len) = (Some(100), Some(50));
+                },
+            ),
+            (
+                "--max-num-batched-tokens 100: must be at least the maximum length of a sequence",
+                |c| {
+                    c.max_num_batched_tokens = Some(100);
+                },
+            ),
+        ];
+        for (begins, change) in cases {
+            let message = config(change).unwrap_err().to_string();
+            assert!(message.starts_with(begins), "{begins}: {message}");
+        }
+        // The maximum length of a sequence comes from the model, not from a flag.
+        let mut config = EngineConfig::of("qwen3-14b", Some("vllm-0.8-l40s")).unwrap();
+        config.gpu_memory_utilization = Some(0.7);
+        let message = match crate::Engine::new(config) {
+            Ok(_) => panic!("the KV cache of this card is too small"),
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            message
+                .starts_with("--max-model-len is missing: sequences of qwen3-14b have up to 40960"),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn asynchronous_scheduling_depends_on_the_version_unless_its_flag_is_given() {
         let of = |name: &str, given| {
             let mut config = EngineConfig::of("qwen3-14b", Some(name)).unwrap();

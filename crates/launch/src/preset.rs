@@ -28,6 +28,9 @@ const PRESETS: [(&str, &str); 16] = [
     ("litellm", include_str!("../presets/litellm.toml")),
 ];
 
+/// The name of the preset that starts the embedded engine of this program.
+pub const EMBEDDED: &str = PRESETS[0].0;
+
 /// The built-in presets: the name of each, and the text of its file.
 pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.into_iter()
@@ -68,18 +71,22 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     Ok(spec)
 }
 
-/// Fills the absent keys of a `[server]` table from its preset.
+/// Fills the absent keys of a `[server]` table from its preset. If the table has no model, the server is started with
+/// `model`, the model of the plan or of its target. Only the model in a preset file of the user has precedence over it.
 ///
 /// # Errors
 /// The same errors as [`preset`].
-pub fn complete(spec: ServerSpec) -> Result<ServerSpec, LaunchError> {
-    match &spec.preset {
-        None => Ok(spec),
-        Some(name) => {
-            let preset = preset(name)?;
-            Ok(spec.over(&preset))
-        }
+pub fn complete(spec: ServerSpec, model: Option<&str>) -> Result<ServerSpec, LaunchError> {
+    let preset = spec.preset.as_deref().map(preset).transpose()?.unwrap_or_default();
+    let is_built_in = PRESETS.iter().any(|(name, _)| spec.preset.as_deref() == Some(*name));
+    let own = spec.model.clone();
+    let mut complete = spec.over(&preset);
+    if complete.has_place_for_model() {
+        let of_file = preset.model.filter(|_| !is_built_in);
+        let of_plan = model.map(str::to_owned);
+        complete.model = own.or(of_file).or(of_plan).or(complete.model);
     }
+    Ok(complete)
 }
 
 #[cfg(test)]
@@ -93,10 +100,11 @@ mod tests {
             assert!(spec.description.is_some() && spec.notes.is_some(), "{name}");
             let own = ServerSpec {
                 preset: Some(name.to_owned()),
-                model: Some("m".to_owned()),
+                model: spec.has_place_for_model().then(|| "m".to_owned()),
                 ..ServerSpec::default()
             };
-            let plan = complete(own).unwrap().resolve().unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            let plan =
+                complete(own, None).unwrap().resolve().unwrap_or_else(|e| panic!("{name}: {e:?}"));
             let text = format!("{:?} {:?}", plan.command, plan.environment);
             assert!(text.contains("{port}") && text.contains("{host}"), "{name}: {text}");
             assert!(plan.ready_url.is_some() || plan.ready_line.is_some(), "{name}");
@@ -116,7 +124,12 @@ mod tests {
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, "command = ['serve']\nready_line = 'up'\n").unwrap();
         let spec = ServerSpec { preset: Some(path.display().to_string()), ..ServerSpec::default() };
-        assert_eq!(complete(spec).unwrap().resolve().unwrap().command, ["serve"]);
+        assert_eq!(complete(spec, None).unwrap().resolve().unwrap().command, ["serve"]);
+        // The model of the file has precedence over the model of the plan, which may only be its name in requests.
+        std::fs::write(&path, "command = ['serve', '{model}']\nmodel = 'a'\n").unwrap();
+        let spec = ServerSpec { preset: Some(path.display().to_string()), ..ServerSpec::default() };
+        let of_file = complete(spec, Some("b")).unwrap();
+        assert_eq!(of_file.resolve().unwrap().command, ["serve", "a"]);
         std::fs::write(&path, "comand = ['serve']\n").unwrap();
         assert!(preset(&path.display().to_string()).unwrap_err().to_string().contains("comand"));
     }

@@ -14,7 +14,7 @@ mod parse;
 
 pub use crate::statistic::Statistic;
 pub use parse::{SloError, parse};
-pub use parse::{limit_of, quantity, split};
+pub use parse::{by_value, limit_of, quantity, split};
 
 /// One objective: a statistic of a metric that must stay below or above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +123,16 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// The sign in objectives, such as `<=`.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
     /// Whether a measured value meets the limit.
     pub fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
@@ -164,6 +174,13 @@ impl LimitUnit {
             Self::Percent => "%",
             Self::PerSecond => "1/s",
         }
+    }
+
+    /// The unit of a time with this name; `None` if there is no such unit.
+    fn of_time(name: &str) -> Option<Self> {
+        [Self::Microseconds, Self::Milliseconds, Self::Seconds]
+            .into_iter()
+            .find(|unit| unit.name() == name)
     }
 
     /// The factor from this unit to the unit of the metric, such as 1e-3 from microseconds to milliseconds.

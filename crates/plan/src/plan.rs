@@ -106,6 +106,12 @@ impl Plan {
         self.search.is_some() || self.sweep.is_some()
     }
 
+    /// The maximum time of a search or a sweep in each cell; absent without one, or without a limit.
+    pub fn max_time(&self) -> Option<Duration> {
+        let search = self.search.as_ref().and_then(|search| search.max_time);
+        search.or(self.sweep.as_ref().and_then(|sweep| sweep.max_time))
+    }
+
     /// The maximum number of trials of a cell, if the plan is a search or a sweep.
     pub fn most_trials(&self) -> Option<u32> {
         let search = self.search.as_ref().map(|search| search.max_trials);
@@ -130,10 +136,20 @@ impl Plan {
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
         let mut measured = Self { spec: Box::default(), ..self.clone() };
-        // The figures of a card identify it, not the folder of its file.
-        if let TargetPlan::Embedded { engine_flags, card_hash: Some(_), .. } = &mut measured.target
+        // The contents of a file identify it, not the folder of the file.
+        if let TargetPlan::Embedded {
+            model, profile, engine_flags, card_hash, file_hashes, ..
+        } = &mut measured.target
         {
-            engine_flags.remove("card");
+            if card_hash.is_some() {
+                engine_flags.remove("card");
+            }
+            if file_hashes.contains_key("profile") {
+                *profile = None;
+            }
+            if file_hashes.contains_key("model") {
+                model.clear();
+            }
         }
         sha256_hex(
             &serde_json::to_vec(&measured)

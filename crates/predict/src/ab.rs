@@ -1,7 +1,7 @@
 //! Simulates a comparison of two settings of the embedded engine in virtual time, with the blocks that `ab` would send.
 //! It sends nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
@@ -13,9 +13,9 @@ use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
 use inferometer_report::plot::Theme;
-use inferometer_run::outputs::Outputs;
+use inferometer_run::outputs::{self, Outputs};
 use inferometer_run::pass_figures::PassFigures;
-use inferometer_run::{AbRun, Member, noise_of, order_salt, write_ab};
+use inferometer_run::{AbRun, Member, noise_of, order_salt};
 use inferometer_store::PassBegin;
 
 use crate::error::PredictError;
@@ -44,6 +44,12 @@ type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), PredictEr
 /// If a plan cannot be simulated, or files cannot be written.
 pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, PredictError> {
     let configs = with_noise(&run.sides, configs)?;
+    // The folders are checked and locked before anything is simulated.
+    let outputs = run.outputs()?;
+    let mut of_sides = Vec::new();
+    for side in &run.sides {
+        of_sides.push(Outputs::prepare(side.context.out.as_deref())?);
+    }
     let mut stored = Vec::new();
     for (side, config) in run.sides.iter().zip(&configs) {
         stored.push(StoredPrediction::begin(&side.plan, &side.context, config, None)?);
@@ -57,19 +63,17 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     })?;
     time.simulation = monotonic_now().since(began);
     let (mut blocks, mut summaries) = (Vec::new(), Vec::new());
-    for ((side, config), stored) in run.sides.iter().zip(&configs).zip(stored) {
+    for ((outputs, config), stored) in of_sides.iter().zip(&configs).zip(stored) {
         blocks.push(stored.grid.blocks.clone());
         let cell = run.place().0;
         let (summary, id, _) =
             stored.finish(&[(cell, row(config, cell, None)?, None)], &[], None)?;
-        let outputs = Outputs::prepare(side.context.out.as_deref())?;
         outputs.write_figures(&summary, &id)?;
         summaries.push(summary);
     }
-    let [_, b] = &run.sides;
     let document = run.document([blocks[0].as_slice(), blocks[1].as_slice()], summaries);
-    let folder =
-        write_ab(b.context.out.as_deref().and_then(Path::parent), &document, Theme::Light)?;
+    outputs::write_ab(outputs.folder(), &document, Theme::Light)?;
+    let folder = outputs.folder().to_owned();
     Ok(PredictedAb { document, folder, time })
 }
 

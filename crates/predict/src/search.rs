@@ -61,19 +61,25 @@ impl<'a> Player<'a> {
         if let Some(requests) = &mut self.requests {
             requests.warm_up(self.plan, cell);
         }
+        let pause = self.plan.cooldown.unwrap_or_default();
+        let most = self.plan.max_time();
+        // The time of the warm-up is not simulated.
+        let mut taken = Duration::ZERO;
         while let Some(plan) = of_plan.first().and_then(|of_plan| trials.next(of_plan)) {
             let begin = PassBegin { pass: self.passes, cell, plan, repeat: trials.count() + 1 };
             self.passes += 1;
             let records = self.pass(&begin)?;
             let records = self.cut_off(&begin, records);
-            let (records, stopped) = in_time(records, trials.time_left());
+            let (records, stopped) = in_time(records, most.map(|most| most.saturating_sub(taken)));
             let Some(mut trial) = TrialResultFold::of(self.plan, &begin.plan) else { break };
             figures(&records).iter().for_each(|figures| trial.add(figures));
             let count = trials.count();
             let tried = trial.finish(stopped);
             trials.add_trial(&tried);
+            taken = trials.time() + pause.saturating_mul(trials.count());
+            trials.set_time(taken);
             keep(&begin, records)?;
-            if trials.count() == count && tried != TrialResult::OutOfTime {
+            if trials.count() == count && !matches!(tried, TrialResult::OutOfTime(_)) {
                 return Err(PredictError::requests(format!(
                     "trial {} of {cell} has requests that could not be simulated: no result is possible",
                     begin.repeat

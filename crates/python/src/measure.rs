@@ -14,10 +14,7 @@ use inferometer::{
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{planned, refuse_servers};
 use inferometer_report::{comparison, json};
-use inferometer_run::{
-    PlanInputs, Shortfall, judge_results, missed_objectives, resolve_with, too_many_failures,
-    variants,
-};
+use inferometer_run::{PlanInputs, Shortfall, judge_results, resolve_with, variants};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -189,12 +186,8 @@ pub fn predict(
         planned(spec, flags.given(), against.as_ref(), &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = predict_plan(&plan, &context, &config, against.as_ref())?;
-        let failed = too_many_failures(&found.summary, plan.max_failures).map(Shortfall::Failed);
-        let missed = missed_objectives(&found.summary);
-        let missed = (!missed.is_empty()).then(|| {
-            Shortfall::Objective(format!("predicted to be missed: {}", missed.join("; ")))
-        });
-        let shortfall = failed.or(missed).as_ref().map(shortfall_document);
+        let shortfall = judge_results(&found.summary, plan.max_failures, Strictness::Lenient);
+        let shortfall = shortfall.err().as_ref().map(shortfall_document);
         Ok(document(&found.summary, &context, Some(&found.folder), shortfall))
     })
 }

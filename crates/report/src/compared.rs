@@ -98,6 +98,9 @@ fn unknown(comparison: &Comparison) -> String {
         ),
     };
     let is_single = rows.iter().all(|row| row.repeats.contains(&1));
+    if is_single && comparison.are_predictions {
+        return single_predictions(comparison, row);
+    }
     let single = match is_single {
         true => "; a single pass on a side cannot show whether a difference is chance",
         false => "",
@@ -115,6 +118,21 @@ fn unknown(comparison: &Comparison) -> String {
     format!(
         "It is unknown whether {contender} differs from {baseline}: {}{few}{single}{more}.",
         told(row)
+    )
+}
+
+/// The answer for two predictions with a single pass of each load. Only `ab --predict` simulates pairs of passes.
+fn single_predictions(comparison: &Comparison, row: &Row) -> String {
+    let Comparison { baseline, contender, .. } = comparison;
+    let change = Change::of_percent(row.difference_pct);
+    format!(
+        "{contender} predicts that {} is {} {} with {baseline} ({}); the predictions cannot show whether this is \
+         chance, because each has a single pass of each load: `inferometer ab --predict` simulates both in many \
+         pairs of blocks, and answers this.",
+        row.figure,
+        change.words(),
+        change.than(),
+        row.place()
     )
 }
 
@@ -252,6 +270,29 @@ mod tests {
         ] {
             assert_eq!(told_of(rows), text);
         }
+    }
+
+    #[test]
+    fn two_predictions_state_their_difference_and_the_command_that_decides_about_chance() {
+        let single = Row {
+            interval_pct: None,
+            p: None,
+            repeats: [1, 1],
+            ..row("requests_per_s", 5.2, RowVerdict::NoInterval)
+        };
+        let told = answer(&Comparison {
+            baseline: "A".to_owned(),
+            contender: "B".to_owned(),
+            are_predictions: true,
+            rows: vec![single],
+            ..Comparison::default()
+        });
+        assert_eq!(
+            told,
+            "B predicts that requests_per_s is 5.2 % higher than with A (128 x 32, saturated); the predictions cannot \
+             show whether this is chance, because each has a single pass of each load: `inferometer ab --predict` \
+             simulates both in many pairs of blocks, and answers this."
+        );
     }
 
     #[test]

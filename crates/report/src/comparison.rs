@@ -140,10 +140,11 @@ pub fn text(comparison: &Comparison) -> String {
 }
 
 /// The best server at each load, one sentence per load. After searches and sweeps: which server bears more load, one
-/// sentence for each cell and tier.
-pub fn answers(ranking: &[Ranking], loads: &[LoadRanking]) -> Vec<String> {
+/// sentence for each cell and tier. The sentences about predictions say that they are predicted.
+pub fn answers(ranking: &[Ranking], loads: &[LoadRanking], are_predicted: bool) -> Vec<String> {
     let loads = loads.iter().filter_map(load_ranking::sentence);
-    loads.chain(ranking::answers(ranking)).collect()
+    let before = if are_predicted { "predicted: " } else { "" };
+    loads.chain(ranking::answers(ranking)).map(|answer| format!("{before}{answer}")).collect()
 }
 
 /// A text on one line: each sequence of white space becomes one space.
@@ -193,18 +194,22 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
         .map(|argument| {
             let own = || comparison.effects.iter().filter(|e| e.argument == argument);
             let baseline = own().next().map_or("", |effect| effect.baseline.as_str());
-            let mut table = Table::new([
-                ("Input".to_owned(), Align::Right),
-                ("Output".to_owned(), Align::Right),
-                (argument.to_owned(), Align::Right),
-                ("Requests/s".to_owned(), Align::Right),
-                ("change".to_owned(), Align::Right),
-                ("95 % interval".to_owned(), Align::Right),
-                ("Latency per output token (ms)".to_owned(), Align::Right),
-                ("change".to_owned(), Align::Right),
-                ("95 % interval".to_owned(), Align::Right),
-                ("Pairs".to_owned(), Align::Right),
-            ]);
+            let are_repeated = own().any(|effect| effect.repeats > 1);
+            let columns_of_table = [
+                "Input",
+                "Output",
+                argument,
+                "Requests/s",
+                "change",
+                "95 % interval",
+                "Latency per output token (ms)",
+                "change",
+                "95 % interval",
+                "Pairs",
+            ];
+            let repeats = are_repeated.then_some("Repeats in a run");
+            let headings = columns_of_table.into_iter().chain(repeats);
+            let mut table = Table::new(headings.map(|heading| (heading.to_owned(), Align::Right)));
             for effect in own().filter(|effect| effect.figure == FIGURES[0].name) {
                 let latency = own().find(|other| {
                     other.figure == FIGURES[3].name
@@ -220,12 +225,20 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
                 row.extend(columns(Some(effect)));
                 row.extend(columns(latency));
                 row.push(count(effect.pairs));
+                row.extend(are_repeated.then(|| count(effect.repeats)));
                 table.push(row);
             }
-            let sentence = format!(
+            let mut sentence = format!(
                 "Change relative to {argument} = {baseline}: the geometric mean over pairs of runs \
                     that differ in nothing else; the interval covers the variation between pairs."
             );
+            if are_repeated {
+                sentence +=
+                    " The figure of a run is the mean over its repeats; repeats are no pairs.";
+            }
+            if own().any(|effect| effect.pairs == 1) {
+                sentence += " One pair has no interval: give `rounds` in the plan for more pairs.";
+            }
             (format!("Effect of {argument}"), sentence, table)
         })
         .collect()

@@ -99,9 +99,16 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![format!("measured: {}", comparison.design)];
-    lines.extend(over_time(comparison));
-    lines.extend(advice(comparison));
+    let mut lines = Vec::new();
+    if comparison.are_predictions {
+        lines.push(
+            "predicted: both were simulated, so a difference is no drift over time".to_owned(),
+        );
+    } else {
+        lines.push(format!("measured: {}", comparison.design));
+        lines.extend(over_time(comparison));
+        lines.extend(advice(comparison));
+    }
     lines.push(meaning(comparison));
     lines
 }

@@ -7,6 +7,7 @@ use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
 
+use crate::against_limit;
 use crate::label::VARIANT;
 use crate::search::sentence;
 
@@ -54,7 +55,8 @@ impl Judgement {
         let of_runs = runs.iter().flat_map(|run| run.verdict.slo.iter().map(move |one| (run, one)));
         let mut found: Vec<Self> = of_runs
             .map(|(run, result)| {
-                let words = format!("{}{} ({})", server(run), result.objective, result.place);
+                let figure = against_limit::objective(result);
+                let words = format!("{}{figure} ({})", server(run), result.place);
                 let notes: Vec<&str> = result.notes().collect();
                 match result.outcome() {
                     Met::No => Self::new(Verdict::Fail, words),
@@ -80,7 +82,7 @@ impl Judgement {
         // Full stops are removed, because these sentences become parts of one sentence.
         let decisive: Vec<&str> =
             decisive.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
-        let decisive = decisive.join("; ");
+        let decisive = against_limit::joined(&decisive);
         let sentence = match (verdict, objectives) {
             (Verdict::Pass, 2..) if objectives == found.len() => all_met(runs, objectives),
             (_, 0) => decisive,
@@ -125,16 +127,22 @@ fn server(run: &Summary) -> String {
     }
 }
 
-/// The sentence if all objectives are met. It names each objective once, even if it was judged in several
-/// cells and passes.
+/// The sentence if all objectives are met. It states each objective once. If the objective was judged in several cells
+/// and passes, the sentence states the result that is closest to its limit.
 fn all_met(runs: &[Summary], places: usize) -> String {
+    let results = || runs.iter().flat_map(|run| &run.verdict.slo);
     let mut texts: Vec<&str> = Vec::new();
-    for result in runs.iter().flat_map(|run| &run.verdict.slo) {
+    for result in results() {
         if !texts.contains(&result.objective.as_str()) {
             texts.push(&result.objective);
         }
     }
-    format!("met: {} ({places} of {places} results)", texts.join(", "))
+    let closest = texts.iter().filter_map(|text| {
+        let of_text = results().filter(|result| result.objective == *text);
+        against_limit::worst(text, of_text, |result| result.measured)
+    });
+    let stated: Vec<String> = closest.map(against_limit::objective).collect();
+    against_limit::met(&stated, places)
 }
 
 /// The summary of a run without cells, with these results of objectives.
@@ -181,16 +189,22 @@ mod tests {
         let open = ("c<1ms", true, Some("the client may be off by 2 ms"));
         let beyond = ("d<1ms", false, Some("there are too few values"));
         for (results, line) in [
-            (vec![met], "PASS: met: a<1ms (128 x 32, saturated)"),
-            (vec![met, met], "PASS: met: a<1ms (2 of 2 results)"),
-            (vec![met, missed, open], "FAIL: not met: b<1ms (128 x 32, saturated)"),
+            (vec![met], "PASS: met: a = 1.5 ms, limit < 1 ms (128 x 32, saturated)"),
+            (
+                vec![met, met],
+                "PASS: met: a = 1.5 ms, limit < 1 ms (closest to the limit; 2 of 2 results)",
+            ),
+            (
+                vec![met, missed, open],
+                "FAIL: not met: b = 1.5 ms, limit < 1 ms (128 x 32, saturated)",
+            ),
             (
                 vec![met, open],
-                "UNDECIDED: not decided: c<1ms (128 x 32, saturated): the client may be off by 2 ms",
+                "UNDECIDED: not decided: c = 1.5 ms, limit < 1 ms (128 x 32, saturated): the client may be off by 2 ms",
             ),
             (
                 vec![met, beyond],
-                "UNDECIDED: not decided: d<1ms (128 x 32, saturated): there are too few values",
+                "UNDECIDED: not decided: d = 1.5 ms, limit < 1 ms (128 x 32, saturated): there are too few values",
             ),
         ] {
             let judged = Judgement::of_objectives(&run(&results)).expect("objectives");
@@ -211,7 +225,7 @@ mod tests {
         let judged = Judgement::of_objectives(&runs).expect("objectives");
         assert_eq!(
             judged.to_string(),
-            "FAIL: not met: fast: a<1ms (128 x 32, saturated); slow, round 2: a<1ms (128 x 32, saturated)"
+            "FAIL: not met: fast: a = 1.5 ms, limit < 1 ms (128 x 32, saturated); slow, round 2: a = 1.5 ms, limit < 1 ms (128 x 32, saturated)"
         );
     }
 }

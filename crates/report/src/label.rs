@@ -258,7 +258,7 @@ pub(crate) fn outcome(result: &SloResult) -> &'static str {
 }
 
 /// The unit of an objective: the text after its number, such as `ms` in `ttft_p99<500ms`.
-fn unit(objective: &str) -> &str {
+pub(crate) fn unit(objective: &str) -> &str {
     let number_ends = objective.rfind(|c: char| c.is_ascii_digit() || c == '.');
     number_ends.map_or("", |at| objective[at + 1..].trim())
 }

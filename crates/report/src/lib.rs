@@ -36,6 +36,7 @@ pub mod published;
 pub mod search;
 mod sweep;
 
+pub mod against_limit;
 pub mod gate_summary;
 pub mod judgement;
 pub mod junit;

@@ -19,7 +19,9 @@ pub(crate) fn explanation(answer: &SearchAnswer) -> String {
     format!(
         "For each objective: the value over the counted requests (without start-up and drain of a \
             trial), and in brackets the 95% interval of this load alone, from the effective number \
-            of independent requests. The {}% interval of the answer uses all trials together.",
+            of independent requests. The {}% interval of the answer uses all trials together. So it \
+            may contain a load whose own trials missed or met the objectives; the table marks such \
+            a load with \"alone\".",
         trimmed(answer.confidence * 100.0)
     )
 }
@@ -67,13 +69,17 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
             [_] => "it",
             all => all.get(by.criterion).map_or("it", |it| it.text.as_str()),
         };
-        let word = if load.claim == Claim::NotMet { "not met" } else { "open" };
+        let word = match load.claim {
+            Claim::NotMet => format!("not met{}", alone(answer, load)),
+            _ => "open".to_owned(),
+        };
         return format!("{word}: {} of {} missed {which}{cut}", by.missed, by.planned);
     }
+    let alone = alone(answer, load);
     let word = match (load.claim, load.saturation) {
-        (_, Some(_)) => "not met: the queue kept growing",
-        (Claim::NotMet, _) => "not met",
-        (Claim::Met, _) => "met",
+        (_, Some(_)) => return format!("not met{alone}: the queue kept growing"),
+        (Claim::NotMet, _) => return format!("not met{alone}"),
+        (Claim::Met, _) => return format!("met{alone}"),
         (Claim::Open, _) if load.is_too_short => "too short",
         (Claim::Open, _) if answer.low.is_some_and(|low| load.load < low) => {
             "open, below the interval"
@@ -82,6 +88,17 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
         (Claim::Open, _) => "open",
     };
     word.to_owned()
+}
+
+/// The mark of a load whose own verdict is not a bound of the answer's interval. The interval uses all trials together,
+/// because the few trials of one load may deviate by chance.
+fn alone(answer: &SearchAnswer, load: &LoadAnswer) -> &'static str {
+    let is_bound = match (load.claim, load.saturation) {
+        (Claim::NotMet, _) | (_, Some(_)) => answer.high.is_none_or(|high| load.load >= high),
+        (Claim::Met, None) => answer.low.is_none_or(|low| load.load <= low),
+        (Claim::Open, None) => true,
+    };
+    if is_bound { "" } else { " by this load alone" }
 }
 
 /// A load with four significant digits.

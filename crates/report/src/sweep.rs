@@ -12,10 +12,14 @@ use crate::text_table::{Align, Table};
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     format!(
         "For each load: values over the counted requests (without start-up and drain of a trial), \
-            and in brackets the {} % interval. Latencies are means, and absent if requests arrive \
+            and in brackets the {} % interval. Requests/s: with a number in flight, this number x \
+            completed requests / sum of their times from due to end; at a rate, the requests that \
+            the server serves per second, where the output of a request counts evenly from its \
+            first token to its end. Latencies are means, and absent if requests arrive \
             faster than the server completes them. Request latency is from due to end. Tokens/s per \
             user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
-            output tokens/s per user.",
+            output tokens/s per user. The interval of the answer can be wider than that of its \
+            load, because it contains errors that all trials share.",
         significant(answer.confidence * 100.0)
     )
 }

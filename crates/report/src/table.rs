@@ -122,9 +122,11 @@ fn of_trials(summary: &Summary) -> String {
     for answer in answers::of(summary) {
         let sentence = crate::escape::markdown(&answer.sentence);
         let _ = write!(out, "{}: {sentence}\n\n", answer.cell);
-        let _ = writeln!(out, "{}", answer.table.to_markdown());
+        let explanation = crate::escape::markdown(&answer.explanation);
+        let _ = writeln!(out, "{}\n{explanation}\n", answer.table.to_markdown());
     }
-    let _ = write!(out, "Trials:\n\n{}", passes(summary).to_markdown());
+    let explanation = crate::escape::markdown(answers::OF_TRIALS);
+    let _ = write!(out, "Trials:\n\n{}\n{explanation}\n", passes(summary).to_markdown());
     let failures = failures(summary);
     if !failures.is_empty() {
         let _ = write!(out, "\n- {}\n", failures.join("\n- "));

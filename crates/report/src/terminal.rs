@@ -82,7 +82,7 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
         let _ = writeln!(out, "{}", paint(Paint::Bold, &answer.heading));
         let _ = writeln!(out, "{}\n", paint(Paint::Green, &answer.sentence));
         write_table(out, &answer.table, SEARCH_HEADING, 1, screen);
-        out.push('\n');
+        let _ = writeln!(out, "{}\n", paint(Paint::Dim, &answer.explanation));
     }
     let findings = findings(summary, colour);
     if !findings.is_empty() {
@@ -94,6 +94,9 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     }
     if !passes.is_empty() {
         write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
+    }
+    if answers::has_answers(summary) {
+        let _ = writeln!(out, "{}", paint(Paint::Dim, answers::OF_TRIALS));
     }
     if !answers::has_answers(summary) && (passes.is_empty() || table::is_published_form(summary)) {
         if !passes.is_empty() {

@@ -18,6 +18,8 @@ use inferometer_report::ab::{AB_SCHEMA, AbDocument};
 use inferometer_report::comparison::VARIANT;
 use inferometer_report::plot::Theme;
 
+use crate::ab_settings::limits_not_reached;
+use crate::ab_text::SIDE;
 use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::{PlanError, RunError, Shortfall};
@@ -31,8 +33,6 @@ use crate::verdict::{Strictness, failures};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The fact of a target that names its side of the comparison: `a` or `b`.
-pub(crate) const SIDE: &str = "side";
 /// The fact of a target with the number of servers that are compared: `1` or `2`.
 pub(crate) const SERVERS: &str = "servers";
 /// The fact of a target with the salt of the random order of blocks.
@@ -206,11 +206,20 @@ impl AbRun {
         none.into_iter().chain(sides).collect()
     }
 
+    /// Creates and locks the folder of the answer.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or another process writes a report there.
+    pub fn outputs(&self) -> Result<Outputs, RunError> {
+        Outputs::prepare(self.sides[0].context.out.as_deref().and_then(Path::parent))
+    }
+
     /// Measures both sides and writes the answer.
     ///
     /// # Errors
     /// When nothing could be measured, or the answer cannot be written. Recorded passes stay in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
+        let outputs = self.outputs()?;
         let mut servers = [Servers::default(), Servers::default()];
         events.say(&format!("{}: two runs, measured in alternating blocks", self.name));
         let requests = self.sides.each_ref().map(|Member { plan, context, .. }| RunRequest {
@@ -258,8 +267,8 @@ impl AbRun {
         let blocks = pairs.blocks.each_ref().map(Vec::as_slice);
         let document = self.document(blocks, finished.map(|run| run.summary).to_vec());
         failures.extend(self.shortfalls(&document, strictness));
-        let out = self.sides[0].context.out.as_deref().and_then(Path::parent);
-        let folder = write(out, &document, Theme::Light)?;
+        outputs::write_ab(outputs.folder(), &document, Theme::Light)?;
+        let folder = outputs.folder().to_owned();
         Ok(FinishedAb { document, folder, place: self.place(), failures })
     }
 }
@@ -267,10 +276,11 @@ impl AbRun {
 /// The document of an answer. Without a pair of blocks, no condition is judged.
 pub(crate) fn document(
     group: String,
-    answer: AbAnswer,
+    mut answer: AbAnswer,
     (gate, cell, pass): (&[Condition], CellPlan, &PassPlan),
     runs: Vec<Summary>,
 ) -> AbDocument {
+    answer.findings.extend(limits_not_reached(&runs));
     let gate = answer.judged(gate, (cell, pass)).unwrap_or_default();
     AbDocument { schema: AB_SCHEMA.to_owned(), group, gate, ab: answer, runs }
 }
@@ -279,22 +289,6 @@ pub(crate) fn document(
 pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
     let passes = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
     passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
-}
-
-/// Writes the answer of a comparison.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write(
-    folder: Option<&Path>,
-    document: &AbDocument,
-    theme: Theme,
-) -> Result<PathBuf, RunError> {
-    let default = || Path::new(outputs::DEFAULT_FOLDER).join(&document.group);
-    let folder = folder.map_or_else(default, Path::to_path_buf);
-    let _outputs = Outputs::prepare(Some(&folder))?;
-    outputs::write_ab(&folder, document, theme)?;
-    Ok(folder)
 }
 
 /// Returns both sides with names, and two flags: whether both sides are one server with the same settings, and whether

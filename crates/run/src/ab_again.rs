@@ -1,4 +1,6 @@
-//! Computes the answer of a stored comparison of two servers again, from the logs of its runs.
+//! Computes the answer of a stored comparison of two servers again, from the logs of its runs, and writes it again.
+
+use std::path::{Path, PathBuf};
 
 use inferometer_analysis::ab::{AbAnswer, AbSide, Sides};
 use inferometer_analysis::compare::parse_gate;
@@ -8,11 +10,14 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
 use inferometer_report::comparison::VARIANT;
+use inferometer_report::plot::Theme;
 use inferometer_store::{Store, StoredRun};
 
-use crate::ab::{GATE, ORDER_SALT, SERVERS, SIDE, document, is_out_of_time, place_of};
+use crate::ab::{GATE, ORDER_SALT, SERVERS, document, is_out_of_time, place_of};
+use crate::ab_text::SIDE;
 use crate::error::RunError;
 use crate::log_summary::{FromLog, summarise_log};
+use crate::outputs::{self, Outputs};
 
 /// An answer that was computed again.
 pub struct AnsweredAgain {
@@ -23,6 +28,22 @@ pub struct AnsweredAgain {
     /// For each log that ends within a block, for example because the process was killed: the name of the
     /// run, and where its log ends.
     pub cut: Vec<String>,
+}
+
+/// Writes the answer of a stored comparison; without a folder, into the default folder of the comparison.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(
+    folder: Option<&Path>,
+    document: &AbDocument,
+    theme: Theme,
+) -> Result<PathBuf, RunError> {
+    let default = || Path::new(outputs::DEFAULT_FOLDER).join(&document.group);
+    let folder = folder.map_or_else(default, Path::to_path_buf);
+    let _outputs = Outputs::prepare(Some(&folder))?;
+    outputs::write_ab(&folder, document, theme)?;
+    Ok(folder)
 }
 
 /// The answer of a stored comparison, computed again from the logs of its two runs.

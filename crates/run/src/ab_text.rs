@@ -1,28 +1,33 @@
-//! Progress of a comparison as text: a line for each pair of blocks, and the maximum cost of the comparison.
+//! Progress of a comparison as text: the figures of each pair of blocks, and the maximum cost of the comparison.
 
 use inferometer_analysis::ab::{Ab, Block};
+use inferometer_model::change::Change;
+use inferometer_model::digits::significant;
 use inferometer_plan::Plan;
 use inferometer_plan::ab::AbPlan;
 
 use crate::estimate::{about, in_words};
+use crate::event::PairEnded;
 
-/// One line on the last pair: the deciding figure on both sides, and the estimate so far.
-pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
+/// The fact of a target that names its side of the comparison: `a` or `b`.
+pub(crate) const SIDE: &str = "side";
+
+/// The state after the last pair: the deciding figure on both sides, and the estimate so far.
+pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> PairEnded {
     let name = plan.figures.first().map(|figure| figure.name()).unwrap_or_default();
-    let values = blocks.map(|block| block.values.first().copied().flatten());
-    let of_pair = match values {
-        [Some(a), Some(b)] => format!("{a:.4} and {b:.4}"),
-        _ => "no value on one side".to_owned(),
-    };
-    let percent = |log: f64| 100.0 * log.exp_m1();
-    let known = comparison.known().map_or_else(String::new, |known| {
-        let ends = known.ends().map(|ends| ends.map(percent)).map_or_else(
-            || "no interval yet".to_owned(),
-            |[low, high]| format!("{low:+.1} % to {high:+.1} %"),
-        );
-        format!("; so far, B differs from A by {:+.1} % ({ends})", percent(known.mean))
+    let [a, b] = blocks.map(|block| {
+        let value = block.values.first().copied().flatten();
+        value.map_or_else(|| "no value".to_owned(), |value| significant(value, 4))
     });
-    format!("    pair {}: {name} {of_pair}{known}", comparison.pairs())
+    let so_far = comparison.known().map_or_else(String::new, |known| {
+        let change = Change(known.mean.exp());
+        let ends = known.ends().map_or_else(
+            || "no interval yet".to_owned(),
+            |ends| change.interval(ends.map(f64::exp), 1),
+        );
+        format!("B {} ({ends})", change.signed(1))
+    });
+    PairEnded { number: comparison.pairs(), figures: format!("{name} {a} (A) and {b} (B)"), so_far }
 }
 
 /// The maximum number of requests and the maximum time of a comparison, as text.

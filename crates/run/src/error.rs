@@ -101,13 +101,13 @@ pub enum RunError {
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
-    /// The run stopped before its end. Its results until then are in the folder and in the store.
-    #[error("{why}; the results until then are in {}", folder.display())]
+    /// The run stopped before its end. Its results until then are at the place and in the store.
+    #[error("{why}; the results until then are in {}", place.display())]
     BrokenOff {
         /// The reason, with the pass.
         why: String,
-        /// The folder of the report.
-        folder: PathBuf,
+        /// The folder of the report. If the report cannot be written, the log of the run.
+        place: PathBuf,
     },
     /// The run is stored, but its report cannot be written.
     #[error(

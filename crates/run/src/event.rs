@@ -49,6 +49,8 @@ pub enum Event<'a> {
     PassStopped(Option<&'a Process>),
     /// The figures of a pass.
     PassEnded(&'a PassEnded<'a>),
+    /// A pair of blocks of a comparison has ended.
+    PairEnded(&'a PairEnded),
     /// A finding for the readers of the results.
     Finding(&'a Finding),
     /// The end of the run is stored, and its report is written next. If the process dies now, the report can be
@@ -115,6 +117,18 @@ pub struct PassEnded<'a> {
     pub summary: &'a PassSummary,
     /// Whether the records of the pass come from an earlier run, so that nothing was sent.
     pub resumed: bool,
+    /// Whether the pass is a block of a comparison. Then [`Event::PairEnded`] states its figures.
+    pub is_block: bool,
+}
+
+/// The state of a comparison after a pair of blocks.
+pub struct PairEnded {
+    /// The number of the pair, from 1.
+    pub number: u32,
+    /// The deciding figure on both sides: `output_tokens_per_s 512.1 (A) and 498.7 (B)`.
+    pub figures: String,
+    /// The estimate so far: `B -2.6 % (-5.1 to +0.2 %)`; empty if there is none.
+    pub so_far: String,
 }
 
 /// Receives the events of a run. It is called on the threads of the measurement, so it must return quickly.

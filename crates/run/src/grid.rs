@@ -4,7 +4,7 @@ use inferometer_analysis::ab::Block;
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::SearchAnswer;
-use inferometer_analysis::sweep::SweepAnswer;
+use inferometer_analysis::sweep::{SweepAnswer, SweepEnding};
 use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
@@ -20,6 +20,8 @@ pub struct Grid {
     pub blocks: Vec<Block>,
     /// Data for the charts of single requests.
     pub traces: Traces,
+    /// How the sweeps of cells ended, as far as it is known from stored results.
+    endings: Vec<(CellPlan, SweepEnding)>,
 }
 
 struct CellResults {
@@ -40,6 +42,21 @@ impl Grid {
         self.cells[known].trials.extend(recorded.trial);
         self.blocks.extend(recorded.block);
         self.traces.0.extend(recorded.trace);
+    }
+
+    /// Notes that the time limit has ended the trials of a cell.
+    pub fn time_is_over(&mut self, cell: CellPlan) {
+        if let Some(known) = self.cells.iter_mut().find(|known| known.cell == cell) {
+            known.trials.push(TrialResult::OutOfTime(None));
+        }
+    }
+
+    /// Notes how the sweep of a cell ended, from results that the run has stored.
+    pub fn sweep_has_ended(&mut self, cell: CellPlan, ending: SweepEnding) {
+        match ending {
+            SweepEnding::TimeSpent => self.time_is_over(cell),
+            _ => self.endings.push((cell, ending)),
+        }
     }
 
     /// The passes of a cell so far.
@@ -74,7 +91,10 @@ impl Grid {
     pub fn sweeps(&self, plan: &Plan) -> Vec<SweepAnswer> {
         let of = |known: &CellResults| match known.trials_of(plan) {
             Some(Trials::Sweep(found)) => {
-                Some(SweepAnswer::of_sweep(known.cell, &found, known.cards_of(plan)))
+                let mut answer = SweepAnswer::of_sweep(known.cell, &found, known.cards_of(plan));
+                let ending = self.endings.iter().find(|(cell, _)| *cell == known.cell);
+                ending.iter().for_each(|(_, ending)| answer.set_ending(*ending));
+                Some(answer)
             }
             _ => None,
         };

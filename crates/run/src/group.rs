@@ -9,11 +9,10 @@ use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::load_ranking::load_rankings;
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
-use inferometer_launch::preset;
 use inferometer_load::{ClosedPlan, OpenPlan, PassPlan};
 use inferometer_model::finding::code;
 use inferometer_plan::Plan;
-use inferometer_plan::spec::{self, Spec, TargetSpec, Variant};
+use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
 
 use crate::context::{Context, Host};
@@ -28,22 +27,6 @@ use crate::resume::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
 use crate::servers::Servers;
 use crate::session::{Finished, RunRequest, carry_out};
 use crate::verdict::{Strictness, judge};
-
-/// The servers of a plan. Settings that a server does not have are filled in from its preset.
-///
-/// # Errors
-/// The first mistake in a preset; if there is none, every mistake in the servers.
-pub fn variants(spec: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, PlanError> {
-    let mut base = spec.clone();
-    let mut targets = targets.to_vec();
-    let servers = targets.iter_mut().map(|target| &mut target.server);
-    for server in servers.chain([&mut base.server]) {
-        if let Some(given) = server.take() {
-            *server = Some(preset::complete(given).map_err(PlanError::new)?);
-        }
-    }
-    spec::variants(&base, &targets).map_err(PlanError::from)
-}
 
 /// A plan with several servers, resolved.
 pub struct Group {
@@ -186,7 +169,9 @@ impl Group {
     ) -> Result<FinishedGroup, RunError> {
         let default = || PathBuf::from(outputs::DEFAULT_FOLDER).join(&self.name);
         let out = self.members.first().and_then(|member| member.context.out.clone());
-        let folder = out.unwrap_or_else(default);
+        // The folder is checked and locked before anything is measured.
+        let outputs = Outputs::prepare(Some(&out.unwrap_or_else(default)))?;
+        let folder = outputs.folder().to_owned();
         let (done, failures) = (Vec::new(), Vec::new());
         let mut run = GroupRun { group: self, folder, events, strictness, measure, done, failures };
         run.carry_out();
@@ -340,19 +325,19 @@ impl GroupRun<'_, '_> {
             true => (effects(&tried), rankings(&self.servers())),
             false => (Vec::new(), Vec::new()),
         };
+        let are_predicted = self.done.iter().all(|done| done.summary.predicted);
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
             effects,
-            answers: comparison::answers(&ranking, &loads),
+            answers: comparison::answers(&ranking, &loads, are_predicted),
             ranking,
             failed: failed.collect(),
             remarks: remark.iter().cloned().collect(),
             runs: self.done.iter().map(|done| done.summary.clone()).collect(),
         };
         if !comparison.runs.is_empty() {
-            let _outputs = Outputs::prepare(Some(&self.folder))?;
             outputs::write_group(&self.folder, &comparison, &self.reports())?;
         }
         if let Some(remark) = remark {

@@ -70,15 +70,17 @@ pub mod team;
 
 mod ab;
 mod ab_again;
+mod ab_settings;
 mod ab_text;
 mod dry_run;
 mod group;
 mod group_estimate;
 mod group_names;
 mod plan_memory;
+mod variants;
 
-pub use ab::{AB, AbRun, FinishedAb, order_salt, write as write_ab};
-pub use ab_again::{AnsweredAgain, answered_again};
+pub use ab::{AB, AbRun, FinishedAb, order_salt};
+pub use ab_again::{AnsweredAgain, answered_again, write as write_ab};
 pub use context::{Confirm, Context, DurationEstimate, Host, ReportFiles};
 pub use credentials::Variables;
 pub use dry_run::{Clock, PlanFormat, dry_run};
@@ -86,12 +88,12 @@ pub use embedded_noise::noise_of;
 pub use embedded_server::{EmbeddedServer, ServerProcess};
 pub use error::{PlanError, RunError, Shortfall};
 pub use event::{
-    Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
+    Event, PairEnded, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
 };
 pub use events::Events;
-pub use group::{FinishedGroup, Group, Measure, Member, variants};
+pub use group::{FinishedGroup, Group, Measure, Member};
 pub use interrupt::Interrupt;
-pub use live_state::{LivePass, LiveState, Snapshot, Totals, left};
+pub use live_state::{Countdown, LivePass, LiveState, Snapshot, Totals, left};
 pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
@@ -101,6 +103,5 @@ pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
 pub use spread::ServerSpread;
 pub use team::{Team, check_ranks};
-pub use verdict::{
-    Strictness, judge, judge_ended_early, judge_results, missed_objectives, too_many_failures,
-};
+pub use variants::variants;
+pub use verdict::{Strictness, judge, judge_results};

@@ -1,7 +1,7 @@
-//! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper. The
-//! state is updated even if no display reads it, so that a display does not change the measurement. No result
-//! is computed from it.
+//! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper. Statistics of
+//! single requests are computed only if a display asks for them. No result is computed from the state.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +37,10 @@ pub struct Snapshot {
     pub sample: Option<Sample>,
     /// Sums over the passes that have ended, including the passes of earlier runs of this process.
     before: Totals,
+    /// The time left in the run, as it was shown last.
+    countdown: Countdown,
+    /// Whether [`LivePass::so_far`] has more than outcomes.
+    has_statistics: bool,
 }
 
 /// A pass in progress.
@@ -51,7 +55,7 @@ pub struct LivePass {
     pub began: Nanos,
     /// The load generator's counters.
     pub live: Arc<Live>,
-    /// Statistics of the requests that have ended.
+    /// Statistics of the requests that have ended: only their outcomes without [`LiveState::collect_statistics`].
     pub so_far: SoFar,
     /// Whether the pass has ended. Its counts are then part of `Snapshot::before`.
     has_ended: bool,
@@ -77,13 +81,21 @@ impl Subscriber for LiveState {
         match *event {
             Event::RunStarted(run) => self.change(|state| {
                 let before = std::mem::take(&mut state.before);
-                let began = Some(monotonic_now());
-                *state = Snapshot { run: Some(run.clone()), began, before, ..Snapshot::default() };
+                *state = Snapshot {
+                    run: Some(run.clone()),
+                    began: Some(monotonic_now()),
+                    before,
+                    has_statistics: state.has_statistics,
+                    ..Snapshot::default()
+                };
             }),
             Event::PassStarted(pass) => self.change(|state| state.begin_pass(pass)),
             Event::Record(record) => self.change(|state| {
                 if let Some(pass) = state.pass.as_mut().filter(|pass| !pass.has_ended) {
-                    pass.so_far.add(record);
+                    match state.has_statistics {
+                        true => pass.so_far.add(record),
+                        false => pass.so_far.outcomes.add(record.outcome),
+                    }
                 }
             }),
             Event::NeverBegun(record, count) => self.change(|state| {
@@ -105,6 +117,11 @@ impl Subscriber for LiveState {
 }
 
 impl LiveState {
+    /// Also computes latencies, tokens and requests in flight from now on. A display that shows them must call this.
+    pub fn collect_statistics(&self) {
+        self.change(|state| state.has_statistics = true);
+    }
+
     /// The note on the pass in progress that other processes can read. `before` is the previous note.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
@@ -134,6 +151,21 @@ impl LiveState {
 pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     const ENOUGH: f64 = 0.02;
     (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
+}
+
+/// A time left as readers see it: it never grows. If an estimate is longer than the one shown before, the shown one
+/// stays until the estimate falls below it.
+#[derive(Clone, Debug, Default)]
+pub struct Countdown(Cell<Option<Duration>>);
+
+impl Countdown {
+    /// The time to show for an estimate of the time left; absent without an estimate.
+    pub fn shown(&self, left: Option<Duration>) -> Option<Duration> {
+        let left = left?;
+        let shown = self.0.get().map_or(left, |before| before.min(left));
+        self.0.set(Some(shown));
+        Some(shown)
+    }
 }
 
 impl LivePass {
@@ -169,7 +201,7 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// The estimated time left, if the remaining passes take as long as the passes so far. Absent if the
+    /// The estimated time left, if the remaining passes take as long as the passes so far. It never grows. Absent if the
     /// number of passes is unknown, or if too little is known yet.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
@@ -178,7 +210,7 @@ impl Snapshot {
         let of_pass = of_pass.and_then(|pass| pass.share(pass.live.look()));
         let made = made + of_pass.unwrap_or(0.0);
         let all = run.passes.saturating_sub(self.passes_resumed) as f64;
-        left(now.since(self.began?), made / all.max(1.0))
+        self.countdown.shown(left(now.since(self.began?), made / all.max(1.0)))
     }
 
     /// The maximum number of passes of the run.

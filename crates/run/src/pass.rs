@@ -50,8 +50,9 @@ pub struct PassRunner<N> {
     pub reuse_connections: bool,
     /// Whether trials of a search end early as soon as their result is certain.
     pub cut_off: bool,
-    /// How long a pass may take; absent if its time is not limited.
-    pub most_time: Option<Duration>,
+    /// The instant at which passes, pauses and requests beside passes must end; absent without a time limit. At this
+    /// instant, requests in flight are cancelled.
+    pub ends: Option<Nanos>,
 }
 
 /// The result of a pass that has ended.
@@ -134,7 +135,7 @@ impl<N: Network> PassRunner<N> {
             spare_connections: self.spare_connections(pass, share),
             reuse_connections: self.reuse_connections,
             watcher: self.watcher(plan, pass),
-            most_time: self.most_time,
+            most_time: self.most_time(),
         };
         let peak_rate = pass.load().peak_rate();
         let parts = self.loop_parts(begin, plan.seed, share);
@@ -231,11 +232,22 @@ impl<N: Network> PassRunner<N> {
         }
     }
 
-    /// Waits for the time `span`, or until the user interrupts the run.
+    /// The time until the time limit; absent without a limit.
+    pub fn most_time(&self) -> Option<Duration> {
+        self.ends.map(|ends| ends.since(self.net.now()))
+    }
+
+    /// Whether the time limit is reached.
+    pub fn is_late(&self) -> bool {
+        self.most_time() == Some(Duration::ZERO)
+    }
+
+    /// Waits for the time `span`, but not beyond the time limit, or until the user interrupts the run.
     ///
     /// # Errors
     /// When the system can no longer wait for sockets.
     pub fn rest(&mut self, span: Duration) -> io::Result<()> {
+        let span = self.most_time().map_or(span, |most| span.min(most));
         let stop = Arc::clone(&self.stop);
         self.net.play(&mut Rest { span, until: None, stop })
     }

@@ -13,8 +13,10 @@ const WIDE: f64 = 0.05;
 /// With fewer requests than this, the error of the mean latency is unknown.
 const FEW: u64 = 10;
 
-/// Findings on the intervals of the latencies in the table.
-pub fn findings(cells: &[Cell]) -> Vec<Finding> {
+/// Findings on the intervals of the latencies in the table. A prediction (`predicted`) has no finding on a wide
+/// interval: its latencies vary between requests as they would on a server, and a repeated prediction would be the
+/// same.
+pub fn findings(cells: &[Cell], predicted: bool) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.latency_pass()?.latency(&latency_per_output_token::DEFINITION).copied();
     // Loads that are not steady (all at once, ramps) never have an interval, even with many requests. Reports say so,
@@ -45,7 +47,7 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
         );
         findings.push(Finding::of(code::FEW_AT_ONCE, message));
     }
-    for cell in cells {
+    for cell in cells.iter().filter(|_| !predicted) {
         let Some(values) = latency(cell) else { continue };
         let Some([low, high]) = values.mean_ci else { continue };
         if (high - low) / 2.0 > WIDE * values.mean {
@@ -59,4 +61,32 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_analysis::cell;
+    use inferometer_analysis::fold::PassFold;
+    use inferometer_load::{Bound, PassPlan};
+    use inferometer_model::fixture::steady;
+
+    #[test]
+    fn a_wide_interval_is_a_finding_of_a_measurement_and_not_of_a_prediction() {
+        let plan = PassPlan::one_by_one(Bound::requests(20));
+        let mut fold = PassFold::new(&plan);
+        for index in 0..20 {
+            fold.add(&steady(f64::from(index) * 1e3, 50.0, 10.0, 4));
+        }
+        let mut pass = fold.finish();
+        let values = pass.latencies.entry(&latency_per_output_token::DEFINITION);
+        let values = values.as_mut().expect("a latency");
+        values.mean_ci = Some([0.5 * values.mean, 1.5 * values.mean]);
+        let cells = [cell::cell(128, 4, vec![pass])];
+        for predicted in [false, true] {
+            let found = findings(&cells, predicted);
+            let is_found = found.iter().any(|finding| finding.is(code::WIDE_INTERVAL));
+            assert_eq!(is_found, !predicted, "{found:?}");
+        }
+    }
 }

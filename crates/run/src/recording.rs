@@ -2,6 +2,7 @@
 //! pass. The writing runs on a separate thread, so that the load generator writes nothing.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{TryRecvError, sync_channel};
 use std::thread;
@@ -100,6 +101,11 @@ impl Recording {
     /// The id of the run.
     pub fn run(&self) -> &RunId {
         self.stored.run()
+    }
+
+    /// The path of the run's log.
+    pub fn log_path(&self) -> PathBuf {
+        self.stored.log_path()
     }
 
     /// Adds the records of a pass until all senders are dropped, then ends the pass with the result of

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use inferometer_engine::card::is_card_file;
+use inferometer_engine::model::ModelSpec;
+use inferometer_engine::profile::profiles;
 use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::sha256_hex;
@@ -98,12 +100,15 @@ fn checked(
         team: crate::team::Team::Alone,
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
-    if let TargetPlan::Embedded { engine_flags, card_hash, .. } = &mut plan.target {
+    if let TargetPlan::Embedded { model, profile, engine_flags, card_hash, file_hashes, .. } =
+        &mut plan.target
+    {
         if let Some(noise) = engine_flags.get("noise") {
             inferometer_engine::Noise::parse(noise).map_err(PlanError::new)?;
         }
         engine_flags.extend(learned.engine_flags);
         *card_hash = engine_flags.get("card").map_or(Ok(None), |card| hash_of_card(card))?;
+        *file_hashes = hashes_of_files(model, profile.as_deref());
     }
     if let Some(choose) = learned.cells {
         plan.cells = choose(plan.cells)?;
@@ -120,6 +125,25 @@ fn hash_of_card(card: &str) -> Result<Option<String>, PlanError> {
     let figures = inferometer_engine::card::card(card).map_err(|error| wrong(&error))?;
     let text = serde_json::to_vec(&figures).map_err(|error| wrong(&error))?;
     Ok(Some(sha256_hex(&text)))
+}
+
+/// The hashes of the contents of a model and a profile that are given as files, by the names `model` and `profile`. A
+/// file that cannot be read has no hash, because it is an error when the engine is set up.
+fn hashes_of_files(model: &str, profile: Option<&str>) -> BTreeMap<String, String> {
+    let is_file = inferometer_engine::model::built_in(model).is_none();
+    let sizes = is_file.then(|| inferometer_engine::model::model(model).ok()).flatten();
+    // The name of the model follows from the path.
+    let sizes = sizes.map(|sizes| ModelSpec { name: String::new(), ..sizes });
+    let sizes = sizes.and_then(|sizes| serde_json::to_vec(&sizes).ok());
+    let own = profile.filter(|name| !profiles().iter().any(|known| known.name == *name));
+    let constants = own.and_then(|name| inferometer_engine::profile::profile(name).ok());
+    let constants = constants.and_then(|constants| constants.with_own_card().ok());
+    let constants = constants.and_then(|constants| serde_json::to_vec(&constants).ok());
+    let found = [("model", sizes), ("profile", constants)];
+    let hashed = found
+        .into_iter()
+        .filter_map(|(name, contents)| Some((name.to_owned(), sha256_hex(&contents?))));
+    hashed.collect()
 }
 
 /// A spec with its defaults written out, so that it means the same for every server.
@@ -193,4 +217,58 @@ fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
 pub(crate) fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
     sha256_hex(text.as_bytes())[..8].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hash of the plan of the embedded engine with this model and profile.
+    fn hash(model: &str, profile: Option<&Path>) -> String {
+        let spec = Spec {
+            model: Some(model.to_owned()),
+            profile: profile.map(|path| path.display().to_string()),
+            ..Spec::default()
+        };
+        resolve(&spec, &|_: &str| None).expect("a plan").0.hash()
+    }
+
+    #[test]
+    fn the_plan_hash_depends_on_the_contents_of_a_profile_and_a_model_and_not_on_their_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("created");
+            std::fs::write(&file, text).expect("written");
+            file
+        };
+        let text = include_str!("../../engine/data/profiles/vllm-0.23-h100-sxm.toml");
+        let own = text.replacen("name = \"", "name = \"my-", 1);
+        let other = own.replacen("my-", "other-", 1);
+        let [one, same, changed] =
+            [("a/mine.toml", &own), ("b/mine.toml", &own), ("c/mine.toml", &other)]
+                .map(|(name, text)| hash("qwen3-14b", Some(&write(name, text))));
+        assert_eq!(one, same);
+        assert_ne!(one, changed);
+        let config = |layers: u32| {
+            format!(
+                "{{\"model_type\": \"llama\", \"hidden_size\": 4096, \"intermediate_size\": 14336, \
+                 \"num_hidden_layers\": {layers}, \"num_attention_heads\": 32, \"num_key_value_heads\": 8, \
+                 \"vocab_size\": 128256, \"max_position_embeddings\": 8192, \"torch_dtype\": \"bfloat16\"}}"
+            )
+        };
+        let [one, same, changed] =
+            [("m/config.json", 32), ("n/config.json", 32), ("o/config.json", 16)].map(
+                |(name, layers)| hash(&write(name, &config(layers)).display().to_string(), None),
+            );
+        assert_eq!(one, same);
+        assert_ne!(one, changed);
+    }
+
+    #[test]
+    fn a_plan_without_own_files_has_no_hashes_of_files() {
+        assert!(hashes_of_files("qwen3-14b", None).is_empty());
+        assert!(hashes_of_files("Qwen-14B", Some("vllm-0.23-h100-sxm")).is_empty());
+        assert!(hashes_of_files("no-model.json", Some("nothing.toml")).is_empty());
+    }
 }

@@ -63,13 +63,13 @@ impl LongestRun {
         longest
     }
 
-    /// The time limit of the user for the whole run, with its pauses; absent if there is none.
+    /// The time limit of the user for the whole run; absent if there is none. It includes pauses.
     pub fn limit(&self) -> Option<Duration> {
-        self.most?.checked_add(self.rests)
+        self.most
     }
 
     /// The maximum time of the whole run, if [`Self::plan`] takes `once`. If the user set a time limit, this is the
-    /// limit plus the pauses instead. Absent if the time is too large.
+    /// limit instead. Absent if the time is too large.
     pub fn time(&self, once: Duration) -> Option<Duration> {
         if self.most.is_some() {
             return self.limit();

@@ -15,7 +15,7 @@ use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::search::sentence;
 
 use crate::error::Shortfall;
-use crate::estimate::in_words;
+use crate::estimate::{about, in_words};
 
 /// One line on the last trial: its result, the estimate so far, and the maximum time left.
 pub fn trial(plan: &SearchPlan, search: &Search) -> String {
@@ -83,11 +83,19 @@ fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     })
 }
 
-/// The maximum time left, if all remaining requests are sent at the load of the next trial.
+/// The time left until the time limit. Without a limit, the maximum number of requests left and the duration of the next
+/// trial: the time of all trials is not known, because the next loads depend on the results.
 fn time_left(search: &Search) -> String {
-    let Some(seconds) = search.seconds_left() else { return String::new() };
-    let Ok(most) = Duration::try_from_secs_f64(seconds) else { return String::new() };
-    format!("; at most {} left", in_words(most))
+    let Some(asked) = search.next() else { return String::new() };
+    if let Ok(most) = Duration::try_from_secs_f64(search.time_left_s()) {
+        return format!("; at most {} left", in_words(most));
+    }
+    let left = search.settings().max_requests.saturating_sub(search.requests());
+    let next = match Duration::try_from_secs_f64(search.seconds(asked)) {
+        Ok(next) if !next.is_zero() => format!("; the next trial takes {}", about(next)),
+        _ => String::new(),
+    };
+    format!("{next}; at most {left} requests left")
 }
 
 /// The answers, one line each. They are the last lines on a terminal, below the lines of the trials.

@@ -10,7 +10,7 @@ use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::sweep;
 use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::validity;
-use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_model::calendar;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::STOPPED_AT_MAX_TIME;
@@ -71,7 +71,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     // A plan with a search or a sweep does not measure the latencies of the table.
     let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
-    for finding in precision::findings(of_table) {
+    for finding in precision::findings(of_table, facts.predicted) {
         // If the results of a stored run are computed again, the run already has this finding.
         if !findings.contains(&finding) {
             findings.push(finding);
@@ -95,24 +95,15 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         true => Vec::new(),
         false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
     };
-    let (mut validity, mut reasons) = validity::judge(&cells, &slo);
-    let incomplete = findings.iter().find(|finding| finding.is(code::RUN_INCOMPLETE));
-    if let Some(finding) = incomplete {
-        validity = Validity::Suspect;
-        reasons.push(format!("{}.", finding.message));
-    }
-    let stopped = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
-    for (cell, pass) in stopped {
-        let Some(why) = &pass.stopped else { continue };
-        // A trial or block that the time limit cut off is discarded, so nothing is wrong with the run.
-        if why == STOPPED_AT_MAX_TIME {
-            continue;
-        }
-        validity = Validity::Suspect;
-        reasons.push(format!("{}, {}: {why}.", cell.plan(), pass.label()));
-    }
+    let (validity, reasons) = validity_of(&cells, &slo, &findings);
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
-    findings.extend(search::findings(&searches, &cells));
+    search::mark_limits_of_client(&mut searches, &cells);
+    let found = search::findings(&searches, &cells);
+    // A search that found the limit of the client did not answer its question, so this comes first.
+    let (first, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|finding| finding.is(code::SEARCH_LIMITED_BY_CLIENT));
+    findings.splice(0..0, first);
+    findings.extend(others);
     let mut sweeps = grid.sweeps(facts.plan);
     for answer in &mut sweeps {
         answer.set_refusal(refusal(&cells, answer.cell(), &findings));
@@ -150,6 +141,38 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         ranks: facts.ranks,
         errors: None,
     }
+}
+
+/// Whether a run with these results is valid, and the reasons if it is not.
+fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Validity, Vec<String>) {
+    let (mut validity, mut reasons) = validity::judge(cells, slo);
+    let incomplete = findings.iter().find(|finding| finding.is(code::RUN_INCOMPLETE));
+    if let Some(finding) = incomplete {
+        validity = Validity::Suspect;
+        reasons.push(format!("{}.", finding.message));
+    }
+    let stopped = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    for (cell, pass) in stopped {
+        let Some(why) = &pass.stopped else { continue };
+        // The user set the time limit that cut off a trial or a block, so nothing is wrong with the run.
+        if why == STOPPED_AT_MAX_TIME {
+            continue;
+        }
+        validity = Validity::Suspect;
+        reasons.push(format!("{}, {}: {why}.", cell.plan(), pass.label()));
+    }
+    (validity, reasons)
+}
+
+/// Judges the objectives of a prediction again, by the ranges of its figures. [`summarise`] does not know the ranges,
+/// so call this when they have been added to the cells.
+pub fn judge_by_ranges(summary: &mut Summary, plan: &Plan) {
+    if !summary.predicted || plan.chooses_loads() {
+        return;
+    }
+    let slo = inferometer_analysis::judge::judge(&plan.slo, &summary.cells);
+    let (validity, reasons) = validity_of(&summary.cells, &slo, &summary.findings);
+    summary.verdict = Verdict { validity, reasons, slo, ..std::mem::take(&mut summary.verdict) };
 }
 
 /// Removes the throughput of predicted passes in which the engine serves no request. A figure of 0 requests/s would

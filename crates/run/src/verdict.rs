@@ -11,6 +11,7 @@ use inferometer_analysis::verdict::{Met, Validity};
 use inferometer_model::finding::code;
 use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
 use inferometer_plan::{Plan, TargetPlan};
+use inferometer_report::against_limit;
 
 use crate::context::Context;
 use crate::error::Shortfall;
@@ -48,7 +49,7 @@ pub fn judge(
     judge_results(summary, plan.max_failures, strictness)
 }
 
-/// Judges the results of a run that was not interrupted. `max_failures` is the share of requests that
+/// Judges the results of a prediction, or of a run that was not interrupted. `max_failures` is the share of requests that
 /// may fail.
 ///
 /// # Errors
@@ -76,7 +77,7 @@ pub fn judge_results(
     sweep_text::judge(&summary.sweeps)?;
     let missed = missed_objectives(summary);
     if !missed.is_empty() {
-        return Err(Shortfall::Objective(format!("not met: {}", missed.join("; "))));
+        return Err(Shortfall::Objective(format!("not met: {}", against_limit::joined(&missed))));
     }
     if strictness == Strictness::Lenient {
         return Ok(());
@@ -99,15 +100,6 @@ fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
     summary.cells.iter().find_map(find)
 }
 
-/// Judges passes that the plan ended early.
-///
-/// # Errors
-/// When too many requests failed, or requests arrived faster than they ended.
-pub fn judge_ended_early(summary: &Summary) -> Result<(), Shortfall> {
-    stopped_by_failures(summary)?;
-    stopped_by_saturation(summary)
-}
-
 fn stopped_by_failures(summary: &Summary) -> Result<(), Shortfall> {
     stopped_for(summary, STOPPED_AT_ERROR_RATE).map_or(Ok(()), |why| Err(Shortfall::Failed(why)))
 }
@@ -117,15 +109,17 @@ fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
         .map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
 }
 
-/// The objectives that were not met, each with its cell and pass. Undecided objectives are not among them.
-pub fn missed_objectives(summary: &Summary) -> Vec<String> {
+/// The objectives that were not met, each with its figure, its cell and pass. Undecided objectives are not among them.
+fn missed_objectives(summary: &Summary) -> Vec<String> {
     let missed = summary.verdict.slo.iter().filter(|objective| objective.outcome() == Met::No);
-    missed.map(|objective| format!("{} ({})", objective.objective, objective.place)).collect()
+    missed
+        .map(|objective| format!("{} ({})", against_limit::objective(objective), objective.place))
+        .collect()
 }
 
 /// Why the run counts as failed, if so: a pass has no completed request, or too many failed requests. `limit`
 /// is the share of requests that may fail.
-pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
+fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
             let place = format!("{}, {}", cell.plan(), pass.kind.name().replace('_', " "));

@@ -70,6 +70,11 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         &self.run
     }
 
+    /// The path of the run's log.
+    pub fn log_path(&self) -> PathBuf {
+        self.store.borrow().log_path(&self.run)
+    }
+
     /// The path of the [`LiveNote`] of the run.
     pub fn live_note_path(&self) -> PathBuf {
         self.store.borrow().live_note(&self.run)

@@ -213,7 +213,7 @@ impl Answer {
         // A throughput at saturation is the same figure, whichever load was varied.
         let over = |one: &Self| has_unit.then_some(one.answered.over);
         let key = |one: &Self| (one.figure, one.answered.cell, over(one));
-        key(self) == key(other) && self.answered.objectives == other.answered.objectives
+        key(self) == key(other) && self.answered.by_value == other.answered.by_value
     }
 
     /// Whether one of these is the same figure.

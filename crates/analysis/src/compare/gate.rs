@@ -88,7 +88,8 @@ pub struct GateResult {
     /// The reason for the result, if an answer is missing; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether the two runs were measured in turn. If not, a drift over time may be the reason for an unmet condition.
+    /// Whether the two runs were measured in turn, or both are predictions. If not, a drift over time may be the reason
+    /// for an unmet condition.
     pub measured_in_turn: bool,
     /// Whether the condition is met.
     pub met: Met,
@@ -133,7 +134,7 @@ pub fn judge(
         let is_its = |row: &&AnswerRow| row.figure.name() == condition.figure;
         let answers = comparison.answers.iter().filter(is_its);
         let judged: Vec<GateResult> = rows
-            .map(|row| condition.judge(row))
+            .map(|row| condition.judge(row, comparison.are_predictions))
             .chain(answers.map(|row| condition.judge_answer(row)))
             .collect();
         if judged.is_empty() {
@@ -221,7 +222,7 @@ impl Condition {
     ///
     /// These rules also apply to runs that were not measured in turn, because a stored baseline is always older. A
     /// drift may then be the cause of a missed condition.
-    fn judge(&self, row: &Row) -> GateResult {
+    fn judge(&self, row: &Row, are_predictions: bool) -> GateResult {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
             Some([true, true]) => Met::Yes,
@@ -242,7 +243,7 @@ impl Condition {
             difference_pct: Some(row.difference_pct),
             interval_pct: row.interval_pct.map(|ends| ends.map(Some)),
             why: None,
-            measured_in_turn: row.design.is_alternated(),
+            measured_in_turn: row.design.is_alternated() || are_predictions,
             met,
         }
     }

@@ -76,6 +76,9 @@ pub struct Comparison {
     /// Whether both sides are the same run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_same_run: bool,
+    /// Whether both sides are predictions. Then no drift of a machine can cause a difference.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_predictions: bool,
     /// If both sides are searches or sweeps: one row for each figure of their answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerRow>,
@@ -192,6 +195,7 @@ pub fn compare(
         warnings,
         differing,
         is_same_run: baseline.is_same_run_as(contender),
+        are_predictions: baseline.is_predicted && contender.is_predicted,
         answers,
         rows,
         unmatched: match has_answers {

@@ -54,6 +54,8 @@ pub struct Subject {
     pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
     /// Whether the results were published, predicted, or measured by another program: no more repeats can be measured.
     pub(super) is_fixed: bool,
+    /// Whether all results are predictions.
+    pub(super) is_predicted: bool,
 }
 
 impl Subject {
@@ -95,6 +97,7 @@ impl Subject {
                 .filter_map(|(key, fact)| Some((key, fact?)))
                 .collect(),
             facts,
+            is_predicted: summary.predicted,
             identity: identity(summary),
             warnings: warnings(summary),
             kind_of_prompts: None,
@@ -123,6 +126,7 @@ impl Subject {
             kind_of_prompts: None,
             loads_of_tables: Vec::new(),
             is_fixed: false,
+            is_predicted: false,
         }
     }
 
@@ -178,6 +182,7 @@ impl Subject {
                     all.warnings.push(told);
                 }
             }
+            all.is_predicted &= run.is_predicted;
             all.answers.extend(run.answers);
             for series in run.series {
                 match all.series.iter_mut().find(|known| known.is_same_figure(&series)) {

@@ -43,9 +43,11 @@ impl CutOff {
                 "The pass was ended early, because requests arrived faster than the server \
                     completed them (--stop-when-saturated)",
             ),
-            STOPPED_AT_MAX_TIME => {
-                (code::PASS_STOPPED, "The pass was ended by --max-time and is discarded")
-            }
+            STOPPED_AT_MAX_TIME => (
+                code::PASS_STOPPED,
+                "The time limit --max-time ended the pass (a sweep uses the requests that had \
+                    ended; a search and a comparison discard the pass)",
+            ),
             _ => (
                 code::PASS_STOPPED,
                 "The pass was ended early, because more requests had failed than \

@@ -82,6 +82,7 @@ impl SearchAnswer {
             saturated: loads.iter().find(is_bad).is_some_and(|load| load.saturation.is_some()),
             contradicts: first_bad.zip(last_good).is_some_and(|(bad, good)| good > bad),
             is_missed_alone: search.is_missed_alone(at),
+            is_limited_by_client: false,
             refusal: None,
             requests: search.requests(),
             trials: search.trials(),

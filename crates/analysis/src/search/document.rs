@@ -54,6 +54,9 @@ pub struct SearchAnswer {
     /// Whether requests that were alone on the server missed the objectives, so that no load meets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missed_alone: bool,
+    /// Whether the client may have been the limit at the lowest load that misses the objectives, and not the server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_limited_by_client: bool,
     /// Why the server refused every request: the HTTP status and the server's error; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::document::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
+use super::sentence::sentence;
 use super::settings::SearchEnding;
 use crate::cell::Cell;
 use crate::validity;
@@ -35,6 +36,16 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
             .collect::<Vec<_>>()
     };
     answers.iter().flat_map(of).collect()
+}
+
+/// Marks the answers whose load may be the limit of the client, and writes their sentences again.
+pub fn mark_limits_of_client(answers: &mut [SearchAnswer], cells: &[Cell]) {
+    for answer in answers {
+        let cell = cells.iter().find(|cell| cell.plan() == answer.cell());
+        answer.is_limited_by_client =
+            cell.is_some_and(|cell| limited_by_the_client(answer, cell).is_some());
+        answer.answer = sentence(answer);
+    }
 }
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {

@@ -38,15 +38,18 @@ pub struct Search {
     tiers: Vec<TierEdge>,
     /// The number of long trials near the edge so far.
     long: u32,
-    /// Whether the time limit ended a trial.
+    /// Whether the time limit has ended the search.
     is_out_of_time: bool,
+    /// The time that the search has taken, in seconds, as far as the caller has told it.
+    taken_s: f64,
 }
 
 impl Search {
     /// Starts a search without trials.
     pub fn new(settings: Settings) -> Self {
         let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
-        Self { tiers, settings, trials: Vec::new(), long: 0, is_out_of_time: false }
+        let trials = Vec::new();
+        Self { tiers, settings, trials, long: 0, is_out_of_time: false, taken_s: 0.0 }
     }
 
     /// The settings of the search.
@@ -199,25 +202,31 @@ impl Search {
             || (self.settings.whole && high <= low + 1.0)
     }
 
-    /// Notes that the time limit ended a trial.
+    /// Notes that the time limit has ended the search.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
 
-    fn time_left_s(&self) -> f64 {
+    /// Notes how much of the time limit is used, in seconds. It includes the time beside the trials, such as warm-up
+    /// and pauses. Without this note, only the trials count.
+    pub fn set_time(&mut self, taken_s: f64) {
+        self.taken_s = taken_s;
+    }
+
+    /// The time that is left for trials, in seconds; infinite without a time limit.
+    pub fn time_left_s(&self) -> f64 {
         if self.is_out_of_time {
             return 0.0;
         }
-        self.settings.max_time_s.map_or(f64::INFINITY, |most| most - self.time_s())
+        let taken_s = self.taken_s.max(self.time_s());
+        self.settings.max_time_s.map_or(f64::INFINITY, |most| most - taken_s)
     }
 
-    /// The longest time, in seconds, for the rest of the search, if all remaining requests are sent at the next load.
-    /// `None` without a next trial, or if the latency is unknown.
-    pub fn seconds_left(&self) -> Option<f64> {
-        let load = self.next()?.load;
-        let left = self.settings.max_requests.saturating_sub(self.requests()) as f64;
+    /// The expected duration of a trial, in seconds; 0 if the latency is unknown.
+    pub fn seconds(&self, asked: NextTrial) -> f64 {
+        let NextTrial { load, requests } = asked;
         let each_s = if self.settings.whole { self.latency_near(load) / load } else { 1.0 / load };
-        (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
+        requests as f64 * each_s
     }
 
     /// The lowest load to try for a tier. If the server is nearly idle at a load that misses the objectives, lower loads

@@ -22,7 +22,11 @@ pub fn sentence(answer: &SearchAnswer) -> String {
         None => too_little(answer).map(|why| format!("undecided, because {why}")),
     };
     let open = open.map_or_else(String::new, |open| format!("; {open}"));
-    let text = format!("{so_far}{text}{open}.");
+    let by_client = match answer.is_limited_by_client {
+        true => "; the limit may be that of the client, not of the server",
+        false => "",
+    };
+    let text = format!("{so_far}{text}{by_client}{open}.");
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     tier + &first.into_iter().chain(letters).collect::<String>()

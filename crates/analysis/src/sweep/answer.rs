@@ -5,8 +5,9 @@ use inferometer_plan::search::Over;
 
 use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
 use super::level::Level;
+use super::outcome::SweepEnding;
 use super::procedure::Sweep;
-use super::saturation::most_beyond;
+use super::saturation::{most_beyond, shared_error};
 use super::sentence::sentence;
 
 impl SweepAnswer {
@@ -14,6 +15,15 @@ impl SweepAnswer {
     pub fn set_refusal(&mut self, refusal: Option<String>) {
         if refusal.is_some() {
             self.refusal = refusal;
+            self.answer = sentence(self);
+        }
+    }
+
+    /// Notes how a sweep ended by itself, if its trials alone do not show it: the rules may have changed since then, or
+    /// a time limit ended it between two trials.
+    pub fn set_ending(&mut self, ending: SweepEnding) {
+        if self.outcome == SweepEnding::Unfinished {
+            self.outcome = ending;
             self.answer = sentence(self);
         }
     }
@@ -35,6 +45,7 @@ impl SweepAnswer {
             outcome: sweep.outcome(),
             saturation: saturation(sweep),
             knee: knee(sweep),
+            knee_above: knee_above(sweep),
             refusal: None,
             requests: sweep.requests(),
             trials: sweep.trials(),
@@ -98,9 +109,14 @@ fn saturation(sweep: &Sweep) -> Option<SaturationAnswer> {
     let is_highest = sweep.levels().last().is_some_and(|last| last.load == level.load);
     let more = match sweep.plan().by {
         Over::Concurrency if is_highest => most_beyond(),
-        _ => 1.0,
+        _ => 1.0 + shared_error(level),
     };
-    let widened = |found: FigureInterval| FigureInterval { high: found.high * more, ..found };
+    let less = 1.0 - shared_error(level);
+    let widened = |found: FigureInterval| FigureInterval {
+        low: found.low * less,
+        high: found.high * more,
+        ..found
+    };
     Some(SaturationAnswer {
         load: level.load,
         requests_per_s: ends(level.requests_per_s).map(widened)?,
@@ -126,6 +142,20 @@ fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
         latency_ratio: ratio.filter(|ratio| ratio.is_finite()),
         latency_of: base.load,
     })
+}
+
+/// The highest load whose throughput is clearly below the knee's share of the throughput at the highest tried load. The
+/// throughput at saturation is at least the latter, so the knee lies above this load.
+fn knee_above(sweep: &Sweep) -> Option<f64> {
+    let plan = sweep.plan();
+    if plan.by != Over::Concurrency || sweep.saturation().is_some() {
+        return None;
+    }
+    let mut settled = sweep.levels().iter().filter(|level| level.is_settled).rev();
+    let most = settled.next()?.requests_per_s?;
+    let share = |level: &Level| Some(level.requests_per_s?.over(&most).interval(plan.confidence));
+    let is_below = |level: &&Level| share(level).is_some_and(|[_, high]| high < plan.knee);
+    settled.find(is_below).map(|level| level.load)
 }
 
 /// The mean latency at a load, interpolated linearly between the two nearest loads.

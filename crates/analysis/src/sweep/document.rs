@@ -52,6 +52,9 @@ pub struct SweepAnswer {
     pub saturation: Option<SaturationAnswer>,
     /// The knee; absent if the server is not shown to be saturated, or if the knee is unknown.
     pub knee: Option<KneeAnswer>,
+    /// The highest load that the knee certainly exceeds, if no saturation is shown; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_above: Option<f64>,
     /// Why the server refused every request: the HTTP status and the server's error; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,

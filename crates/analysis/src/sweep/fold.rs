@@ -34,6 +34,8 @@ pub struct LevelTrial {
     pub span_s: f64,
     /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
+    /// Whether all outputs of completed requests have the same length.
+    pub has_equal_outputs: bool,
     /// The growth of the number in flight, for arrivals at a rate. Absent if the trial was too short for an estimate.
     pub growth: Option<Growth>,
     /// Completed requests per second.
@@ -59,6 +61,8 @@ impl LevelTrial {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     index: u32,
+    /// Whether the request ended, and was not in flight when its trial was ended.
+    has_ended: bool,
     /// Whether the request was sent. A limit on the number in flight can drop a due request. Such a request neither
     /// arrives at the server nor ends there.
     was_sent: bool,
@@ -112,12 +116,24 @@ impl LevelFold {
         let of_complete = |value: Option<f64>| value.filter(|_| figures.complete);
         self.rows.push(Row {
             index: figures.index,
+            has_ended: figures.fate == Fate::Ended,
             was_sent: figures.sent.is_some(),
             stay: Stay::new(figures.due, figures.first, ended, figures.complete),
             tokens: if figures.complete { f64::from(figures.output_tokens) } else { 0.0 },
             ttft_ms: of_complete(figures.value_of(&ttft::FROM_SENT)),
             tpot_ms: of_complete(figures.value_of(&tpot::DEFINITION)),
         });
+    }
+
+    /// Computes the figures of a trial that the time limit ended, as if no request had been due after those that had
+    /// ended by then. So which requests count depends on their due times, and not on how long they took. `None` if too
+    /// few requests had ended.
+    pub fn finish_cut(mut self) -> Option<LevelTrial> {
+        self.rows.sort_by_key(|row| (row.stay.due, row.index));
+        let ended = self.rows.iter().take_while(|row| row.has_ended).count();
+        self.rows.truncate(ended);
+        (self.planned, self.unfinished) = (ended as u64, 0);
+        Some(self.finish()).filter(|trial| trial.completed > 0 && trial.requests_per_s.is_some())
     }
 
     /// Computes the figures of the trial.
@@ -150,6 +166,9 @@ impl LevelFold {
             let values: Vec<f64> = steady.iter().filter_map(of).collect();
             FigureEstimate::mean(&values).filter(|_| !is_overloaded)
         };
+        let mut outputs = rows.iter().filter(|row| row.stay.complete).map(|row| row.tokens);
+        let one = outputs.next();
+        let has_equal_outputs = outputs.all(|tokens| Some(tokens) == one);
         let last_end = rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
         let CountedPart { latency_s, .. } = found;
         LevelTrial {
@@ -162,6 +181,7 @@ impl LevelFold {
             latency_s,
             span_s: last_end.seconds_after(first),
             is_settled,
+            has_equal_outputs,
             growth,
             requests_per_s,
             output_tokens_per_s,

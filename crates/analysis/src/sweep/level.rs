@@ -29,6 +29,8 @@ pub struct Level {
     pub completed: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
+    /// Whether all outputs of a trial have the same length.
+    pub has_equal_outputs: bool,
     /// The growth of the number in flight in the last trial that counts; absent if it was not estimated.
     pub growth: Option<Growth>,
     /// Completed requests per second.
@@ -72,6 +74,7 @@ impl Level {
             counted: taken.iter().map(|trial| trial.counted).sum(),
             completed: all.iter().map(|trial| trial.completed).sum(),
             is_settled: any_settled,
+            has_equal_outputs: taken.iter().any(|trial| trial.has_equal_outputs),
             growth: last_taken.growth,
             requests_per_s: pooled(|trial| trial.requests_per_s),
             output_tokens_per_s: pooled(|trial| trial.output_tokens_per_s),

@@ -1,24 +1,18 @@
-//! Chooses the next load and its number of requests, and decides when the answer is known.
+//! Chooses the next load, and decides when the answer is known.
+
+mod lengths;
 
 use inferometer_load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
-use inferometer_plan::sweep::{FEWEST_REQUESTS, SweepPlan};
+use inferometer_plan::sweep::SweepPlan;
 
 use super::estimate::FEWEST_TRIALS;
 use super::fold::LevelTrial;
 use super::knee::{Knee, knee};
 use super::level::Level;
 use super::outcome::SweepEnding;
-use super::saturation::{Saturated, is_more, saturated, seems_flat};
+use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error};
 
-/// The number of requests of the first trial in a closed loop, for each request in flight. Three of them are start-up,
-/// and one is drain.
-const ROUNDS: f64 = 12.0;
-/// The duration of the first trial at a rate, as a multiple of the median latency.
-const LATENCIES: f64 = 16.0;
-/// The fewest requests of a trial: in a closed loop, and at a rate.
-const FEWEST_CLOSED: f64 = FEWEST_REQUESTS as f64;
-const FEWEST_OPEN: f64 = 96.0;
 /// The factor from one load to the next until the server is saturated.
 const STRIDE: f64 = 2.0;
 /// The most trials at a load that does not yet show whether the server is saturated.
@@ -65,20 +59,28 @@ pub struct Sweep {
     plan: SweepPlan,
     trials: Vec<LevelTrial>,
     levels: Vec<Level>,
-    /// Whether the time limit ended a trial.
+    /// Whether the time limit has ended the sweep.
     is_out_of_time: bool,
+    /// The time that the sweep has taken, in seconds, as far as the caller has told it.
+    taken_s: f64,
 }
 
 impl Sweep {
     /// Starts a sweep without trials.
     pub fn new(plan: &SweepPlan) -> Self {
         let (trials, levels) = (Vec::new(), Vec::new());
-        Self { plan: plan.clone(), trials, levels, is_out_of_time: false }
+        Self { plan: plan.clone(), trials, levels, is_out_of_time: false, taken_s: 0.0 }
     }
 
-    /// Notes that the time limit ended a trial. No other trial follows.
+    /// Notes that the time limit has ended the sweep. No other trial follows.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
+    }
+
+    /// Notes how much of the time limit is used, in seconds. It includes the time beside the trials, such as warm-up
+    /// and pauses. Without this note, only the trials count.
+    pub fn set_time(&mut self, taken_s: f64) {
+        self.taken_s = taken_s;
     }
 
     /// The plan of the sweep.
@@ -171,11 +173,12 @@ impl Sweep {
             }
             // Below saturation, the throughput of an open loop equals its rate.
             Over::Rate => {
-                let most = self.levels[found.at].requests_per_s?;
+                let level = &self.levels[found.at];
+                let (most, error) = (level.requests_per_s?, shared_error(level));
                 let [low, high] = most.interval(self.plan.confidence);
                 let share = self.plan.knee;
-                let low = Some((share * low).max(0.0));
-                Some(Knee { load: share * most.value, low, high: share * high })
+                let low = Some((share * low * (1.0 - error)).max(0.0));
+                Some(Knee { load: share * most.value, low, high: share * high * (1.0 + error) })
             }
         }
     }
@@ -194,72 +197,18 @@ impl Sweep {
         if self.trials() > 0 && self.trials.iter().all(|trial| trial.completed == 0) {
             return Err(SweepEnding::NothingCompleted);
         }
-        if self.is_out_of_time {
-            return Err(SweepEnding::TimeSpent);
-        }
         let wanted = match (self.plan.by, self.saturated()) {
             (_, None) => self.out()?,
             (Over::Concurrency, Some(found)) => self.near_knee(found)?,
             (Over::Rate, Some(found)) => self.near_capacity(found)?,
         };
+        if self.is_out_of_time {
+            return Err(SweepEnding::TimeSpent);
+        }
         if self.trials() >= self.plan.max_trials {
             return Err(SweepEnding::TrialsSpent);
         }
-        let left = self.plan.max_requests.saturating_sub(self.requests());
-        let fewest = self.first(wanted.by, wanted.load).min(wanted.requests);
-        let left_s = self.plan.max_time.map(|most| most.as_secs_f64() - self.time_s());
-        let affordable = left_s.map_or(u64::MAX, |left_s| {
-            let drain_s = self.seconds(NextLevel { requests: 0, ..wanted });
-            let each_s = self.seconds(NextLevel { requests: 1, ..wanted }) - drain_s;
-            if each_s > 0.0 { ((left_s - drain_s).max(0.0) / each_s) as u64 } else { u64::MAX }
-        });
-        match wanted.requests.min(left).min(affordable) {
-            requests if requests >= fewest => Ok(NextLevel { requests, ..wanted }),
-            _ if affordable < left => Err(SweepEnding::TimeSpent),
-            _ => Err(SweepEnding::RequestsSpent),
-        }
-    }
-
-    /// The expected duration of a trial in seconds, from the latency at the nearest lower load; 0 if unknown.
-    pub fn seconds(&self, asked: NextLevel) -> f64 {
-        let requests = asked.requests as f64;
-        match asked.by {
-            // The trial lasts until the last request ends.
-            Over::Rate => requests / asked.load + self.latency_near(asked.load),
-            Over::Concurrency => requests * self.latency_near(asked.load) / asked.load,
-        }
-    }
-
-    /// The median latency at the highest tried load that is not above `load`, in seconds; 0 if there is none. Rates
-    /// without a steady state are left out: their queues may be long.
-    fn latency_near(&self, load: f64) -> f64 {
-        let is_steady = |trial: &&LevelTrial| {
-            trial.by == Over::Concurrency || (trial.is_settled && !trial.is_overloaded())
-        };
-        let steady = self.trials.iter().filter(is_steady);
-        let steady = steady.filter(|trial| trial.load <= load || trial.by != self.plan.by);
-        let order = |trial: &&LevelTrial| (trial.by == Over::Rate, trial.load);
-        let nearest = steady
-            .max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
-        nearest.map_or(0.0, |trial| trial.latency_s)
-    }
-
-    /// The number of requests of the first trial at a load.
-    fn first(&self, by: Over, load: f64) -> u64 {
-        match by {
-            Over::Concurrency => (ROUNDS * load).max(FEWEST_CLOSED) as u64,
-            Over::Rate => (LATENCIES * load * self.latency_near(load)).max(FEWEST_OPEN) as u64,
-        }
-    }
-
-    fn first_trial(&self, by: Over, load: f64) -> NextLevel {
-        NextLevel { by, load, requests: self.first(by, load) }
-    }
-
-    /// A trial at a level with twice as many requests as all earlier trials of this level together.
-    fn again(&self, level: &Level) -> NextLevel {
-        let requests = (2 * level.requests).max(self.first(level.by, level.load));
-        NextLevel { by: level.by, load: level.load, requests }
+        Ok(NextLevel { requests: self.affordable(wanted)?, ..wanted })
     }
 
     /// The next higher load, as long as no saturation is shown.
@@ -268,12 +217,15 @@ impl Sweep {
             return Ok(self.first_trial(Over::Concurrency, 1.0));
         };
         let highest = self.plan.highest.unwrap_or(f64::INFINITY);
-        let is_flat = || {
-            let (_, below) = self.levels.split_last()?;
-            Some(seems_flat(below.iter().rfind(|one| top.load / one.load > 1.4)?, top))
-        };
-        let is_unclear =
-            !top.is_settled || (top.by == Over::Concurrency && is_flat().unwrap_or(false));
+        // A higher load shows more than a longer trial, as long as throughput clearly grows.
+        let (_, below) = self.levels.split_last().unwrap_or((top, &[]));
+        let below = below.iter().rfind(|one| top.load / one.load > 1.4);
+        let flat = below.filter(|below| top.by == Over::Concurrency && seems_flat(below, top));
+        if let Some(unsettled) = flat.filter(|below| is_unsettled(below)) {
+            return Ok(self.again(unsettled));
+        }
+        let is_last = self.plan.by == Over::Rate || top.load >= highest;
+        let is_unclear = flat.is_some() || (!top.is_settled && is_last);
         if is_unclear && top.trials < MOST_UNCLEAR {
             return Ok(self.again(top));
         }
@@ -299,6 +251,10 @@ impl Sweep {
             let edge = (upper / lower).powf(0.25);
             let load = knee.load.clamp(lower * edge, upper / edge).round();
             return Ok(self.first_trial(Over::Concurrency, load.clamp(lower + 1.0, upper - 1.0)));
+        }
+        let mut beside = [below, above, found.at].into_iter();
+        if let Some(unsettled) = beside.find(|at| is_unsettled(&levels[*at])) {
+            return Ok(self.again(&levels[unsettled]));
         }
         let low = knee.low.unwrap_or(1.0);
         if knee.high <= low * (1.0 + self.plan.precision) || knee.high - low <= 1.0 {
@@ -328,7 +284,7 @@ impl Sweep {
         match self.levels.iter().filter(|level| level.by == Over::Rate).find(|level| is_near(level))
         {
             None => return Ok(self.first_trial(Over::Rate, at_knee)),
-            Some(level) if !level.is_settled && level.trials < MOST_UNCLEAR => {
+            Some(level) if is_unsettled(level) => {
                 return Ok(self.again(level));
             }
             Some(_) => {}
@@ -345,6 +301,11 @@ impl Sweep {
     fn has_tried(&self, rate: f64) -> bool {
         self.levels.iter().any(|level| level.by == Over::Rate && level.load == rate)
     }
+}
+
+/// Whether a level has no steady state yet, and a longer trial may show one.
+fn is_unsettled(level: &Level) -> bool {
+    !level.is_settled && level.trials < MOST_UNCLEAR
 }
 
 /// Rounds a rate to three digits.

@@ -19,6 +19,12 @@ const SHED: f64 = 0.05;
 /// With 2.5, this happens in at most one of twenty (tests/sweep_limits.rs).
 const SHED_DEVIATIONS: f64 = 2.5;
 
+/// If all outputs have the same length, requests that started together also end together. The speed of a server then
+/// changes over many request durations, in the same way in each trial at a rate. So the throughput of each trial can
+/// deviate by this share from that of a very long run, and the differences between trials do not show it (docs/sweep.md
+/// has the measurement).
+const OF_EQUAL_OUTPUTS: f64 = 0.02;
+
 /// The saturation that a sweep found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saturated {
@@ -38,6 +44,12 @@ fn allowed(below: &Level, above: &Level) -> Option<f64> {
 /// The largest throughput of a server with X = N / (a + b N) at any N, as a multiple of its throughput at saturation.
 pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
+}
+
+/// The error of the throughput at a level that all its trials share, as a share of the throughput.
+pub(super) fn shared_error(level: &Level) -> f64 {
+    let keeps_step = level.by == Over::Rate && level.has_equal_outputs;
+    if keeps_step { OF_EQUAL_OUTPUTS } else { 0.0 }
 }
 
 fn gain(below: &Level, above: &Level) -> Option<FigureEstimate> {

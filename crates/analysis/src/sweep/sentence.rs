@@ -51,7 +51,9 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
     let at = format!(" with {}", load(answer.by, saturation.load));
     let is_highest = answer.levels.last().is_some_and(|last| last.load == saturation.load);
     let most_at = match answer.by {
-        Over::Concurrency if is_highest => format!("{at}{}", gained(answer, saturation)),
+        Over::Concurrency if is_highest => {
+            format!("{at}{}", gained(answer, saturation.load, &saturation.requests_per_s))
+        }
         Over::Concurrency => at,
         Over::Rate => String::new(),
     };
@@ -62,11 +64,11 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
 
 /// What the highest load added, compared with a load well below it: ` (0.8 % more than with 128 in flight)`. Nothing
 /// above the highest load was measured.
-fn gained(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
-    let below = answer.levels.iter().filter(|level| level.load * LEAST_RATIO <= saturation.load);
+fn gained(answer: &SweepAnswer, highest: f64, most: &FigureInterval) -> String {
+    let below = answer.levels.iter().filter(|level| level.load * LEAST_RATIO <= highest);
     let mut known = below.filter_map(|level| Some((level.load, level.requests_per_s?.value)));
     let Some((below, throughput)) = known.next_back() else { return String::new() };
-    let gain = 100.0 * (saturation.requests_per_s.value / throughput - 1.0);
+    let gain = 100.0 * (most.value / throughput - 1.0);
     let than = load(answer.by, below);
     match format!("{:.1}", gain.abs()).as_str() {
         "0.0" => format!(" (as much as with {than})"),
@@ -109,8 +111,8 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     let Some((top, most)) = known.next_back() else {
         let why = match answer.outcome {
             SweepEnding::TimeSpent => {
-                "the time limit of --max-time was reached before a trial had \
-                ended"
+                "the time limit of --max-time was reached before enough requests had completed; \
+                    give it more time, or ask for shorter outputs"
             }
             _ => "no trial has enough completed requests",
         };
@@ -125,8 +127,22 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         SweepEnding::Unfinished | SweepEnding::Found => "",
     };
     let failed = failed(answer);
+    let gained = match answer.by {
+        Over::Concurrency => gained(answer, top.load, &most),
+        Over::Rate => String::new(),
+    };
+    let short = if top.is_settled { "" } else { ", in a trial too short for a steady state" };
+    let settled = answer.levels.iter().rev().find(|level| level.is_settled);
+    let least = settled.and_then(|level| Some(level.requests_per_s?.low));
+    let knee = answer.knee_above.zip(least).map_or_else(String::new, |(above, least)| {
+        let least = with_unit(&text(least), Over::Rate.unit());
+        format!(
+            "; so the knee lies above {}, and the throughput at saturation is at least {least}",
+            load(answer.by, above)
+        )
+    });
     format!(
-        "No saturation is shown up to {}{why}: throughput is {} at this load{failed}.",
+        "No saturation is shown up to {}{why}: throughput is {} at this load{short}{gained}{knee}{failed}.",
         load(top.by, top.load),
         requests_per_s(answer, &most)
     )

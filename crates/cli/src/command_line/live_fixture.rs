@@ -16,6 +16,7 @@ use inferometer_store::PassBegin;
 /// The events of a run in its second pass, after some requests have ended.
 pub fn live_state() -> Events {
     let events = Events::none();
+    events.live().collect_statistics();
     events.emit(Event::RunStarted(&run_started("20261120-051233-ab12", 8)));
     let live = Arc::new(Live::default());
     events.emit(Event::PassStarted(&pass_started("first", saturated(1, 4), &live)));

@@ -1,10 +1,10 @@
 //! Shows a run on a terminal as lines, progress bars or a full-screen view, from the run's events. It measures nothing.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use inferometer_analysis::pass::PassSummary;
-use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
+use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, PairEnded, Subscriber};
 
 use crate::command_line::consent::consent;
 use crate::command_line::console::tell;
@@ -32,6 +32,8 @@ struct Terminal {
     /// The current progress bar.
     showing: Mutex<Option<ShownBar>>,
     screen: Mutex<Option<Screen>>,
+    /// The estimate after the last pair of blocks of a comparison; empty before there is one.
+    so_far: Mutex<String>,
     /// The live state of the run, from which bars read the remaining time.
     run: OnceLock<LiveState>,
 }
@@ -41,7 +43,8 @@ pub fn show(view: View) -> (Events, Host) {
     let drawn = !view.quiet && view.progress && stderr().is_terminal();
     let bars = if drawn { Bars::Drawn } else { Bars::None };
     let (showing, screen) = (Mutex::new(None), Mutex::new(None));
-    let terminal = Arc::new(Terminal { view, bars, showing, screen, run: OnceLock::new() });
+    let (so_far, run) = (Mutex::default(), OnceLock::new());
+    let terminal = Arc::new(Terminal { view, bars, showing, screen, so_far, run });
     let events = Events::to(Arc::clone(&terminal));
     let live = events.live().clone();
     terminal.run.get_or_init(|| live.clone());
@@ -74,6 +77,23 @@ impl Terminal {
         *current = showing;
     }
 
+    fn so_far(&self) -> MutexGuard<'_, String> {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the state of a comparison after a pair. Where bars are drawn, the bar of the next block shows it, so that
+    /// each line replaces the last one. Elsewhere, only a few pairs have a line.
+    fn pair(&self, pair: &PairEnded) {
+        let so_far = match pair.so_far.as_str() {
+            "" => String::new(),
+            so_far => format!("; so far: {so_far}"),
+        };
+        if self.bars == Bars::None && has_line(pair.number) {
+            self.line(&format!("  pair {}: {}{so_far}", pair.number, pair.figures));
+        }
+        *self.so_far() = so_far;
+    }
+
     fn line(&self, line: &str) {
         if !self.view.quiet {
             tell(line);
@@ -104,9 +124,12 @@ impl Subscriber for Terminal {
             Event::PassStarted(it) => {
                 let (requests, length) = (it.begin.plan.requests(), it.begin.cell.output_length);
                 let (live, run) = (Arc::clone(&it.live), self.run.get().cloned());
-                self.draw(Some(self.bars.pass(&it.label, requests, length, live, run)));
+                let label = format!("{}{}", it.label, *self.so_far());
+                self.draw(Some(self.bars.pass(&label, requests, length, live, run)));
             }
             Event::PromptsEnded | Event::WarmUpEnded | Event::PassStopped(_) => self.draw(None),
+            Event::PairEnded(it) => self.pair(it),
+            Event::PassEnded(it) if it.is_block => {}
             Event::PassEnded(it) => self.line(&pass_line(it.label, it.summary)),
             Event::Closed => {
                 self.draw(None);
@@ -117,9 +140,31 @@ impl Subscriber for Terminal {
     }
 }
 
+/// Whether the pair with this number has a line of its own: 1, 2, 5, 10, 20, 50, 100, and so on. A comparison of any
+/// length then has few lines.
+fn has_line(pair: u32) -> bool {
+    let mut digit = pair;
+    while digit >= 10 && digit.is_multiple_of(10) {
+        digit /= 10;
+    }
+    matches!(digit, 1 | 2 | 5)
+}
+
 /// A summary of a pass in one line.
 fn pass_line(label: &str, summary: &PassSummary) -> String {
     let rate = summary.output_tokens_per_s.unwrap_or(0.0);
     let seconds = summary.duration_s.unwrap_or(0.0);
     format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_of_any_length_has_few_lines() {
+        let with_line: Vec<u32> = (1..=57).filter(|pair| has_line(*pair)).collect();
+        assert_eq!(with_line, [1, 2, 5, 10, 20, 50]);
+        assert_eq!((1..=100_000).filter(|pair| has_line(*pair)).count(), 16);
+    }
 }

@@ -65,6 +65,42 @@ fn two_settings_differ_in_virtual_time_and_the_report_reproduces_the_answer() {
 }
 
 #[test]
+fn a_comparison_prints_few_lines_of_progress_that_name_both_sides() {
+    let (a, b) = (Engine::start(&[]), Engine::start(&[]));
+    let folder = folder();
+    let load = ["--concurrency", "2", "--requests", "6", "--max-requests", "144", "--seed", "1"];
+    let both = ["ab", "--target", &a.url, "--target", &b.url, "--minimal-effect", "0.1%"];
+    let out = inferometer(folder.path(), &[&both[..], &load, &LENGTHS].concat());
+    let told = text(&out.stderr);
+    let pairs: Vec<&str> = told.lines().filter(|line| line.starts_with("  pair ")).collect();
+    let numbers: Vec<&str> = pairs
+        .iter()
+        .filter_map(|line| line.trim().strip_prefix("pair ")?.split(':').next())
+        .collect();
+    // A comparison has 8 pairs at least, and may end before the limit of 12.
+    assert!(numbers.len() >= 3 && ["1", "2", "5", "10"].starts_with(&numbers), "{told}");
+    assert!(pairs.iter().all(|line| line.contains(" (A) and ") && line.contains(" (B)")), "{told}");
+    for words in ["measuring ", "a comparison ends when"] {
+        assert_eq!(told.lines().filter(|line| line.starts_with(words)).count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn settings_that_the_load_does_not_reach_are_named_with_a_load_that_reaches_them() {
+    let folder = folder();
+    let flags = ["--predict", "--max-num-seqs", "64", "--b", "max-num-seqs=8"];
+    let found = document(folder.path(), 0, &[&flags[..], &LENGTHS].concat());
+    valid(&found);
+    let finding = &found["ab"]["findings"][0];
+    assert_eq!(finding["code"], "ab_limits_not_reached", "{finding}");
+    let advice = finding["advice"].as_str().expect("advice");
+    assert!(advice.ends_with("--concurrency 64"), "{advice}");
+    let more = [&flags[..], &["--concurrency", "32"], &LENGTHS].concat();
+    let found = document(folder.path(), 0, &more);
+    assert!(found["ab"]["findings"].as_array().is_none_or(Vec::is_empty), "{found}");
+}
+
+#[test]
 fn two_servers_get_the_same_requests_and_a_single_server_gets_no_request_twice() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
@@ -125,7 +161,7 @@ fn a_gate_decides_the_last_line_and_the_exit_code() {
     let missed = inferometer(folder.path(), &[&flags[..], &junit].concat());
     assert_eq!(missed.status.code(), Some(3), "{}", text(&missed.stderr));
     let last = text(&missed.stderr).lines().last().map(str::to_owned);
-    assert!(last.is_some_and(|line| line.starts_with("FAIL: not met: output_tokens_per_s>-3%")));
+    assert!(last.is_some_and(|line| line.starts_with("FAIL: not met: output_tokens_per_s -")));
     let junit = fs::read_to_string(folder.path().join("gate.xml")).expect("a file");
     assert!(junit.contains("<failure"), "{junit}");
     let page = fs::read_to_string(folder.path().join("gate.md")).expect("a file");
@@ -143,7 +179,7 @@ fn a_gate_decides_the_last_line_and_the_exit_code() {
     let arguments = ["report", group.expect("a name"), "--out", "again", "--theme", "dark"];
     let again = inferometer(folder.path(), &arguments);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert!(text(&again.stderr).starts_with("FAIL: not met: output_tokens_per_s>-3%"));
+    assert!(text(&again.stderr).starts_with("FAIL: not met: output_tokens_per_s -"));
     let document = fs::read_to_string(folder.path().join("again/ab.json")).expect("a file");
     let document: Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(document["gate"][0]["met"], "no");
@@ -225,7 +261,8 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
             &["--max-requests", "1048577"],
             "1048577 is more than 16384 pairs of blocks of 32 requests",
         ),
-        (&["--minimal-effect", "0%"], "is not a share between 0% and 100%"),
+        (&["--minimal-effect", "0%"], "`0%` must be above 0% and below 100%"),
+        (&["--minimal-effect", "100%"], "`100%` must be above 0% and below 100%"),
         (&["--gate", "ttft_p99<5%"], "this comparison does not include ttft_p99"),
         (&["--b", "requests=3"], "`requests` cannot differ between the sides"),
         (&["--b", "extra_body={}"], "`extra_body` cannot differ between the sides"),
@@ -278,4 +315,22 @@ fn two_predictions_without_noise_differ_by_a_number_without_an_interval() {
     let flags = ["--predict", "--b", "max-num-seqs=2", "--noise", "drift=0.05:10s", "--seed", "3"];
     let out = inferometer(folder.path(), &[&["ab"][..], &flags, &LENGTHS].concat());
     assert!(text(&out.stdout).contains("(95 % interval "), "{}", text(&out.stdout));
+}
+
+#[test]
+fn a_locked_folder_is_refused_before_anything_is_measured_or_simulated() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    // As another process that writes a report there.
+    let lock = fs::File::create(out.join(".report.lock")).expect("a file");
+    lock.try_lock().expect("nobody else has it");
+    for mode in [&["--predict"][..], &[]] {
+        let flags = [&["ab", "--quiet", "--out", "out", "--max-requests", "600"], mode, &LENGTHS];
+        let refused = inferometer(folder.path(), &flags.concat());
+        let told = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{mode:?}: {told}");
+        assert!(told.contains("another process is writing a report there"), "{mode:?}: {told}");
+        assert!(!folder.path().join("inferometer.db").exists(), "{mode:?}: nothing is stored");
+    }
 }

@@ -290,14 +290,14 @@ fn a_file_or_run_that_does_not_exist_is_wrong_usage_in_every_command() {
 }
 
 #[test]
-fn a_share_without_a_percent_sign_and_several_servers_for_one_get_a_remedy() {
+fn a_share_without_a_percent_sign_and_a_wrong_key_of_a_target_get_a_remedy() {
     let folder = folder();
     let plan = "[[target]]\ntarget = \"http://a\"\n[[target]]\ntarget = \"http://b\"\n";
     fs::write(folder.path().join("two.toml"), plan).unwrap();
     let search = ["search", "--predict", "--slo", "ttft_p99<1s", "--precision", "5"];
     for (arguments, words) in [
         (&search[..], "`5` is not a share from 0 to 1; write 5 percent as 5% or 0.05"),
-        (&["predict", "two.toml"], "this command takes one"),
+        (&["predict", "two.toml"], "unknown field `target`, expected one of `name`, `url`"),
         (&["predict", "--card", "rtx4090"], "(did you mean `rtx-4090`?)"),
         (&["predict", "--model", "llama-3-70b"], "(did you mean `llama-3.1-70b`?)"),
     ] {

@@ -72,7 +72,12 @@ fn a_gate_sets_the_exit_code_and_a_different_workload_gives_a_warning() {
     assert!(text.contains("b.json has a warning: 16 x 4: outputs ended early"), "{text}");
     let (code, _, told) = compare(&["--gate", "e2e_p50<+25%,ttft_p50<+10%"]);
     assert_eq!(code, Some(3));
-    assert!(told.contains("not met: ttft_p50<+10%") && !told.contains("e2e_p50"), "{told}");
+    assert!(
+        told.contains("not met: ttft_p50 +")
+            && told.contains("limit < +10 %")
+            && !told.contains("e2e_p50"),
+        "{told}"
+    );
     assert_eq!(compare(&["--gate", "e2e_p50<+25%"]).0, Some(0));
     assert_eq!(compare(&["--gate", "e2e_p50<+20%"]).0, Some(0), "undecided");
     assert_eq!(compare(&["--gate", "e2e_p50<+20%", "--strict"]).0, Some(3));

@@ -221,3 +221,19 @@ fn the_hash_of_a_prediction_depends_on_the_figures_of_a_card_file_and_not_on_its
     assert_eq!(hash("8.64e+11"), first);
     assert_ne!(hash("8.0e+11"), first);
 }
+
+#[test]
+fn calibration_refuses_runs_that_state_different_cards_and_names_both() {
+    let (folder, url) = (folder(), vllm());
+    let mut runs = Vec::new();
+    for card in ["h100-sxm", "l40s"] {
+        measured(folder.path(), &url, &["--server-card", card]);
+        runs.push(shown(folder.path())["run"]["run_id"].as_str().expect("an id").to_owned());
+    }
+    let [first, second] = runs.as_slice() else { panic!("two runs: {runs:?}") };
+    let output = inferometer(folder.path(), &["calibrate", first, second, "--model", "qwen3-14b"]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let words =
+        format!("run {first} was measured on h100-sxm, and run {second} on l40s: a profile is");
+    assert!(told(&output).contains(&words), "{}", told(&output));
+}

@@ -283,3 +283,51 @@ fn an_unmeasured_engine_or_card_is_a_finding_that_names_the_profile_in_use() {
     let known = ["predict", "--requests", "20", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     assert_eq!(finding(&known), None);
 }
+
+#[test]
+fn an_objective_of_a_prediction_is_undecided_if_its_limit_is_in_the_stated_range() {
+    let folder = folder();
+    let load =
+        ["--input-lengths", "938", "--output-lengths", "170", "--rate", "1", "--requests", "300"];
+    let asked = [&TODAY[..], &["--weights", "fp8"], &load].concat();
+    let found = figures(&predict(folder.path(), &asked));
+    let (name, figure) = &found[2];
+    assert_eq!(name, "ttft_p50_ms");
+    let [low, high] = [0, 1].map(|at| figure["interval"][at].as_f64().expect("an end"));
+    let value = figure["predicted"].as_f64().expect("a figure");
+    let judged = |limit: f64, more: &[&str]| {
+        let slo = format!("ttft_p50<{limit:.3}ms");
+        let asked = [&["predict", "--quiet"][..], &asked, &["--slo", &slo], more].concat();
+        let output = inferometer(folder.path(), &asked);
+        let last = told(&output).trim_end().lines().last().unwrap_or_default().to_owned();
+        (output.status.code(), last)
+    };
+    // The value alone meets this limit.
+    let inside = (value + high) / 2.0;
+    for (limit, more, code, words) in [
+        (1.1 * high, &[][..], 0, "PASS: met: ttft_p50 = "),
+        (0.9 * low, &[], 3, "FAIL: not met: ttft_p50 = "),
+        (inside, &[], 0, "UNDECIDED: not decided: ttft_p50 = "),
+        (inside, &["--strict"], 4, "FAIL: the run is suspect: "),
+        (1.1 * high, &["--strict"], 0, "PASS: met: ttft_p50 = "),
+    ] {
+        let (found, last) = judged(limit, more);
+        assert_eq!(found, Some(code), "{last}");
+        assert!(last.starts_with(words), "{last}");
+        assert!(code == 4 || last.contains(" to ") && last.contains("limit < "), "{last}");
+    }
+    let (_, last) = judged(inside, &[]);
+    assert!(last.contains("90 % of measurements"), "{last}");
+    // A report that is computed again from the records has the same results.
+    let slo = format!("ttft_p50<{inside:.3}ms");
+    let asked = [&["predict", "--json", "--slo", &slo][..], &asked].concat();
+    let first = inferometer(folder.path(), &asked);
+    let first: Value = serde_json::from_slice(&first.stdout).expect("JSON");
+    let run = first["run_id"].as_str().expect("an id");
+    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(
+        (&again["verdict"], &first["verdict"]["validity"]),
+        (&first["verdict"], &"suspect".into())
+    );
+}

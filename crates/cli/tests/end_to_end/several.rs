@@ -106,6 +106,58 @@ fn all_targets_get_the_same_requests_and_a_failing_target_does_not_stop_the_othe
 }
 
 #[test]
+fn a_server_that_a_target_starts_has_the_model_of_the_target() {
+    let folder = folder();
+    let plan = format!(
+        "{LOAD}[[target]]\nname = 'asked'\nmodel = 'qwen-14b'\nserver = {{ preset = 'inferometer', \
+         arguments = {{ speed = 100 }} }}\n[[target]]\nname = 'by hub id'\nmodel = 'THUDM/chatglm3-6b'\n\
+         server = {{ preset = 'inferometer', arguments = {{ speed = 100 }} }}\n"
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--json"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let runs = document["runs"].as_array().expect("runs");
+    let models: Vec<&Value> = runs.iter().map(|run| &run["target"]["model"]).collect();
+    assert_eq!(models, ["qwen-14b", "chatglm3-6b"], "{told}");
+}
+
+#[test]
+fn a_prediction_of_several_targets_ranks_them_and_contacts_no_server() {
+    let folder = folder();
+    let plan = format!(
+        "{LOAD}[[target]]\nname = 'small'\nmodel = 'chatglm3-6b'\n[[target]]\nname = 'large'\n\
+         url = 'http://127.0.0.1:1'\nmodel = 'qwen-14b'\n"
+    );
+    fs::write(folder.path().join("plan.toml"), &plan).expect("a plan");
+    let output = inferometer(folder.path(), &["predict", "plan.toml", "--json", "--out", "out"]);
+    let told_of_it = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{told_of_it}");
+    assert!(told_of_it.contains("large: assumed: vllm 0.2.7"), "{told_of_it}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let runs = document["runs"].as_array().expect("runs");
+    assert!(runs.len() == 6 && runs.iter().all(|run| run["predicted"] == true), "{told_of_it}");
+    let models = ["small", "large"].map(|name| {
+        let of = |run: &&Value| run["target"]["facts"]["variant"] == name;
+        runs.iter().find(of).expect("a run")["target"]["model"].clone()
+    });
+    assert_eq!(models, ["chatglm3-6b", "qwen-14b"]);
+    let answer = document["answers"][0].as_str().expect("an answer");
+    assert!(
+        answer.starts_with("predicted: 16 x 8, saturated: small is best by requests/s"),
+        "{answer}"
+    );
+    assert!(folder.path().join("out/comparison.html").is_file());
+    let unnamed = plan.replace("model = 'qwen-14b'\n", "");
+    fs::write(folder.path().join("plan.toml"), unnamed).expect("a plan");
+    let output = inferometer(folder.path(), &["predict", "plan.toml"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("error: large: model: ") && told.contains("give `model`"), "{told}");
+}
+
+#[test]
 fn a_search_on_several_servers_has_one_answer_and_its_failure_names_each_server() {
     let folder = folder();
     let server = "server = { preset = 'inferometer', arguments = { speed = 100 } }\n";

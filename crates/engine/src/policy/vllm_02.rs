@@ -28,10 +28,17 @@ impl Scheduler for Vllm02 {
         let max_num_seqs = config.max_num_seqs.unwrap_or(256);
         let tokens = config.max_num_batched_tokens.unwrap_or(max_model_len.max(2048));
         if max_num_seqs > 0 && tokens < max_model_len {
-            let expected = format!("must be at least --max-model-len, which is {max_model_len}");
+            let expected = match config.max_model_len {
+                Some(given) => format!("must be at least --max-model-len, which is {given}"),
+                None => format!(
+                    "must be at least the maximum length of a sequence, which is {max_model_len} for {}; \
+                        give more, or a lower --max-model-len",
+                    config.model.name
+                ),
+            };
             return Err(EngineError::invalid("--max-num-batched-tokens", tokens, expected));
         }
-        vllm_limits::check_step(tokens, max_num_seqs)?;
+        vllm_limits::check_step(config, tokens, max_num_seqs)?;
         Ok(Limits {
             max_model_len,
             max_num_seqs,

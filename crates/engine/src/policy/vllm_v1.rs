@@ -45,7 +45,7 @@ impl Scheduler for VllmV1 {
         let max_num_seqs = config.max_num_seqs.unwrap_or(sequences);
         let default_tokens = tokens.max(max_num_seqs);
         let max_num_batched_tokens = config.max_num_batched_tokens.unwrap_or(default_tokens);
-        vllm_limits::check_step(max_num_batched_tokens, max_num_seqs)?;
+        vllm_limits::check_step(config, max_num_batched_tokens, max_num_seqs)?;
         let mut config = config.clone();
         if is_of_today && config.max_model_len.is_none() {
             // The engine uses the model's own limit. It does not start if its KV memory cannot hold a sequence of this

@@ -103,6 +103,27 @@ pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     Some((name.trim(), comparison, limit.trim()))
 }
 
+/// A text that is the same for objectives with the same meaning: `ttft_p95<120ms` and `ttft_p95 < 0.12s`. Objectives
+/// are separated by commas; other text stays as it is.
+pub fn by_value(text: &str) -> String {
+    let parts = text.split(',').map(|part| match split(part) {
+        Some((name, comparison, limit)) => {
+            let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+            let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
+            let factor = LimitUnit::of_time(unit.trim()).map(LimitUnit::in_metric_units);
+            let value = number.parse::<f64>();
+            let limit = match (factor, value) {
+                (Some(factor), Ok(value)) => format!("{:.6}ms", value * factor),
+                (None, Ok(value)) => format!("{value:.6}{}", unit.trim()),
+                (_, Err(_)) => limit.to_owned(),
+            };
+            format!("{name}{}{limit}", comparison.sign())
+        }
+        None => part.trim().to_owned(),
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
 /// Splits a name such as `ttft_p99` into the metric and, if there is one, the statistic after its last
 /// underscore. `text` is the whole objective, for messages.
 ///
@@ -143,9 +164,7 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let unit = match (metric.definition().unit, unit.trim()) {
         (Unit::Percent, "%") => LimitUnit::Percent,
         (Unit::RequestsPerSecond | Unit::TokensPerSecond, "" | "/s") => LimitUnit::PerSecond,
-        (Unit::Milliseconds, "us") => LimitUnit::Microseconds,
-        (Unit::Milliseconds, "ms") => LimitUnit::Milliseconds,
-        (Unit::Milliseconds, "s") => LimitUnit::Seconds,
+        (Unit::Milliseconds, unit) => LimitUnit::of_time(unit)?,
         _ => return None,
     };
     let number = number.parse::<f64>().ok()?;

@@ -25,6 +25,26 @@ fn objectives_are_parsed_with_statistic_comparison_limit_and_unit() {
 }
 
 #[test]
+fn objectives_with_the_same_limit_in_other_units_are_the_same_by_value() {
+    for (one, other, is_same) in [
+        ("ttft_p95<120ms", "ttft_p95<0.12s", true),
+        ("ttft_p95<120ms", "ttft_p95 < 120000 us", true),
+        (
+            "95% of requests at ttft<500ms,tpot<50ms",
+            "95% of requests at ttft<0.5s,tpot<0.05s",
+            true,
+        ),
+        ("failures<=1% (--max-failures)", "failures<=1.0% (--max-failures)", true),
+        ("ttft_p95<120ms", "ttft_p95<=120ms", false),
+        ("ttft_p95<120ms", "ttft_p95<121ms", false),
+        ("ttft_p95<120ms", "ttft_p99<120ms", false),
+        ("requests_per_s>4", "requests_per_s>4.5", false),
+    ] {
+        assert_eq!(by_value(one) == by_value(other), is_same, "{one}, {other}");
+    }
+}
+
+#[test]
 fn objectives_are_separated_by_commas() {
     let texts: Vec<String> = parse(" ttft_p99<500ms, tpot_p99<50ms ")
         .expect("valid")

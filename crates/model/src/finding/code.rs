@@ -277,6 +277,9 @@ codes! {
         "A few pairs of blocks are far from all others."
         => "look at the chart of the blocks; use longer blocks (--requests), or a metric that is \
             robust against single stalls, such as --metric itl_p50";
+    AB_LIMITS_NOT_REACHED = "ab_limits_not_reached", Note,
+        "The two sides of a comparison differ in how many requests they run at once, but the load was too \
+            low to reach either limit.";
 
     // Sweeps.
     SWEEP_NOT_FINISHED = "sweep_not_finished", Warning,

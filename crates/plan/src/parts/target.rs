@@ -26,6 +26,9 @@ pub enum TargetPlan {
         /// The hash of the figures of the user's own card, if `card` among the arguments is the path of its file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         card_hash: Option<String>,
+        /// The hashes of the contents of `model` and of `profile`, by these names, if they are paths of files.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        file_hashes: BTreeMap<String, String>,
     },
     /// A server that is already running.
     Server {

@@ -278,7 +278,7 @@ fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
             asked.minimal_effect.as_ref(),
             |value| match values::share(value)? {
                 share if share > 0.0 && share < 1.0 => Ok(share),
-                _ => Err("is not a share between 0% and 100%"),
+                _ => Err("must be above 0% and below 100%"),
             },
         );
     share.unwrap_or(MINIMAL_EFFECT)

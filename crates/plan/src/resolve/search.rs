@@ -74,7 +74,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
             // A share of 100 % is accepted here. `criteria` refuses it, and its message suggests a valid
             // share.
             share if share >= 1.0 && key == "attainment" => Ok(share),
-            _ => Err("is not a share between 0% and 100%"),
+            _ => Err("must be above 0% and below 100%"),
         });
         share.unwrap_or(usual)
     });
@@ -387,7 +387,7 @@ mod tests {
             "requests (--requests): cannot be set: a search chooses the loads",
             "repeat (--repeat): cannot be set: a search chooses the loads",
             "confidence (--confidence): is below 50%",
-            "precision (--precision): `0` is not a share between",
+            "precision (--precision): `0` must be above 0% and below 100%",
             "stride (--stride): `1` is not a factor above 1",
             "max_requests (--max-requests): is 0",
         ] {

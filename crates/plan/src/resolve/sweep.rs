@@ -58,7 +58,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     let mut share = |key, given: &Option<_>, usual| {
         let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
             share if share > 0.0 && share < 1.0 => Ok(share),
-            _ => Err("is not a share between 0% and 100%"),
+            _ => Err("must be above 0% and below 100%"),
         });
         share.unwrap_or(usual)
     };

@@ -133,7 +133,7 @@ impl Spec {
             ("noise", self.noise.is_some()),
         ] {
             if given {
-                mistakes.add(key, "applies only to the embedded engine; leave it out");
+                mistakes.add(key, self.no_key_of_the_embedded_engine(key));
             }
         }
         let is_path = |path: &String| {
@@ -204,6 +204,19 @@ impl Spec {
         }
     }
 
+    /// Why a key of the embedded engine does not apply to a server that is addressed or started.
+    fn no_key_of_the_embedded_engine(&self, key: &str) -> String {
+        let preset = self.server.as_ref().and_then(|server| server.preset.as_deref());
+        match preset {
+            // The preset of the embedded engine has the keys as arguments.
+            Some("inferometer") => format!(
+                "is not used for a server that the plan starts; write it among the arguments: \
+                    `arguments = {{ {key} = ... }}` in the server"
+            ),
+            _ => "applies only to the embedded engine; leave it out".to_owned(),
+        }
+    }
+
     fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
         for (key, given) in [
             ("server_card", self.server_card.is_some()),
@@ -244,7 +257,15 @@ impl Spec {
         let profile = self.profile.clone();
         let noise = self.noise.iter().map(|noise| ("noise".to_owned(), noise.clone()));
         let engine_flags: BTreeMap<_, _> = noise.collect();
-        TargetPlan::Embedded { model, profile, dialect, speed, engine_flags, card_hash: None }
+        TargetPlan::Embedded {
+            model,
+            profile,
+            dialect,
+            speed,
+            engine_flags,
+            card_hash: None,
+            file_hashes: BTreeMap::new(),
+        }
     }
 }
 

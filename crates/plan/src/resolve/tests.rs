@@ -373,4 +373,6 @@ fn arrivals_are_those_of_vllm_unless_the_plan_says_otherwise() {
         let told = resolved(keys).unwrap_err();
         assert!(told.iter().any(|line| line.contains(expected)), "{keys}: {told:?}");
     }
+    let told = resolved(r#"{"rate": [2, 4, 8], "arrivals": "vlm"}"#).unwrap_err();
+    assert_eq!(told.len(), 1, "told once, not once for each rate: {told:?}");
 }

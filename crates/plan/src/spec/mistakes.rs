@@ -112,8 +112,12 @@ fn in_plain_words(why: &str) -> Option<String> {
 pub(crate) struct Mistakes(pub(crate) Vec<SpecError>);
 
 impl Mistakes {
+    /// Adds a mistake. A mistake that is already known is not added again: several loads may use one key.
     pub(crate) fn add(&mut self, key: &'static str, problem: impl Into<String>) {
-        self.0.push(SpecError { key, problem: problem.into() });
+        let mistake = SpecError { key, problem: problem.into() };
+        if !self.0.contains(&mistake) {
+            self.0.push(mistake);
+        }
     }
 
     /// Parses a value with `read` if the value was given. Adds a mistake if it is invalid.

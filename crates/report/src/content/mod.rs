@@ -223,6 +223,7 @@ fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     let mut trials = table::passes(summary);
     links.link_passes(&mut trials);
     out.push(Block::Table(trials));
+    out.push(Block::Paragraph(plain(answers::OF_TRIALS)));
     let failures = table::failures(summary);
     if !failures.is_empty() {
         out.push(Block::List(failures.into_iter().map(plain).collect()));

@@ -209,7 +209,7 @@ fn each_objective_of_a_run_is_a_test_case() {
         measured: met.then_some(0.5),
         met,
         undecided: undecided.map(str::to_owned),
-        too_few: None,
+        ..SloResult::default()
     };
     let beyond = SloResult { measured: Some(2.0), ..result(false, Some("open")) };
     let results = vec![result(true, None), result(false, None), result(true, Some("open")), beyond];

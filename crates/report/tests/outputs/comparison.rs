@@ -48,6 +48,32 @@ fn a_comparison_as_markdown_csv_and_text_matches_its_snapshot() {
 }
 
 #[test]
+fn the_table_of_an_effect_shows_the_repeats_of_a_run_beside_the_pairs() {
+    let mut compared = compared();
+    assert!(!comparison::text(&compared).contains("Repeats in a run"));
+    assert!(!comparison::text(&compared).contains("One pair"));
+    for effect in &mut compared.effects {
+        (effect.pairs, effect.repeats) = (1, 3);
+    }
+    let text = comparison::text(&compared);
+    assert!(
+        text.contains("repeats are no pairs. One pair has no interval: give `rounds`"),
+        "{text}"
+    );
+    let ends: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with("128 "))
+        .map(|line| line.split_whitespace().rev().take(2).collect())
+        .collect();
+    assert_eq!(ends, [["3", "1"], ["3", "1"]], "{text}");
+    // A document of an earlier version does not state the repeats.
+    let mut document = serde_json::to_value(&compared).unwrap();
+    document["effects"][0].as_object_mut().unwrap().remove("repeats");
+    let read: Comparison = serde_json::from_value(document).unwrap();
+    assert_eq!((read.effects[0].repeats, read.effects[1].repeats), (1, 3));
+}
+
+#[test]
 fn a_comparison_is_restored_from_its_json_document() {
     let compared = compared();
     let read: Comparison = serde_json::from_str(&comparison::json(&compared)).unwrap();

@@ -98,6 +98,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         saturated: false,
         contradicts: false,
         is_missed_alone: false,
+        is_limited_by_client: false,
         refusal: None,
         requests: 1_600,
         trials: 4,

@@ -1,5 +1,7 @@
 //! Tests of the published table, its footnotes, the text for a terminal, and the CSV.
 
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust::FigureCounts;
 use inferometer_analysis::verdict::{SloResult, Validity};
 use inferometer_load::PassKind;
@@ -7,7 +9,9 @@ use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::terminal::{Colour, Screen};
 use inferometer_report::{csv, markdown, table, terminal};
 
+use crate::charts::loads;
 use crate::pages::input;
+use crate::search_charts::{answer, sweep_answer};
 use crate::support::{CHATGLM3, MISTRAL, cell, empty, full, pass, published};
 
 /// The lines of a text, without empty lines at the end.
@@ -25,7 +29,7 @@ fn the_published_tables_are_reproduced_byte_for_byte() {
 
 /// The summaries of published tables, with engine versions as a server states them: without the `v` of
 /// the published headings.
-fn published_with_v(text: &str) -> Vec<inferometer_analysis::summary::Summary> {
+fn published_with_v(text: &str) -> Vec<Summary> {
     let mut summaries = published(text);
     for summary in &mut summaries {
         let version = summary.target.engine_version.as_mut().unwrap();
@@ -239,5 +243,33 @@ fn the_objectives_of_a_prediction_are_shown_with_a_predicted_figure() {
         summary.verdict.slo = vec![figure];
         let shown = terminal::text(&[summary], Screen::NONE);
         assert!(shown.contains(&format!(", {word} 206.86")), "{shown}");
+    }
+}
+
+#[test]
+fn the_figures_by_load_and_by_trial_are_defined_beside_them_in_every_output() {
+    let summary = Summary { sweeps: vec![sweep_answer()], ..loads() };
+    let texts = [
+        table::markdown(std::slice::from_ref(&summary)),
+        markdown::report(&input(&summary, &[])),
+        terminal::text(std::slice::from_ref(&summary), Screen::NONE),
+    ];
+    for text in texts {
+        assert!(text.contains("without start-up and drain"), "{text}");
+        assert!(text.contains("with start-up and drain"), "{text}");
+    }
+}
+
+#[test]
+fn a_load_whose_own_verdict_does_not_bound_the_answer_is_marked() {
+    for (high, words, others) in [
+        (Some(106.0), "not met by this load alone", "| not met |"),
+        (Some(8.0), "| not met |", "not met by this load alone"),
+    ] {
+        let answer = SearchAnswer { high, ..answer(32) };
+        let summary = Summary { searches: vec![answer], ..loads() };
+        let text: String =
+            table::markdown(&[summary]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words) && !text.contains(others), "{text}");
     }
 }

@@ -1,6 +1,8 @@
 //! The blocks of a comparison: two runs are open at the same time and take turns, one block each. Makes
 //! no decision: [`inferometer_analysis::ab`] does.
 
+use std::time::Duration;
+
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
 use inferometer_load::PassPlan;
@@ -47,10 +49,13 @@ pub fn carry_out_pairs(
     pairing: Pairing<'_>,
 ) -> Result<Pairs, RunError> {
     let [of_a, of_b] = servers;
+    // Both sides have almost the same plan, so most lines before the first block would be printed twice.
+    let events = sides[0].events.without_repeated_lines();
+    let sides = sides.map(|side| RunRequest { events: &events, ..side });
     let pairs = prepare_side(sides[0], of_a).and_then(|a| match prepare_side(sides[1], of_b) {
-        Ok(b) => Ok(run_pairs([a, b], pairing)),
+        Ok(b) => Ok(run_pairs([a.0, b.0], pairing, a.1 + b.1)),
         Err(error) => {
-            finish_unstarted(a, &error);
+            finish_unstarted(a.0, &error);
             Err(error)
         }
     });
@@ -59,11 +64,11 @@ pub fn carry_out_pairs(
     pairs
 }
 
-/// Prepares a run up to its first block, including the warm-up.
+/// Prepares a run up to its first block, including the warm-up. Returns also the time of the warm-up.
 fn prepare_side<'a>(
     request: RunRequest<'a>,
     servers: &'a mut Servers,
-) -> Result<Session<'a, EventLoops>, RunError> {
+) -> Result<(Session<'a, EventLoops>, Duration), RunError> {
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
     let mut session = prepare::prepare(net, request, servers, |servers, start| {
@@ -71,9 +76,13 @@ fn prepare_side<'a>(
     })?;
     let folder = session.outputs.of(session.recording.run());
     let kept = folder.and_then(|folder| session.servers.keep_files_in(&folder));
+    let began = session.runner.net.now();
+    session.runner.ends = plan.ab.as_ref().and_then(|ab| Some(began + ab.max_time?));
     let warm = kept.and_then(|()| plan.cells.iter().try_for_each(|&cell| session.warm_up(cell)));
+    session.runner.ends = None;
+    let took = session.runner.net.now().since(began);
     match warm {
-        Ok(()) => Ok(session),
+        Ok(()) => Ok((session, took)),
         Err(error) => {
             finish_unstarted(session, &error);
             Err(error)
@@ -88,8 +97,12 @@ fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
     let _ = session.finish();
 }
 
-fn run_pairs(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
-    let failed = alternate(&mut sessions, pairing);
+fn run_pairs(
+    mut sessions: [Session<'_, EventLoops>; 2],
+    pairing: Pairing<'_>,
+    warm_up: Duration,
+) -> Pairs {
+    let failed = alternate(&mut sessions, pairing, warm_up);
     let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
     // If the user interrupts while one report is written, the other report is still written.
     let mut runs = sessions.map(Session::finish_as_far);
@@ -104,7 +117,11 @@ fn run_pairs(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -
 
 /// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs. Returns
 /// the side that could not continue.
-fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Option<Side> {
+fn alternate(
+    sessions: &mut [Session<'_, EventLoops>; 2],
+    pairing: Pairing<'_>,
+    warm_up: Duration,
+) -> Option<Side> {
     let RunRequest { plan, context, events } = sessions[0].request;
     let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return None };
     let passes = plan.passes_of(*cell);
@@ -112,8 +129,9 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
-    // The time limit includes everything from here on, including pauses and the generation of prompts.
-    let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
+    // The time limit includes the warm-up and everything from here on, such as pauses and the generation of prompts.
+    let left = ab.max_time.map(|most| most.saturating_sub(warm_up));
+    let ends = left.map(|left| sessions[0].runner.net.now() + left);
     while let NextStep::Pair { number, order } = procedure.next() {
         for side in order {
             let session = &mut sessions[side.index()];
@@ -136,7 +154,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
         let last = |side: Side| sessions[side.index()].grid.blocks.last();
         let (a, b) = (last(Side::A)?, last(Side::B)?);
         procedure.add_pair([a, b]);
-        events.say(&ab_text::pair(ab, &procedure, [a, b]));
+        events.emit(Event::PairEnded(&ab_text::pair(ab, &procedure, [a, b])));
     }
     None
 }
@@ -146,11 +164,9 @@ impl Session<'_, EventLoops> {
     /// continue.
     fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {
         let before = self.grid.blocks.len();
-        self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));
-        let rested = self.rest();
-        self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));
-        let played = rested.and_then(|()| self.pass(cell, number, pass));
-        self.runner.most_time = None;
+        self.runner.ends = ends;
+        let played = self.rest().and_then(|()| self.pass(cell, number, pass));
+        self.runner.ends = None;
         if let Err(error) = played {
             self.broken = Some(error.to_string());
         }

@@ -182,7 +182,7 @@ fn runner<N: Network>(
         reuse_connections: ready.endpoint.keeps_connections(),
         // With several ranks, each rank could end only its own share early.
         cut_off: matches!(context.team, Team::Alone),
-        most_time: None,
+        ends: None,
     }
 }
 

@@ -49,7 +49,7 @@ impl<N: Network> Session<'_, N> {
             (false, None) if is_missing_cells => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
-        let run = self.recording.run().clone();
+        let (run, log) = (self.recording.run().clone(), self.recording.log_path());
         let files = match self.request.context.host.interrupt.is_urgent() {
             true => ReportFiles::Figures,
             false => self.request.context.files,
@@ -72,12 +72,15 @@ impl<N: Network> Session<'_, N> {
             (Ok(folder), _) => folder,
             (Err(error), Ok(_)) => return Err(RunError::report(&run, store, error, self.broken)),
             (Err(error), Err(end)) => {
-                let why = self.broken.unwrap_or_else(|| error.to_string());
-                let why = format!("run {run}: {why}; its end cannot be stored: {end}");
-                return Err(RunError::BrokenOff { why, folder: self.outputs.folder().to_owned() });
+                let broken = self.broken.map_or_else(String::new, |why| format!("{why}; "));
+                let why = format!(
+                    "run {run}: {broken}its report cannot be written: {error}; its end cannot be \
+                        stored: {end}"
+                );
+                return Err(RunError::BrokenOff { why, place: log });
             }
         };
-        let broken = self.broken.map(|why| RunError::BrokenOff { why, folder: folder.clone() });
+        let broken = self.broken.map(|why| RunError::BrokenOff { why, place: folder.clone() });
         if broken.is_none() {
             ended?;
         }

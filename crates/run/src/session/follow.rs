@@ -110,7 +110,7 @@ impl<'a> Follower<'a> {
                     self.supply(&self.known(begin))?;
                 }
                 Order::Pass { begin, most_time } => {
-                    self.runner.most_time = most_time;
+                    self.runner.ends = most_time.map(|most| self.runner.net.now() + most);
                     self.pass(&self.known(begin))?;
                 }
                 Order::End { failed: None } => return Ok(()),
@@ -168,7 +168,7 @@ impl<'a> Follower<'a> {
             && !begin.plan.may_end_before_its_count()
             && !matches!(begin.plan, PassPlan::Conversations(_))
             && share.owns_any()
-            && self.runner.most_time.is_none()
+            && self.runner.ends.is_none()
             && !interrupted;
         let body_hash = has_all.then_some(body_hash);
         let report =

@@ -174,11 +174,13 @@ impl<N: Network> Session<'_, N> {
             return Ok(());
         }
         self.revive_server()?;
-        self.warm_up(cell)?;
-        match self.request.plan.chooses_loads() {
-            true => self.trials(cell)?,
-            false => self.repeats(cell)?,
-        }
+        self.runner.ends = self.time_limit(cell);
+        let measured = self.warm_up(cell).and_then(|()| match self.request.plan.chooses_loads() {
+            true => self.trials(cell),
+            false => self.repeats(cell),
+        });
+        self.runner.ends = None;
+        measured?;
         // The figures are written now, so that a later crash loses no results of this cell. If the files cannot be
         // written, the run continues: the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
@@ -232,10 +234,7 @@ impl<N: Network> Session<'_, N> {
     fn rest(&mut self) -> Result<(), RunError> {
         match self.request.plan.cooldown.filter(|_| self.pass_number > 0) {
             None => Ok(()),
-            Some(span) => {
-                let span = self.runner.most_time.map_or(span, |most| span.min(most));
-                self.runner.rest(span).map_err(RunError::Sockets)
-            }
+            Some(span) => self.runner.rest(span).map_err(RunError::Sockets),
         }
     }
 

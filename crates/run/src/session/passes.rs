@@ -20,6 +20,7 @@ use inferometer_plan::stop::StopPlan;
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::Session;
+use crate::ab_text::SIDE;
 use crate::error::RunError;
 use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
 use crate::network::Network;
@@ -76,7 +77,7 @@ impl<N: Network> Session<'_, N> {
             .play(&unwatched, &begin, requests.source, Unrecorded::default(), live)
             .map_err(RunError::Sockets)?;
         self.request.events.emit(Event::WarmUpEnded);
-        if outcomes.failed() > 0 && !self.runner.interrupted() {
+        if outcomes.failed() > 0 && !self.runner.interrupted() && !self.runner.is_late() {
             let message = format!("warm-up requests failed: {outcomes}");
             self.found(Finding::of(code::WARM_UP_FAILED, message).at(cell.to_string()));
         }
@@ -94,7 +95,11 @@ impl<N: Network> Session<'_, N> {
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
         let nth =
             if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
-        let nth = if plan.ab.is_some() { format!(", pair {repeat}") } else { nth };
+        let side = self.request.context.facts.get(SIDE).map(|side| side.to_uppercase());
+        let nth = match (&plan.ab, side) {
+            (Some(_), Some(side)) => format!(", pair {repeat}, {side}"),
+            _ => nth,
+        };
         let nth = if plan.chooses_loads() { format!(", trial {repeat}") } else { nth };
         let label = digits::of_load(&format!("{cell}, {pass}{nth}"));
         let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
@@ -102,7 +107,7 @@ impl<N: Network> Session<'_, N> {
         if let Some(lead) = self.request.context.team.lead() {
             let sinks = team::sinks(lead, &recorder, &live);
             lead.order(
-                Order::Pass { begin: begin.clone(), most_time: self.runner.most_time },
+                Order::Pass { begin: begin.clone(), most_time: self.runner.most_time() },
                 sinks,
             );
         }
@@ -270,7 +275,8 @@ impl<N: Network> Session<'_, N> {
         result: PassResult,
         resumed: bool,
     ) {
-        let ended = PassEnded { label, summary: &result.summary, resumed };
+        let is_block = self.request.plan.ab.is_some();
+        let ended = PassEnded { label, summary: &result.summary, resumed, is_block };
         self.request.events.emit(Event::PassEnded(&ended));
         for finding in &result.findings {
             self.found(finding.clone());

@@ -105,6 +105,8 @@ pub(super) fn prepare<'a, N: Network>(
     match (&plan.search, &plan.sweep, &plan.ab) {
         (Some(search), ..) => messages::search(events, plan, search, estimate),
         (None, Some(sweep), _) => messages::sweep(events, plan, sweep),
+        // The limits are those of both sides, so they are printed once, for the first side.
+        (None, None, Some(_)) if context.facts.get(ab_text::SIDE).is_some_and(|it| it == "b") => {}
         (None, None, Some(ab)) => {
             let most = estimate.map(|(one, other)| one.max(other));
             events.say(&ab_text::bound(plan, ab, most));
@@ -164,6 +166,10 @@ fn estimate_after<N: Network>(
     seen: &Overhead,
     runner: &mut PassRunner<N>,
 ) -> Result<DurationEstimate, RunError> {
+    if let Some(limit) = longest.limit() {
+        // The time limit of the user needs no estimate, and so no requests.
+        return Ok(Some((limit, limit)));
+    }
     let lengths = || estimate::with_lengths(&longest.plan, prompts);
     let spans = match (estimate, estimate.map_or_else(lengths, |_| None)) {
         (Some(span), _) => Some((span, span)),

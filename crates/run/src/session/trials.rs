@@ -8,6 +8,7 @@ use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
+use inferometer_model::time::Nanos;
 
 use super::Session;
 use crate::error::RunError;
@@ -31,29 +32,31 @@ impl<N: Network> Session<'_, N> {
         // In a resumed cell, an interrupted trial may already have sent the prompts of the next number, so
         // this number is skipped.
         let mut number = self.last_number(cell) + u32::from(trials.count() > 0);
-        while let Some(pass) = trials.next(of_plan) {
+        loop {
+            self.note_time(&mut trials);
+            let Some(pass) = trials.next(of_plan) else { break };
             if self.is_stopped() {
                 return Ok(());
             }
             self.rest()?;
             let before = self.grid.trials_of(cell).len();
             number += 1;
-            self.runner.most_time = trials.time_left();
-            let played = self.pass(cell, number, &pass);
-            self.runner.most_time = None;
-            played?;
+            self.pass(cell, number, &pass)?;
             if self.server_died(cell, &pass).is_some() || self.is_stopped() {
                 return Ok(());
             }
             let Some(tried) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
             let (count, was_cut_off) = (trials.count(), tried.was_cut_off());
             trials.add_trial(tried);
-            if *tried == TrialResult::OutOfTime {
-                self.request.events.say(
-                    "    the time limit of --max-time is reached: the last trial is \
-                        discarded",
-                );
+            if let TrialResult::OutOfTime(part) = tried {
+                let used = match part {
+                    Some(part) => format!("its first {} requests are used", part.requests),
+                    None => "it is discarded".to_owned(),
+                };
+                let reached = "the time limit of --max-time is reached within the last trial";
+                self.request.events.say(&format!("    {reached}: {used}"));
             } else if trials.count() > count {
+                self.note_time(&mut trials);
                 self.request.events.say(&self.of_trial(&trials));
             } else if self.discard_incomplete(cell, number) {
                 return Ok(());
@@ -62,10 +65,33 @@ impl<N: Network> Session<'_, N> {
                 self.settle(cell, number)?;
             }
         }
+        if self.trials_go_on(cell) {
+            // Only the time limit ends trials that could go on by their records alone.
+            self.grid.time_is_over(cell);
+        }
         for answer in self.answers(cell, &trials) {
             self.request.events.say(&format!("  {cell}: {answer}"));
         }
         Ok(())
+    }
+
+    /// The instant at which the trials of a cell must end. The time starts before the warm-up. In a resumed cell, the
+    /// trials of the earlier run count.
+    pub(super) fn time_limit(&self, cell: CellPlan) -> Option<Nanos> {
+        let most = self.request.plan.max_time()?;
+        let before = self.so_far(cell).map_or(Duration::ZERO, |trials| trials.time());
+        Some(self.runner.net.now() + most.saturating_sub(before))
+    }
+
+    /// Tells the procedure how much of the time limit is used, including the pause before the next trial. The first trial
+    /// starts in any case, so that the cell has a result.
+    fn note_time(&self, trials: &mut Trials) {
+        let plan = self.request.plan;
+        if trials.count() == 0 {
+            return;
+        }
+        let Some((most, left)) = plan.max_time().zip(self.runner.most_time()) else { return };
+        trials.set_time(most.saturating_sub(left) + plan.cooldown.unwrap_or_default());
     }
 
     /// One line on the last trial.
@@ -125,7 +151,7 @@ impl<N: Network> Session<'_, N> {
     fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
         let mut before: Option<Duration> = None;
         for probe in 0..MOST_PROBES {
-            if self.is_stopped() {
+            if self.is_stopped() || self.runner.is_late() {
                 return Ok(());
             }
             let name = format!("after trial {trial}, {probe}");

@@ -20,6 +20,7 @@ mod estimates;
 mod loops;
 mod measured;
 mod resumed;
+mod time_limit;
 
 use measured::{measure, planned};
 
@@ -225,6 +226,11 @@ fn the_error_names_the_run_whose_end_and_report_cannot_be_written() {
     let error = measure(&plan, &context, &events, &[]).unwrap_err().to_string();
     let named = format!("run {}: ", run.lock().unwrap());
     assert!(error.starts_with(&named) && error.contains("its end cannot be stored"), "{error}");
+    assert!(error.contains("its report cannot be written: "), "{error}");
+    // The folder of the report has no results, so the error names the log, which has the records.
+    let (_, place) = error.rsplit_once("the results until then are in ").unwrap();
+    assert!(Path::new(place).is_file(), "{place}");
+    assert!(!Path::new(place).starts_with(folder.path().join("report")), "{place}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::run::{RunKind, RunRow, RunState};
 pub struct RunFilter {
     /// The model's name contains this; upper and lower case do not matter.
     pub model: Option<String>,
-    /// Engine and version, such as `vllm 0.2.7`, contain this; upper and lower case do not matter.
+    /// Engine and version, such as `vllm 0.2.7` or `unknown engine`, contain this; upper and lower case do not matter.
     pub engine: Option<String>,
     /// The card's name contains this; upper and lower case do not matter.
     pub card: Option<String>,
@@ -45,10 +45,10 @@ impl RunFilter {
             wanted.is_none_or(|wanted| text.is_some_and(|text| lower(text).contains(&wanted)))
         };
         let version = run.engine_version.as_deref().unwrap_or_default();
-        let engine = run.engine.as_ref().map(|engine| format!("{engine} {version}"));
+        let engine = format!("{} {version}", run.engine_name());
         let began = run.started_at.as_str();
         holds(&self.model, Some(&run.model))
-            && holds(&self.engine, engine.as_deref())
+            && holds(&self.engine, Some(&engine))
             && holds(&self.card, run.card.as_deref())
             && self.kind.is_none_or(|kind| kind == run.kind)
             && self.state.is_none_or(|state| state == run.state)

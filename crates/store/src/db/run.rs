@@ -131,6 +131,11 @@ pub struct RunRow {
 }
 
 impl RunRow {
+    /// The name of the engine in lists and filters.
+    pub fn engine_name(&self) -> &str {
+        self.engine.as_deref().unwrap_or("unknown engine")
+    }
+
     /// How many requests failed, such as `52 of 60 requests failed`; absent if none did.
     pub fn failures(&self) -> Option<String> {
         self.failed

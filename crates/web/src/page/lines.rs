@@ -36,14 +36,14 @@ pub(crate) struct RunLine {
 
 impl RunLine {
     pub(crate) fn of(row: RunRow) -> Self {
-        let engine = row.engine.as_deref().unwrap_or("unknown engine");
         let version = row.engine_version.as_deref().unwrap_or_default();
+        let engine = format!("{} {version}", row.engine_name()).trim_end().to_owned();
         let failures = row.failures();
         Self {
             id: row.id.to_string(),
             started: row.started_at.get(..19).unwrap_or(&row.started_at).replace('T', " "),
             model: row.model,
-            engine: format!("{engine} {version}").trim_end().to_owned(),
+            engine,
             card: row.card.unwrap_or_default(),
             kind: row.kind.name(),
             simulated: row.simulated && row.kind == RunKind::Measured,

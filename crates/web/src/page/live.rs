@@ -94,6 +94,10 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
             site.followed.remove(&oldest);
         }
         let is_search = plan.as_ref().is_some_and(Plan::chooses_loads);
+        if !stored.log.is_file() {
+            let why = format!("run {id} has no records: its log does not exist");
+            return Err(PageError::NotFound(why));
+        }
         site.followed.insert(id.to_owned(), Follow::of(stored.reader()?, is_search));
     }
     let follow = site.followed.get_mut(id).expect("invariant: it was just entered");

@@ -71,6 +71,7 @@ fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
 /// The page of a run that is in progress, or that ended without results.
 fn without_results(stored: StoredRun) -> Html {
     let plan = plan_text(&stored);
+    let has_log = stored.log.is_file();
     let line = RunLine::of(stored.row);
     let mut out = Html::new();
     out.raw("<h1>").text(&format!("{} on {}", line.model, line.engine)).raw("</h1>\n");
@@ -78,7 +79,11 @@ fn without_results(stored: StoredRun) -> Html {
         .text(&format!("Run {} is {}", line.id, line.state));
     out.raw("</b></p>\n");
     out.paragraph(&format!("It began at {} UTC and has no results.", line.started));
-    out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "Records so far");
+    out.raw("<p>");
+    match has_log {
+        true => out.link(&link(&["runs", &line.id, "live"], &[]), "Records so far"),
+        false => out.text("It has no records: its log does not exist."),
+    };
     out.raw("</p></div>\n<h2>Plan</h2>\n<pre><code>");
     for text in plan.trim_end().lines() {
         out.text(text).raw("\n");

@@ -66,6 +66,22 @@ impl Made {
         self.store.begin_run(&header).unwrap()
     }
 
+    /// Adds a run of an unknown engine without results.
+    pub fn begin_of_unknown_engine(&mut self, day: i64, suffix: u16) -> RunId {
+        let started_unix_ns = START_NS + day * DAY_NS;
+        let header = RunHeader {
+            started_unix_ns,
+            suffix,
+            origin_unix_ns: started_unix_ns,
+            plan: plan(),
+            target: Target { engine: None, engine_version: None, ..target("chatglm3-6b") },
+            environment: Environment::default(),
+            predicted: false,
+            tool_version: "0.1.0".to_owned(),
+        };
+        self.store.begin_run(&header).unwrap()
+    }
+
     /// Adds a run with results. Each latency is multiplied by `slower`.
     pub fn complete(&mut self, day: i64, suffix: u16, model: &str, slower: f64) -> RunId {
         let id = self.begin(day, suffix, model, false);

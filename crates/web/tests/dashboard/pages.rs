@@ -57,6 +57,39 @@ fn every_page_is_well_formed_and_no_text_becomes_markup() {
 }
 
 #[test]
+fn each_engine_that_the_filter_offers_finds_its_runs() {
+    let mut made = Made::new();
+    let unknown = made.begin_of_unknown_engine(0, 1).to_string();
+    let known = made.complete(1, 2, "chatglm3-6b", 1.0).to_string();
+    let mut site = made.site();
+    let list = get(&mut site, "/").text();
+    for (engine, found, other) in
+        [("unknown engine", &unknown, &known), ("vllm 0.2.7", &known, &unknown)]
+    {
+        assert!(list.contains(&format!("<option value=\"{engine}\">")), "{engine}");
+        let page = get(&mut site, &format!("/?engine={}", engine.replace(' ', "+"))).text();
+        assert!(page.contains(found.as_str()) && !page.contains(other.as_str()), "{engine}");
+    }
+}
+
+#[test]
+fn a_run_without_a_log_has_no_link_to_its_records_and_its_live_page_says_so() {
+    let mut made = Made::new();
+    let id = made.begin(0, 1, "chatglm3-6b", false);
+    let mut site = made.site();
+    let page = get(&mut site, &format!("/runs/{id}")).text();
+    let link = format!("/runs/{id}/live");
+    assert!(!page.contains(&link) && page.contains("its log does not exist"), "{page}");
+    let live = get(&mut site, &link);
+    assert_eq!(live.status, 404);
+    assert!(live.text().contains("has no records: its log does not exist"));
+    drop(made.log(&id));
+    let page = get(&mut site, &format!("/runs/{id}")).text();
+    assert!(page.contains(&link), "{page}");
+    assert_eq!(get(&mut site, &link).status, 200);
+}
+
+#[test]
 fn the_kind_filter_lists_simulated_runs_and_stays_selected_in_the_form() {
     let mut made = Made::new();
     let measured = made.complete(0, 1, "chatglm3-6b", 1.0).to_string();
@@ -239,9 +272,9 @@ fn an_unreadable_run_is_reported_and_its_event_stream_ends() {
     let mut made = Made::new();
     let id = made.begin(0, 1, "chatglm3-6b", false);
     let mut site = made.site();
-    assert_eq!(get(&mut site, &format!("/runs/{id}/live")).status, 500, "it has no log yet");
+    assert_eq!(get(&mut site, &format!("/runs/{id}/live")).status, 404, "it has no log yet");
     let (markup, is_last) = event(&mut site, &id);
-    assert!(is_last && markup.contains("cannot open"));
+    assert!(is_last && markup.contains("has no records: its log does not exist"), "{markup}");
 }
 
 #[test]

@@ -55,6 +55,15 @@ fn answers_within_the_margin_show_no_difference_and_other_objectives_have_no_row
     assert!(rows(&[one], &[other], 0.05).is_empty());
 }
 
+#[test]
+fn answers_with_the_same_limit_in_another_unit_are_compared() {
+    let of = |slo: &str| search(10.0, [Some(9.9), Some(10.1)], "found", slo);
+    let found = rows(&[of("ttft_p95<120ms")], &[of("ttft_p95<0.12s")], 0.05);
+    let [row] = found.try_into().expect("one row");
+    assert_eq!(row.objectives.as_deref(), Some("ttft_p95<120ms"));
+    assert!(row.baseline.known.is_some() && row.contender.known.is_some(), "{row:?}");
+}
+
 const SLO: &str = "ttft_p99<500ms";
 
 /// An answer with an interval of 2 %.
@@ -119,7 +128,7 @@ fn a_lower_bound_leaves_one_end_of_the_ratio_open_and_two_bounds_have_no_ratio()
 fn a_search_and_a_sweep_are_not_called_searches_with_other_objectives() {
     let sweep = Answer {
         figure: AnswerFigure::Knee,
-        answered: Answered { objectives: None, ..answered(10.0).answered },
+        answered: Answered { objectives: None, by_value: None, ..answered(10.0).answered },
         ..answered(10.0)
     };
     for (other, words) in [(sweep, "one run is a search"), (answered(1.0), "no lengths and")] {

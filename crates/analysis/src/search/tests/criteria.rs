@@ -125,3 +125,29 @@ fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
     fold.add(&RequestFigures::of(&Timeline::new(&at_once(0.0))));
     assert!(!fold.finish().lacks_gaps);
 }
+
+#[test]
+fn an_answer_that_may_be_the_limit_of_the_client_says_so() {
+    let mut search = Search::new(settings("ttft_p99<1s"));
+    while let Some(asked) = search.next() {
+        let misses = if asked.load > 50.0 { 1.0 } else { 0.0 };
+        let told = trial(&search, asked, misses, 0);
+        search.tell(told);
+    }
+    let answer = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search).remove(0);
+    let missed = answer.loads.iter().find(|load| load.claim == Claim::NotMet).expect("a load");
+    for (dropped, is_limited) in [(0, false), (1, true)] {
+        let pass = PassPlan::open(missed.load, Bound::requests(1));
+        let mut pass = crate::fold::PassFold::new(&pass).finish();
+        (pass.outcomes.complete, pass.outcomes.dropped) = (1, dropped);
+        let cells = [crate::cell::cell(CELL.input_length, CELL.output_length, vec![pass])];
+        let mut answers = [answer.clone()];
+        mark_limits_of_client(&mut answers, &cells);
+        let [marked] = answers;
+        let words = "; the limit may be that of the client, not of the server.";
+        assert_eq!(marked.answer.ends_with(words), is_limited, "{}", marked.answer);
+        let found = findings(&[marked], &cells);
+        let code = inferometer_model::finding::code::SEARCH_LIMITED_BY_CLIENT;
+        assert_eq!(found.iter().any(|finding| finding.is(code)), is_limited, "{found:?}");
+    }
+}

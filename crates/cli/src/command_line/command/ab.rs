@@ -15,8 +15,8 @@ use inferometer_run::{AbRun, Clock, Events, FinishedAb, Host, Strictness, dry_ru
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::check_predictions::warn_of_unknown_cards;
 use super::engine_flags::{EngineFlags, config};
+use super::prediction_of_run::warn_of_unknown_cards;
 use super::ranks;
 use super::run::{begin_junit, end_junit, expose, form};
 use super::run_flags::{RunArgs, given};
@@ -78,8 +78,8 @@ struct AbFlags {
     /// [default: 10000, or the requests of 40 pairs of blocks if these are more]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
-    /// Maximum time since the first block, including pauses between blocks, such as 10m; a block
-    /// cut off by this limit is discarded [default: no limit]
+    /// Maximum time of the warm-up and of all blocks with the pauses between them, such as 10m; a
+    /// block cut off by this limit is discarded [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
 }

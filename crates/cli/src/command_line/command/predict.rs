@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::plan_file;
 use clap::Args;
-use inferometer_analysis::summary::Summary;
 use inferometer_engine::{EngineConfig, ProfileNeed, learned};
 use inferometer_plan::shell::word;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
-use inferometer_run::{judge_ended_early, missed_objectives, too_many_failures};
+use inferometer_run::{Strictness, judge_results};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -18,6 +17,7 @@ use super::against::{Prepared, prepared};
 use super::engine_flags::EngineFlags;
 use super::load_flags::LoadFlags;
 use super::own_profiles::own_profiles;
+use super::predict_targets::{Printing, predict_targets};
 use super::run::tell_objectives;
 use super::run_flags::given;
 use super::settings::Settings;
@@ -29,7 +29,8 @@ use crate::command_line::interrupt;
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
 pub struct PredictArgs {
-    /// A plan file (TOML); flags override its keys
+    /// A plan file (TOML); flags override its keys. Each of its [[target]] tables is predicted, and
+    /// the targets are ranked
     plan: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
@@ -51,6 +52,10 @@ pub struct PredictArgs {
     /// Predict results for requests without streaming
     #[arg(long)]
     no_stream: bool,
+    /// Exit code 4 if the prediction is suspect, for example because it is undecided whether an
+    /// objective is met
+    #[arg(long, help_heading = "Limits")]
+    strict: bool,
 }
 
 /// The flags that are keys of a plan, by the same names.
@@ -109,7 +114,9 @@ struct SpecArgs {
     /// is 1
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
-    /// Objectives on the statistics of each predicted pass, such as 'ttft_p99<500ms,tpot_p99<50ms'
+    /// Objectives on the statistics of each predicted pass, such as 'ttft_p99<500ms,tpot_p50<50ms'.
+    /// An objective is met or missed if the whole range of the prediction is on one side of the
+    /// limit; otherwise it is undecided. The exit code is 3 if one is missed
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     slo: Option<String>,
     /// The database [default: inferometer.db]
@@ -138,7 +145,28 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     // Use only the setting for the store, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
-    let mut spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
+    let (mut spec, multi): (Spec, _) =
+        plan_file::merge_multi_target(plan, keys, plan_file::OverrideOrigin::Flags)?;
+    let strictness = if arguments.strict { Strictness::Strict } else { Strictness::Lenient };
+    match (multi.targets.is_empty(), &arguments.against) {
+        (true, _) if multi.rounds > 1 => {
+            return Err(Failure::usage(
+                "rounds: a prediction has rounds only for a plan with [[target]] tables; leave it out",
+            ));
+        }
+        (true, _) => {}
+        (false, Some(_)) => {
+            return Err(Failure::usage(
+                "--against: a plan with [[target]] tables has several predictions; leave out --against, or predict \
+                 one target with its flags",
+            ));
+        }
+        (false, None) => {
+            let (json, quiet) = (arguments.json, arguments.quiet);
+            let printing = Printing { json, quiet, strictness };
+            return predict_targets(&spec, &multi, &arguments.engine, printing);
+        }
+    }
     let Prepared { config, flags, against, told } =
         prepared(&mut spec, &arguments.engine, arguments.against.as_deref())?;
     let plan_profile = spec.profile.clone();
@@ -165,11 +193,12 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!("{table}\n{}{files}", tables::terminal(summary)))?;
     }
-    judge_ended_early(summary)?;
-    if let Some(why) = too_many_failures(summary, plan.max_failures) {
-        return Err(Failure::RunFailed(why));
-    }
-    missed(summary)
+    judge_results(summary, plan.max_failures, strictness).map_err(|shortfall| {
+        let failure = Failure::from(shortfall);
+        if plan.slo.is_empty() { failure } else { failure.judged() }
+    })?;
+    tell_objectives(std::slice::from_ref(summary));
+    Ok(())
 }
 
 /// A line about the user's own profile of the engine, the card and the model, if there is one. It is not used unless it
@@ -190,13 +219,4 @@ fn files(folder: &Path, store: &Path, run: &str) -> String {
         folder.display(),
         store.display()
     )
-}
-
-fn missed(summary: &Summary) -> Result<(), Failure> {
-    let missed = missed_objectives(summary);
-    if missed.is_empty() {
-        tell_objectives(std::slice::from_ref(summary));
-        return Ok(());
-    }
-    Err(Failure::Objective(format!("predicted to be missed: {}", missed.join("; "))))
 }

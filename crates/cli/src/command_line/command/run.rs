@@ -15,7 +15,7 @@ use inferometer_run::{
 };
 use serde_json::{Map, Value};
 
-use super::check_predictions::{of_run, warn_of_unknown_cards};
+use super::prediction_of_run::{of_run, warn_of_unknown_cards};
 use super::ranks;
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
@@ -374,7 +374,7 @@ fn group_text(
 }
 
 /// The failure that determines the exit code: all failures of the most serious kind, each with the name of its run.
-fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
+pub(super) fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
     let gravest = failures.iter().map(|(_, failure)| failure.severity()).min();
     let all = failures.into_iter().filter(|(_, failure)| Some(failure.severity()) == gravest);
     all.map(|(name, failure)| failure.of(&name)).reduce(Failure::and).map_or(Ok(()), Err)

@@ -18,7 +18,8 @@ use crate::command_line::terminal::View;
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
 pub struct RunArgs {
-    /// A plan file (TOML); flags override its keys
+    /// A plan file (TOML); flags override its keys. Its [[target]] tables name servers to compare:
+    /// all of them get the same requests
     plan: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
@@ -71,7 +72,8 @@ pub struct RunArgs {
     #[arg(long, short)]
     yes: bool,
     /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted), or if the
-    /// answer of a search is undecided
+    /// answer of a search is undecided. `ab` also exits with code 3 if a condition of --gate is
+    /// undecided; whether its answer is undecided does not matter
     #[arg(long)]
     strict: bool,
     #[command(flatten)]

@@ -156,8 +156,7 @@ fn span([least, most]: [f64; 2]) -> String {
 
 /// The model, engine, version and card of a run as text. For an imported run, also the file.
 pub fn what(run: &RunRow) -> String {
-    let engine = run.engine.as_deref().unwrap_or("unknown engine");
-    let mut text = format!("{} on {engine}", run.model);
+    let mut text = format!("{} on {}", run.model, run.engine_name());
     if let Some(version) = &run.engine_version {
         let _ = write!(text, " {version}");
     }

@@ -85,8 +85,8 @@ struct SearchFlags {
     /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of a cell, over all trials, such as 10m; a search that ends at this limit may
-    /// give an interval wider than --precision [default: no limit]
+    /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; a search that ends at this
+    /// limit may give an interval wider than --precision [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
     /// Additional set of objectives, such as --tier gold='ttft_p95<300ms' --tier

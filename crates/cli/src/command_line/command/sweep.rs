@@ -59,8 +59,8 @@ struct SweepFlags {
     /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of a cell, over all trials, such as 10m; a trial cut off by this limit is
-    /// discarded [default: no limit]
+    /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; trials become shorter, and
+    /// one that is cut off counts as far as it got [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
     /// Number of cards of the server, for tokens per second per card [default: the observed cards]

@@ -47,6 +47,7 @@ impl Exposed {
         // The metrics contain no secrets, so anybody who can reach the address may read them.
         let access =
             if asked.ip().is_loopback() { ReaderAccess::Loopback } else { ReaderAccess::Everybody };
+        live.collect_statistics();
         let (listening, listens) = channel();
         let refused = listening.clone();
         let thread = spawn(move || {

@@ -300,7 +300,7 @@ mod tests {
         // A pass that was copied from an earlier run sent nothing, so its records are not counted.
         events.emit(Event::Record(&record(3)));
         let summary = PassFold::new(&saturated(1, 1).plan).finish();
-        let resumed = PassEnded { label: "", summary: &summary, resumed: true };
+        let resumed = PassEnded { label: "", summary: &summary, resumed: true, is_block: false };
         events.emit(Event::PassEnded(&resumed));
         let between = of(events.live());
         assert!(!between.contains("inferometer_pass_info"), "{between}");

@@ -64,6 +64,7 @@ impl Screen {
     /// If the terminal cannot be switched.
     pub fn open(live: LiveState) -> Result<Self, Failure> {
         check()?;
+        live.collect_statistics();
         restore_terminal_on_panics();
         interrupt::before_exit(restore_terminal);
         let failed = |error| Failure::run_failed(format!("--tui: the terminal: {error}"));

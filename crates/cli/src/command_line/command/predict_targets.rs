@@ -1,0 +1,118 @@
+//! `predict` of a plan with `[[target]]` tables: predicts each target, and ranks the targets as `run` does. No server
+//! is started or contacted.
+
+use std::collections::BTreeMap;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::EngineConfig;
+use inferometer_plan::spec::Spec;
+use inferometer_predict::{PredictError, planned, predict as predict_plan};
+use inferometer_report::comparison::VARIANT;
+use inferometer_report::{comparison, terminal};
+use inferometer_run::{
+    Events, Finished, FinishedGroup, Group, Host, PlanError, RunError, Strictness, variants,
+};
+
+use super::engine_flags::EngineFlags;
+use super::run::{gravest, tell_objectives};
+use super::simulated_target::Simulated;
+use crate::command_line::console::{screen, tell, variable};
+use crate::command_line::exit::{Failure, print};
+use crate::plan_file::MultiTarget;
+
+/// The number of rounds of a prediction, if the plan has fewer. Each round has other requests. The ranking needs the
+/// variation over three rounds.
+const ROUNDS: u32 = 3;
+
+/// What is printed, and how strictly the results are judged.
+#[derive(Clone, Copy)]
+pub struct Printing {
+    /// Whether one JSON document is printed.
+    pub json: bool,
+    /// Whether only errors are printed on stderr.
+    pub quiet: bool,
+    /// How strictly the results are judged.
+    pub strictness: Strictness,
+}
+
+/// Predicts each target of a plan, prints the comparison, and evaluates the objectives. `flags` apply to each target
+/// that does not state another value.
+pub fn predict_targets(
+    spec: &Spec,
+    multi: &MultiTarget,
+    flags: &EngineFlags,
+    printing: Printing,
+) -> Result<(), Failure> {
+    let (mut simulated, mut mistakes) = (Vec::new(), Vec::new());
+    for variant in variants(spec, &multi.targets)? {
+        match Simulated::of(&variant, flags) {
+            Ok(found) => simulated.push(found),
+            Err(error) => mistakes.extend(error.of(&variant.name).mistakes),
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(PlanError::from(mistakes).into());
+    }
+    let group = group(&simulated, multi.rounds.max(ROUNDS))?;
+    if !printing.quiet {
+        simulated.iter().flat_map(|one| &one.told).for_each(|line| tell(line));
+    }
+    let configs: BTreeMap<&str, &EngineConfig> =
+        simulated.iter().map(|one| (one.variant.name.as_str(), &one.config)).collect();
+    let finished = group.run_with(&Events::none(), printing.strictness, &mut |request, _| {
+        let name = request.context.facts.get(VARIANT).map_or("", String::as_str);
+        let config = configs.get(name).expect("invariant: each member of the group is simulated");
+        let found = predict_plan(request.plan, request.context, config, None).map_err(of_run)?;
+        if !printing.quiet {
+            tell(&format!("{name}: {}", found.time));
+        }
+        let (summary, run, folder) = (found.summary, found.run, Some(found.folder));
+        Ok(Finished { summary, run, folder, interrupted: false })
+    })?;
+    print(&text(&finished, printing.json))?;
+    let failures = finished.failures.into_iter().map(|(name, error)| (name, error.into()));
+    gravest(failures.collect())?;
+    tell_objectives(&finished.comparison.runs);
+    Ok(())
+}
+
+/// The group of predictions, with the plan of each target.
+fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
+    let variants = simulated.iter().map(|one| one.variant.clone()).collect();
+    let mut group = Group::resolve(variants, rounds, None, &Host::default(), &variable)?;
+    let mut mistakes = Vec::new();
+    for (member, one) in group.members_mut().iter_mut().zip(simulated) {
+        let salt = Some(member.context.salt.clone());
+        let spec = Spec { salt, ..one.variant.spec.clone() };
+        match planned(spec, one.flags.given(), None, &variable) {
+            Ok((plan, context)) => (member.plan, member.context) = (plan, context),
+            Err(error) => mistakes.extend(error.of(&one.variant.name).mistakes),
+        }
+    }
+    if mistakes.is_empty() { Ok(group) } else { Err(PlanError::from(mistakes).into()) }
+}
+
+fn of_run(error: PredictError) -> RunError {
+    match error {
+        PredictError::Plan(error) => error.into(),
+        PredictError::Run(error) => error,
+        PredictError::Store(error) => error.into(),
+        other => RunError::Prompts(other.to_string()),
+    }
+}
+
+fn text(FinishedGroup { comparison, folder, .. }: &FinishedGroup, json: bool) -> String {
+    if json {
+        return comparison::json(comparison);
+    }
+    let runs: Vec<Summary> = comparison::over_rounds(&comparison.runs);
+    let mut text = terminal::text(&runs, screen()) + &comparison::text(comparison);
+    if !runs.is_empty() {
+        let folder = folder.display();
+        text += &format!(
+            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each \
+             prediction in a folder beside them\n"
+        );
+    }
+    text
+}

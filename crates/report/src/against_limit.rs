@@ -1,0 +1,147 @@
+//! States figures beside the limits that they are judged by: `ttft_p99 = 612 ms (590 to 640), limit < 500 ms`.
+
+use inferometer_analysis::compare::GateResult;
+use inferometer_analysis::verdict::SloResult;
+use inferometer_metrics::slo::{Comparison, split};
+
+use crate::label;
+use crate::{gate_table, number};
+
+/// The largest number of results that one line names.
+const MOST_NAMED: usize = 3;
+
+/// The result of an objective: the figure, its interval if it has one, and the limit.
+pub fn objective(result: &SloResult) -> String {
+    let Some((figure, limit)) = figure_and_limit(&result.objective) else {
+        return result.objective.clone();
+    };
+    let unit = label::unit(&result.objective);
+    let interval = result.interval.map_or_else(String::new, |ends| {
+        let [low, high] = ends.map(number::significant);
+        format!(" ({low} to {high})")
+    });
+    match result.measured.map(number::significant) {
+        Some(value) => {
+            let value = number::with_unit(&value, unit);
+            format!("{figure} = {}{interval}, {limit}", value.trim_end())
+        }
+        None => format!("{figure} has no value, {limit}"),
+    }
+}
+
+/// The result of a condition of a gate: the difference, its interval if it has one, and the limit.
+pub fn condition(result: &GateResult) -> String {
+    let Some((figure, limit)) = figure_and_limit(&result.condition) else {
+        return result.condition.clone();
+    };
+    if result.difference_pct.is_none() {
+        return format!("{figure} has no value, {limit}");
+    }
+    let difference = gate_table::difference(result);
+    match gate_table::interval(result) {
+        ends if ends == number::MISSING => format!("{figure} {difference}, {limit}"),
+        ends => format!("{figure} {difference} ({ends}), {limit}"),
+    }
+}
+
+/// Of results of the same objective or condition `text`, the one that is worst for it. `value` is the figure of a
+/// result. Results without a figure are left out.
+pub fn worst<'a, T>(
+    text: &str,
+    results: impl Iterator<Item = &'a T>,
+    value: impl Fn(&T) -> Option<f64>,
+) -> Option<&'a T> {
+    let is_upper = match split(text)?.1 {
+        Comparison::Below | Comparison::AtMost => true,
+        Comparison::Above | Comparison::AtLeast => false,
+    };
+    let found = results.filter_map(|result| Some((result, value(result)?)));
+    let badness = |value: f64| if is_upper { value } else { -value };
+    found.max_by(|a, b| badness(a.1).total_cmp(&badness(b.1))).map(|(result, _)| result)
+}
+
+/// The sentence if all `count` results are met. `closest` has, for each objective or condition, the result that is
+/// closest to its limit.
+pub fn met(closest: &[String], count: usize) -> String {
+    let which = if closest.len() < count { "closest to the limit; " } else { "" };
+    format!("met: {} ({which}{count} of {count} results)", joined(closest))
+}
+
+/// Joins sentences about single results. Only the first ones are named, so that the line stays short.
+pub fn joined<S: AsRef<str>>(sentences: &[S]) -> String {
+    let named: Vec<&str> = sentences.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
+    match sentences.len().saturating_sub(MOST_NAMED) {
+        0 => named.join("; "),
+        others => format!("{}; and {others} more", named.join("; ")),
+    }
+}
+
+/// The figure and the limit of an objective or a condition: `ttft_p99` and `limit < 500 ms`.
+fn figure_and_limit(text: &str) -> Option<(&str, String)> {
+    let (figure, comparison, limit) = split(text)?;
+    let sign = comparison.sign();
+    let unit = limit.trim_start_matches(|c: char| c.is_ascii_digit() || ".+-".contains(c)).trim();
+    let number = limit.strip_suffix(unit)?.trim();
+    Some((figure, format!("limit {sign} {number} {unit}").trim_end().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_analysis::verdict::Met;
+
+    #[test]
+    fn a_result_states_its_value_its_interval_and_the_limit() {
+        for (objective_text, measured, interval, expected) in [
+            (
+                "ttft_p99<500ms",
+                Some(612.0),
+                Some([590.0, 640.0]),
+                "ttft_p99 = 612 ms (590 to 640), limit < 500 ms",
+            ),
+            ("ttft_p99 <= 0.5 s", Some(0.25), None, "ttft_p99 = 0.25 s, limit <= 0.5 s"),
+            ("requests_per_s>3", Some(2.5), None, "requests_per_s = 2.5, limit > 3"),
+            ("failures<1%", None, None, "failures has no value, limit < 1 %"),
+        ] {
+            let objective_text = objective_text.to_owned();
+            let result =
+                SloResult { objective: objective_text, measured, interval, ..SloResult::default() };
+            assert_eq!(objective(&result), expected);
+        }
+        let gate = |difference_pct, interval_pct| GateResult {
+            condition: "output_tokens_per_s>-3%".to_owned(),
+            figure: "output_tokens_per_s".to_owned(),
+            place: "512 x 128".to_owned(),
+            difference_pct,
+            interval_pct,
+            why: None,
+            measured_in_turn: true,
+            met: Met::No,
+        };
+        for (result, expected) in [
+            (
+                gate(Some(-5.2), Some([Some(-6.1), Some(-4.3)])),
+                "output_tokens_per_s -5.20 % (-6.10 to -4.30 %), limit > -3 %",
+            ),
+            (gate(Some(-5.2), None), "output_tokens_per_s -5.20 %, limit > -3 %"),
+            (gate(None, None), "output_tokens_per_s has no value, limit > -3 %"),
+        ] {
+            assert_eq!(condition(&result), expected);
+        }
+    }
+
+    #[test]
+    fn the_worst_result_is_the_largest_of_an_upper_limit_and_the_smallest_of_a_lower_one() {
+        let values = [2.0, 5.0, 3.0];
+        for (text, expected) in [("a<1ms", 5.0), ("a>=1", 2.0)] {
+            let found = worst(text, values.iter(), |value| Some(*value));
+            assert_eq!(found, Some(&expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_line_names_a_few_results_and_counts_the_others() {
+        assert_eq!(joined(&["a", "b"]), "a; b");
+        assert_eq!(joined(&["a", "b", "c", "d", "e"]), "a; b; c; and 2 more");
+    }
+}
