@@ -71,7 +71,8 @@ pub struct Effect {
     /// of runs of the same round that differ in this argument only. 0 for the baseline itself.
     pub change: Option<f64>,
     /// The 95 % confidence interval of `change`, by Student's t over the logarithms of the pairs' ratios. Absent for
-    /// one pair. It includes the variation between rounds, and the dependence of the effect on the other arguments.
+    /// one pair, and for predictions. It includes the variation between rounds, and the dependence of the effect on the
+    /// other arguments.
     pub change_ci: Option<[f64; 2]>,
     /// The number of pairs.
     pub pairs: u64,

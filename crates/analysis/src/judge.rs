@@ -34,7 +34,8 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
 
 fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
     let measured = measure(objective.metric, objective.statistic, pass);
-    let range = measured.and_then(|value| predicted_range(objective, cell, pass, value));
+    let figure = (objective.metric, objective.statistic);
+    let range = measured.and_then(|value| predicted_range(figure, cell, pass, value));
     let (undecided, too_few) = match (measured, &range) {
         (Some(_), None) => (undecided(objective, pass), too_few(objective, pass)),
         (Some(_), Some(range)) => {

@@ -35,6 +35,7 @@ pub mod so_far;
 pub mod inspect;
 pub mod judge;
 mod predicted_range;
+pub mod predicted_ranking;
 pub mod refusal;
 pub mod repeats;
 pub mod search;

@@ -1,12 +1,12 @@
 //! Finds the range that a prediction states for the figure of an objective, and decides whether the range leaves the
 //! objective open.
 
-use inferometer_metrics::slo::{Objective, Statistic};
+use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
 use inferometer_metrics::{e2e, throughput, tpot, ttft};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
-use crate::prediction::{FigurePrediction, PassPrediction};
+use crate::prediction::{FigurePrediction, Intervals, PassPrediction};
 
 /// The range of a predicted figure.
 pub(crate) struct PredictedRange {
@@ -14,29 +14,29 @@ pub(crate) struct PredictedRange {
     /// none.
     pub ends: Option<[f64; 2]>,
     /// Why `ends` cannot decide an objective; `None` if it was computed from measured errors.
-    doubt: Option<String>,
+    pub doubt: Option<String>,
 }
 
-/// The range of the figure of an objective, whose predicted value is `value`. `None` if the cell was measured, or if
-/// the figure has no error of prediction: the share of failed requests follows from the limits of the engine, not
-/// from its speed.
+/// The range of a statistic of a metric, whose predicted value is `value`. `None` if the cell was measured, or if the
+/// figure has no error of prediction: the share of failed requests follows from the limits of the engine, not from its
+/// speed.
 pub(crate) fn predicted_range(
-    objective: &Objective,
+    (metric, statistic): (JudgedMetric, Option<Statistic>),
     cell: &Cell,
     pass: &PassSummary,
     value: f64,
 ) -> Option<PredictedRange> {
     let of_cell = cell.prediction.interval?;
-    let is_rate = objective.metric.is_throughput();
-    if !is_rate && !objective.metric.is_distribution() {
+    let is_rate = metric.is_throughput();
+    if !is_rate && !metric.is_distribution() {
         return None;
     }
     let at = cell.passes.iter().position(|one| std::ptr::eq(one, pass));
     let of_pass = at.and_then(|at| cell.prediction.passes.get(at));
-    let of_pass = of_pass.and_then(|figures| figure(objective, figures));
+    let of_pass = of_pass.and_then(|figures| figure(metric, statistic, figures));
     // Profiles without a step model state only the ranges of the columns.
     let is_of_cell = cell.throughput_pass().is_some_and(|one| std::ptr::eq(one, pass));
-    let of_column = match *objective.metric.definition() == throughput::REQUESTS {
+    let of_column = match *metric.definition() == throughput::REQUESTS {
         true => of_cell.requests_per_s,
         false => of_cell.output_tokens_per_s,
     };
@@ -50,9 +50,14 @@ pub(crate) fn predicted_range(
     };
     let doubt = match (ends, is_calibrated) {
         (None, _) => {
-            let name = objective.metric.name();
-            let of = objective.statistic.map_or_else(String::new, |it| format!("_{}", it.name()));
-            Some(format!("predictions state no range for {name}{of}"))
+            let of = statistic.map_or_else(String::new, |it| format!("_{}", it.name()));
+            let name = format!("{}{of}", metric.name());
+            let stated = stated(cell, at, of_cell);
+            let only = match stated.is_empty() {
+                true => String::new(),
+                false => format!("; it states ranges for {}", stated.join(", ")),
+            };
+            Some(format!("this prediction states no range for {name}{only}"))
         }
         (Some(_), true) => None,
         (Some(_), false) => {
@@ -77,10 +82,32 @@ impl PredictedRange {
     }
 }
 
-/// The prediction of the figure of an objective. Tokens per second have the relative error of requests per second.
-fn figure(objective: &Objective, of: &PassPrediction) -> Option<FigurePrediction> {
-    let metric = objective.metric.definition();
-    match objective.statistic {
+/// The figures, as objectives name them, for which the prediction of the pass `at` states ranges.
+fn stated(cell: &Cell, at: Option<usize>, of_cell: Intervals) -> Vec<&'static str> {
+    let names = PassPrediction::NAMES.map(|name| name.trim_end_matches("_ms"));
+    match at.and_then(|at| cell.prediction.passes.get(at)) {
+        Some(pass) => {
+            let of_figures = names.into_iter().zip(pass.figures());
+            of_figures.filter_map(|(name, figure)| figure.map(|_| name)).collect()
+        }
+        None => [
+            (throughput::REQUESTS.name, of_cell.requests_per_s),
+            (throughput::OUTPUT_TOKENS.name, of_cell.output_tokens_per_s),
+        ]
+        .into_iter()
+        .filter_map(|(name, range)| range.map(|_| name))
+        .collect(),
+    }
+}
+
+/// The prediction of a figure. Tokens per second have the relative error of requests per second.
+fn figure(
+    metric: JudgedMetric,
+    statistic: Option<Statistic>,
+    of: &PassPrediction,
+) -> Option<FigurePrediction> {
+    let metric = metric.definition();
+    match statistic {
         None => of.requests_per_s,
         Some(Statistic::P50) if *metric == tpot::DEFINITION => of.tpot_p50_ms,
         Some(Statistic::P50) if *metric == ttft::FROM_SENT => of.ttft_p50_ms,
@@ -164,7 +191,11 @@ mod tests {
     #[test]
     fn an_objective_is_undecided_without_a_calibrated_range_and_the_reason_is_stated() {
         for (text, cells, why) in [
-            ("ttft_p95<9s", predicted(true, None), "predictions state no range for ttft_p95"),
+            (
+                "ttft_p95<9s",
+                predicted(true, None),
+                "this prediction states no range for ttft_p95; it states ranges for requests_per_s, ttft_p50",
+            ),
             (
                 "ttft_p50<9s",
                 predicted(false, Some("no row has these weights")),
@@ -189,5 +220,8 @@ mod tests {
             let text = format!("requests_per_s>{:.1}", share * rate);
             assert_eq!(judged(&text, &cells).outcome(), outcome, "{text}");
         }
+        let why =
+            "this prediction states no range for ttft_p99; it states ranges for requests_per_s";
+        assert_eq!(judged("ttft_p99<9s", &cells).undecided.as_deref(), Some(why));
     }
 }

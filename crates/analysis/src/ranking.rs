@@ -45,11 +45,25 @@ pub struct RankedServer {
     pub value: f64,
     /// The figure of the best server divided by the figure of this one.
     pub ratio: f64,
-    /// 95 % interval of the ratio; absent if a server has fewer than three runs.
+    /// 95 % interval of the ratio; absent if a server has fewer than three runs, and for predictions.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether the interval excludes 1.
+    /// Whether the interval excludes 1. Of two predictions: whether different profiles made them, and their ranges do
+    /// not overlap.
     #[serde(rename = "told_apart")]
     pub is_significant: bool,
+    /// What is known about the exactness of the ratio of two predictions; absent for measured figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<PredictedRatio>,
+}
+
+/// What is known about the exactness of the ratio of two predictions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PredictedRatio {
+    /// Whether one profile made both predictions for one model, so that they differ only in arguments of the engine.
+    /// Their errors are then partly the same, and it is unknown how exact the ratio is.
+    pub same_profile: bool,
+    /// Whether one of the predictions is uncalibrated, so that its range is only a guess.
+    pub uncalibrated: bool,
 }
 
 /// The rankings of all figures at all loads that every server has. Empty for a single server.
@@ -110,6 +124,7 @@ fn behind(name: &str, row: &Row) -> RankedServer {
         ratio: ratio(row.difference_pct),
         ratio_ci: row.interval_pct.map(|[low, high]| [ratio(high), ratio(low)]),
         is_significant: row.interval_pct.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+        predicted: None,
     }
 }
 

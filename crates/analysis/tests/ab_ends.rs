@@ -115,6 +115,26 @@ fn the_time_limit_of_a_comparison_includes_the_pauses_between_blocks() {
 }
 
 #[test]
+fn without_a_pair_before_the_time_limit_the_answer_says_so() {
+    let plan = AbPlan { max_time: Some(Duration::from_secs(6)), ..plan() };
+    let side = |name: &str| AbSide { name: name.to_owned(), run_id: String::new() };
+    let given = Sides {
+        sides: &[side("A"), side("B")],
+        one_server: false,
+        blocks: [&[], &[]],
+        order: (1, ""),
+        gate: &[],
+        out_of_time: true,
+        without_noise: false,
+    };
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let answer = AbAnswer::of(&plan, (CELL, &pass), 1_000, given);
+    assert_eq!((answer.pairs, answer.ended_by), (0, AbEnding::MaxTime));
+    let why = "the time limit of --max-time was reached before a pair of blocks had ended";
+    assert!(answer.sentence.contains(why), "{}", answer.sentence);
+}
+
+#[test]
 fn a_server_that_stops_answering_ends_a_comparison_and_earlier_pairs_still_count() {
     let mut rng = seed::rng(1, &["noisy"]);
     let dies = |side, pair| {

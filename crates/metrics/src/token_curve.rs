@@ -111,7 +111,7 @@ impl TokenCurve {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Line {
     /// Units per 2^32 ns.
-    rate: u64,
+    rate: u128,
     /// Units x 2^32 at the time 0.
     tokens: u128,
 }
@@ -127,7 +127,7 @@ impl Line {
     /// The number of tokens that had arrived at an edge of bins. The last edge can be later than the last instant of 64
     /// bits.
     fn at(self, edge_ns: u128) -> f64 {
-        let since = u128::from(self.rate).wrapping_mul(edge_ns);
+        let since = self.rate.wrapping_mul(edge_ns);
         self.tokens.wrapping_add(since) as f64 / (UNIT * (1u64 << RATE_BITS) as f64)
     }
 }
@@ -154,19 +154,19 @@ impl SpreadTokens {
             return;
         }
         let rate = quotient(all, self.until.0 - from.0);
-        let at_begin = u128::from(rate) * u128::from(from.0);
+        let at_begin = rate.wrapping_mul(u128::from(from.0));
         grid.bins[first] += Line { rate, tokens: at_begin.wrapping_neg() };
         // After its end, the event counts all of its tokens, also those that the division left over.
         grid.bins[last] += Line { rate: rate.wrapping_neg(), tokens: all.wrapping_add(at_begin) };
     }
 }
 
-/// The whole quotient, at most the largest number of 64 bits. If the number fits into 64 bits, it is divided as such,
-/// because this is much faster than a division of 128 bits.
-fn quotient(number: u128, by: u64) -> u64 {
+/// The whole quotient. If the number fits into 64 bits, it is divided as such, because this is much faster than a
+/// division of 128 bits.
+fn quotient(number: u128, by: u64) -> u128 {
     match u64::try_from(number) {
-        Ok(number) => number / by,
-        Err(_) => u64::try_from(number / u128::from(by)).unwrap_or(u64::MAX),
+        Ok(number) => u128::from(number / by),
+        Err(_) => number / u128::from(by),
     }
 }
 
@@ -251,6 +251,20 @@ mod tests {
         close(curve.between(ms(0.0), ms(33.9)), 96.0);
         close(curve.between(ms(11.3), ms(33.9)), 64.0);
         close(curve.between(ms(11.299_999), ms(11.3)), 32.0);
+    }
+
+    #[test]
+    fn many_tokens_in_a_nanosecond_before_an_edge_of_bins_are_counted() {
+        let mut curve = TokenCurve::default();
+        for _ in 0..9 {
+            curve.add(&[0, 1].map(|after| TokenEvent {
+                arrival: Nanos(FINEST_NS + after),
+                kind: EventKind::Text,
+                tokens: 9_000.0,
+            }));
+        }
+        close(curve.between(Nanos::ZERO, Nanos(FINEST_NS)), 81_000.0);
+        close(curve.between(Nanos::ZERO, Nanos(2 * FINEST_NS)), 162_000.0);
     }
 
     #[test]

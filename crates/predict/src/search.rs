@@ -215,6 +215,7 @@ pub fn search(
             time.span += span(&records);
             stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS], None)
         })?;
+        stored.grid.end_trials(cell, plan);
     }
     time.simulation = monotonic_now().since(began);
     let requests = player.requests.as_ref();

@@ -5,6 +5,7 @@ use inferometer_analysis::verdict::SloResult;
 use inferometer_metrics::slo::{Comparison, split};
 
 use crate::label;
+use crate::number::number_and_unit;
 use crate::{gate_table, number};
 
 /// The largest number of results that one line names.
@@ -16,11 +17,14 @@ pub fn objective(result: &SloResult) -> String {
         return result.objective.clone();
     };
     let unit = label::unit(&result.objective);
+    let of_limit = split(&result.objective).and_then(|(_, _, limit)| number_and_unit(limit));
+    let of_limit = of_limit.and_then(|(number, _)| number.parse().ok());
+    let text = |value| number::beside(value, of_limit);
     let interval = result.interval.map_or_else(String::new, |ends| {
-        let [low, high] = ends.map(number::significant);
+        let [low, high] = ends.map(text);
         format!(" ({low} to {high})")
     });
-    match result.measured.map(number::significant) {
+    match result.measured.map(text) {
         Some(value) => {
             let value = number::with_unit(&value, unit);
             format!("{figure} = {}{interval}, {limit}", value.trim_end())
@@ -80,8 +84,7 @@ pub fn joined<S: AsRef<str>>(sentences: &[S]) -> String {
 fn figure_and_limit(text: &str) -> Option<(&str, String)> {
     let (figure, comparison, limit) = split(text)?;
     let sign = comparison.sign();
-    let unit = limit.trim_start_matches(|c: char| c.is_ascii_digit() || ".+-".contains(c)).trim();
-    let number = limit.strip_suffix(unit)?.trim();
+    let (number, unit) = number_and_unit(limit)?;
     Some((figure, format!("limit {sign} {number} {unit}").trim_end().to_owned()))
 }
 
@@ -100,6 +103,26 @@ mod tests {
                 "ttft_p99 = 612 ms (590 to 640), limit < 500 ms",
             ),
             ("ttft_p99 <= 0.5 s", Some(0.25), None, "ttft_p99 = 0.25 s, limit <= 0.5 s"),
+            // Four digits would contradict the verdict.
+            (
+                "ttft_p99<500ms",
+                Some(499.97),
+                Some([480.02, 499.998]),
+                "ttft_p99 = 499.97 ms (480 to 499.998), limit < 500 ms",
+            ),
+            ("ttft_p99<500ms", Some(500.0), None, "ttft_p99 = 500 ms, limit < 500 ms"),
+            (
+                "output_tokens_per_s>12346",
+                Some(12_346.2),
+                None,
+                "output_tokens_per_s = 12,346.2, limit > 12346",
+            ),
+            (
+                "ttft_p99<0.5s",
+                Some(0.499_999_999_999_9),
+                None,
+                "ttft_p99 = 0.4999999999999 s, limit < 0.5 s",
+            ),
             ("requests_per_s>3", Some(2.5), None, "requests_per_s = 2.5, limit > 3"),
             ("failures<1%", None, None, "failures has no value, limit < 1 %"),
         ] {
@@ -122,6 +145,11 @@ mod tests {
             (
                 gate(Some(-5.2), Some([Some(-6.1), Some(-4.3)])),
                 "output_tokens_per_s -5.20 % (-6.10 to -4.30 %), limit > -3 %",
+            ),
+            (gate(Some(-2.999), None), "output_tokens_per_s -2.999 %, limit > -3 %"),
+            (
+                gate(Some(-1.0), Some([Some(-3.0004), Some(1.0)])),
+                "output_tokens_per_s -1.0000 % (-3.0004 to +1.0000 %), limit > -3 %",
             ),
             (gate(Some(-5.2), None), "output_tokens_per_s -5.20 %, limit > -3 %"),
             (gate(None, None), "output_tokens_per_s has no value, limit > -3 %"),

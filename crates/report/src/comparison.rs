@@ -228,15 +228,20 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
                 row.extend(are_repeated.then(|| count(effect.repeats)));
                 table.push(row);
             }
+            let are_predicted = comparison.runs.iter().all(|run| run.predicted);
+            let exactness = match are_predicted {
+                true => "both are predicted, and how exact such differences are is unknown",
+                false => "the interval covers the variation between pairs",
+            };
             let mut sentence = format!(
                 "Change relative to {argument} = {baseline}: the geometric mean over pairs of runs \
-                    that differ in nothing else; the interval covers the variation between pairs."
+                    that differ in nothing else; {exactness}."
             );
             if are_repeated {
                 sentence +=
                     " The figure of a run is the mean over its repeats; repeats are no pairs.";
             }
-            if own().any(|effect| effect.pairs == 1) {
+            if !are_predicted && own().any(|effect| effect.pairs == 1) {
                 sentence += " One pair has no interval: give `rounds` in the plan for more pairs.";
             }
             (format!("Effect of {argument}"), sentence, table)

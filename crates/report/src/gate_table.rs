@@ -2,9 +2,10 @@
 
 use inferometer_analysis::compare::GateResult;
 use inferometer_analysis::verdict::Met;
+use inferometer_metrics::slo::split;
 use inferometer_model::change::Change;
 
-use crate::number::MISSING;
+use crate::number::{MISSING, decimals_beside, number_and_unit};
 use crate::text_table::{Align, Table};
 
 pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
@@ -40,19 +41,29 @@ fn met(gate: &GateResult) -> String {
     text.to_owned()
 }
 
+/// The number of decimals with which the difference and its interval compare with the limit as the condition says.
+fn decimals(gate: &GateResult) -> usize {
+    let limit = split(&gate.condition).and_then(|(_, _, limit)| number_and_unit(limit));
+    let limit = limit.and_then(|(number, _)| number.parse().ok());
+    let ends = gate.interval_pct.into_iter().flatten().flatten();
+    decimals_beside(&gate.difference_pct.into_iter().chain(ends).collect::<Vec<_>>(), limit)
+}
+
 /// The difference with its sign: `+5.23 %`.
 pub(crate) fn difference(gate: &GateResult) -> String {
-    let text = gate.difference_pct.map(|percent| Change::of_percent(percent).signed(2));
+    let signed = |percent| Change::of_percent(percent).signed(decimals(gate));
+    let text = gate.difference_pct.map(signed);
     text.unwrap_or_else(|| MISSING.to_owned())
 }
 
 /// The interval of the difference: `+3.12 to +7.30 %`, or `+3.12 % or more`.
 pub(crate) fn interval(gate: &GateResult) -> String {
-    let end = |percent: f64| Change::of_percent(percent).signed(2);
+    let decimals = decimals(gate);
+    let end = |percent: f64| Change::of_percent(percent).signed(decimals);
     match (gate.interval_pct, gate.difference_pct) {
         (Some([Some(low), Some(high)]), Some(percent)) => {
             let ratios = [low, high].map(|end| 1.0 + end / 100.0);
-            Change::of_percent(percent).interval(ratios, 2)
+            Change::of_percent(percent).interval(ratios, decimals)
         }
         (Some([Some(low), None]), _) => format!("{} or more", end(low)),
         (Some([None, Some(high)]), _) => format!("{} or less", end(high)),

@@ -3,6 +3,9 @@
 use inferometer_model::digits;
 pub(crate) use inferometer_model::digits::{count, decimal, with_unit};
 
+/// The digits after which the text of a number is the number itself.
+const MOST_DIGITS: u8 = 17;
+
 /// The text for an absent figure.
 pub(crate) const MISSING: &str = "-";
 
@@ -24,6 +27,36 @@ pub(crate) fn in_table(value: f64) -> String {
 /// before the decimal point are never replaced by zeros: `12,346`. It has at most nine decimals.
 pub(crate) fn significant(value: f64) -> String {
     if value.is_finite() { digits::significant(value, 4) } else { MISSING.to_owned() }
+}
+
+/// A figure as [`significant`] writes it, but beside a limit: with so many digits that the text compares with the limit
+/// as the figure does. 499.97 beside a limit of 500 is `499.97`.
+pub(crate) fn beside(value: f64, limit: Option<f64>) -> String {
+    let Some(limit) = limit.filter(|_| value.is_finite()) else { return significant(value) };
+    let texts = (4..=MOST_DIGITS).map(|digits| digits::significant(value, digits));
+    let is_alike = |text: &String| compares_alike(text, value, limit);
+    texts.into_iter().find(is_alike).unwrap_or_else(|| value.to_string())
+}
+
+/// The number of decimals, at least two, with which each value compares with the limit as its text does.
+pub(crate) fn decimals_beside(values: &[f64], limit: Option<f64>) -> usize {
+    let Some(limit) = limit else { return 2 };
+    let is_alike = |decimals: usize| {
+        values.iter().all(|value| compares_alike(&format!("{value:.decimals$}"), *value, limit))
+    };
+    (2..=usize::from(MOST_DIGITS)).find(|&decimals| is_alike(decimals)).unwrap_or(2)
+}
+
+/// Whether a text of a value is on the same side of the limit as the value.
+fn compares_alike(text: &str, value: f64, limit: f64) -> bool {
+    let shown = text.replace(',', "").parse::<f64>();
+    shown.is_ok_and(|shown| shown.partial_cmp(&limit) == value.partial_cmp(&limit))
+}
+
+/// The number and the unit of a limit: `500` and `ms` of `500ms`.
+pub(crate) fn number_and_unit(limit: &str) -> Option<(&str, &str)> {
+    let unit = limit.trim_start_matches(|c: char| c.is_ascii_digit() || ".+-".contains(c)).trim();
+    Some((limit.strip_suffix(unit)?.trim(), unit))
 }
 
 /// A rough value with two significant digits and without trailing zeros. Digits before the decimal point

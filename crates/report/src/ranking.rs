@@ -1,14 +1,14 @@
 //! Which server is best, as one sentence for each load and as a table.
 
-use inferometer_analysis::ranking::{RankedServer, Ranking};
+use inferometer_analysis::ranking::{PredictedRatio, RankedServer, Ranking};
 use inferometer_model::change::Change;
 use inferometer_model::digits::Decimals;
 
 use crate::number::significant;
 use crate::text_table::{Align, Table};
 
-/// One sentence for each load. It states which server is best in which figures, and how far it is ahead
-/// of the second best.
+/// One sentence for each load. It states which server is best in which figures, and how far it is ahead of the second
+/// best. For predictions by one profile, it states only the differences.
 pub(crate) fn answers(rankings: &[Ranking]) -> Vec<String> {
     let mut places: Vec<&str> = Vec::new();
     for ranking in rankings {
@@ -25,9 +25,24 @@ pub(crate) fn answers(rankings: &[Ranking]) -> Vec<String> {
 
 fn answer(rankings: &[&Ranking]) -> String {
     let mut winners: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut differences: Vec<([&str; 2], Vec<String>)> = Vec::new();
     let mut open = Vec::new();
+    let predicted = || rankings.iter().flat_map(|one| &one.others).filter_map(|it| it.predicted);
     for ranking in rankings {
         let Some(second) = ranking.others.first() else { continue };
+        if second.predicted.is_some_and(|predicted| predicted.same_profile) {
+            let pair = [ranking.best.as_str(), second.name.as_str()];
+            let is_pair = |[a, b]: [&str; 2]| [a, b] == pair || [b, a] == pair;
+            let at = differences.iter().position(|(known, _)| is_pair(*known));
+            let at = at.unwrap_or_else(|| {
+                differences.push((pair, Vec::new()));
+                differences.len() - 1
+            });
+            let (known, texts) = &mut differences[at];
+            let change = Change(if *known == pair { second.ratio } else { 1.0 / second.ratio });
+            texts.push(format!("{} {}", name(&ranking.figure), change.words()));
+            continue;
+        }
         let alike = ranking.others.iter().filter(|other| !other.is_significant);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
@@ -48,8 +63,25 @@ fn answer(rankings: &[&Ranking]) -> String {
         .iter()
         .map(|(best, leads)| format!("{best} is best by {}", leads.join(", ")))
         .collect();
+    parts.extend(differences.iter().map(|([one, other], texts)| {
+        format!(
+            "{one} against {other}: {}; one profile predicts both, so how exact these differences are is unknown",
+            texts.join(", ")
+        )
+    }));
     if !open.is_empty() {
-        parts.push(format!("no server is clearly the best by {}", open.join(", ")));
+        let are_few = rankings.iter().flat_map(|one| &one.others).all(|it| it.ratio_ci.is_none());
+        let why = match predicted().next() {
+            Some(_) => " (the ranges of the predictions overlap or are not stated)",
+            None if are_few => {
+                " (this takes at least three runs of each server: `rounds = 3` in the plan)"
+            }
+            None => "",
+        };
+        parts.push(format!("no server is clearly the best by {}{why}", open.join(", ")));
+    }
+    if predicted().any(|predicted| predicted.uncalibrated) {
+        parts.push("the predictions are uncalibrated, so their ranges are only guesses".to_owned());
     }
     parts.join("; ")
 }
@@ -69,10 +101,15 @@ fn before(other: &RankedServer) -> String {
 
 /// A row for each figure at each load.
 pub(crate) fn table(rankings: &[Ranking]) -> Table {
+    let is_predicted = |other: &RankedServer| other.predicted.is_some();
+    let best = match rankings.iter().flat_map(|one| &one.others).any(is_predicted) {
+        true => "Best prediction",
+        false => "Best",
+    };
     let mut table = Table::new([
         ("Load", Align::Left),
         ("Figure", Align::Left),
-        ("Best", Align::Left),
+        (best, Align::Left),
         ("Mean", Align::Right),
         (
             "The other servers in order, each with its mean and the ratio of the best server to it",
@@ -85,7 +122,12 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
             let digits = Decimals::of(&[other.ratio, ends[0], ends[1]]);
             let interval =
                 other.ratio_ci.map_or(String::new(), |ends| format!(", {}", digits.interval(ends)));
-            let apart = if other.is_significant { "" } else { "; not distinguishable" };
+            let apart = match other.predicted {
+                _ if other.is_significant => "",
+                Some(PredictedRatio { same_profile: true, .. }) => "; exactness unknown",
+                Some(_) => "; ranges overlap or are not stated",
+                None => "; not distinguishable",
+            };
             let (value, ratio) = (significant(other.value), digits.text(other.ratio));
             format!("{} {value} ({ratio}{interval}{apart})", other.name)
         };
@@ -132,6 +174,7 @@ mod tests {
                 ratio,
                 ratio_ci: Some(ends),
                 is_significant,
+                predicted: None,
             }],
         }
     }
@@ -154,5 +197,39 @@ mod tests {
         );
         assert_eq!(table(&rankings).rows().len(), 4);
         assert!(table(&rankings).has("B 101 (0.99, 0.89 to 1.09; not distinguishable)"));
+    }
+
+    #[test]
+    fn predictions_by_one_profile_have_differences_without_a_best_server() {
+        let predicted = |ranking: Ranking, same_profile, uncalibrated| {
+            let predicted = Some(PredictedRatio { same_profile, uncalibrated });
+            let of = |other| RankedServer { predicted, ratio_ci: None, ..other };
+            Ranking { others: ranking.others.into_iter().map(of).collect(), ..ranking }
+        };
+        let by_one = [
+            predicted(ranking("requests_per_s", "B", 1.003, false), true, true),
+            predicted(ranking("ttft_p99", "A", 0.8, false), true, true),
+            predicted(ranking("e2e_p99", "A", 1.0, false), true, true),
+        ];
+        assert_eq!(
+            answers(&by_one),
+            [
+                "64 x 16, 8 in flight: B against A: requests/s 0.3 % higher, TTFT p99 25.0 % higher, E2E p99 the \
+              same; one profile predicts both, so how exact these differences are is unknown; the predictions are \
+              uncalibrated, so their ranges are only guesses"
+            ]
+        );
+        assert!(table(&by_one).has("A 99.7 (1.00; exactness unknown)"));
+        let by_two = [
+            predicted(ranking("requests_per_s", "B", 1.6, true), false, false),
+            predicted(ranking("e2e_p99", "B", 0.9, false), false, false),
+        ];
+        assert_eq!(
+            answers(&by_two),
+            [
+                "64 x 16, 8 in flight: B is best by requests/s (60.0 % higher than A); no server is clearly the best \
+              by E2E p99 (the ranges of the predictions overlap or are not stated)"
+            ]
+        );
     }
 }

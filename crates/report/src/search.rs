@@ -94,8 +94,8 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
 /// because the few trials of one load may deviate by chance.
 fn alone(answer: &SearchAnswer, load: &LoadAnswer) -> &'static str {
     let is_bound = match (load.claim, load.saturation) {
-        (Claim::NotMet, _) | (_, Some(_)) => answer.high.is_none_or(|high| load.load >= high),
-        (Claim::Met, None) => answer.low.is_none_or(|low| load.load <= low),
+        (Claim::NotMet, _) | (_, Some(_)) => answer.high.is_some_and(|high| load.load >= high),
+        (Claim::Met, None) => answer.low.is_some_and(|low| load.load <= low),
         (Claim::Open, None) => true,
     };
     if is_bound { "" } else { " by this load alone" }

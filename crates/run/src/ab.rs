@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::ab::{AbAnswer, AbEnding, AbSide, Block, Sides};
 use inferometer_analysis::compare::Condition;
+use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_http::client::lead_to_same_server;
 use inferometer_load::PassPlan;
@@ -29,7 +30,7 @@ use crate::outputs::{self, Outputs};
 use crate::resolve::{PlanInputs, fresh_salt, resolve_with};
 use crate::servers::Servers;
 use crate::session::{Finished, Pairing, RunRequest, carry_out_pairs};
-use crate::verdict::{Strictness, failures};
+use crate::verdict::{Strictness, failures, suspect};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
@@ -196,7 +197,8 @@ impl AbRun {
         strictness: Strictness,
     ) -> Vec<(String, RunError)> {
         let answer = &document.ab;
-        let none = (answer.ended_by == AbEnding::NoFigure)
+        let is_too_short = answer.ended_by == AbEnding::MaxTime && answer.pairs == 0;
+        let none = (answer.ended_by == AbEnding::NoFigure || is_too_short)
             .then(|| (String::new(), Shortfall::Failed(answer.sentence.clone()).into()));
         let of_side = |(summary, side): (&Summary, &Member)| {
             let why = shortfall(summary, side.plan.max_failures, strictness)?;
@@ -371,7 +373,9 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let mut outcomes = OutcomeCounts::default();
     passes().for_each(|pass| outcomes.add_all(&pass.outcomes));
-    if outcomes.total() > 0 && outcomes.complete == 0 {
+    // If no request of a block completed before the time limit, the server may have no fault.
+    let is_cut = |pass: &PassSummary| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME);
+    if outcomes.total() > 0 && outcomes.complete == 0 && !passes().all(is_cut) {
         return Some(Shortfall::Failed(format!("no request completed ({outcomes})")));
     }
     let [failed, of] =
@@ -382,10 +386,7 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
             limit * 100.0
         )));
     }
-    let is_suspect = summary.verdict.validity == inferometer_analysis::verdict::Validity::Suspect;
-    (strictness == Strictness::Strict && is_suspect).then(|| {
-        Shortfall::Suspect(format!("the run is suspect: {}", summary.verdict.reasons.join("; ")))
-    })
+    suspect(summary).filter(|_| strictness == Strictness::Strict)
 }
 
 /// The salt of the random order of blocks.

@@ -1,6 +1,7 @@
 //! Finds a setting that differs between the two sides of a comparison but has no effect at the measured load.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 use inferometer_model::finding::{Finding, code};
 
 /// The names of the fact that states how many requests a server runs at once. A server that `run` started also states
@@ -8,7 +9,7 @@ use inferometer_model::finding::{Finding, code};
 const MAX_NUM_SEQS: [&str; 2] = ["max_num_seqs", "--max-num-seqs"];
 
 /// A finding if the sides state different limits on the requests that they run at once, and no pass had more requests
-/// in flight than both limits allow.
+/// in flight than both limits allow. `None` if the requests in flight of a pass are unknown.
 pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     let [a, b] = runs else { return None };
     let limit = |run: &Summary| -> Option<u64> {
@@ -16,7 +17,8 @@ pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     };
     let (a_limit, b_limit) = (limit(a)?, limit(b)?);
     let passes = || runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
-    let in_flight = passes().map(|pass| pass.peak_concurrency).max()??;
+    let in_flight: Option<Vec<u64>> = passes().map(|pass| pass.peak_concurrency).collect();
+    let in_flight = in_flight?.into_iter().max()?;
     let (lower, higher) = (a_limit.min(b_limit), a_limit.max(b_limit));
     if lower == higher || in_flight > lower {
         return None;
@@ -25,10 +27,13 @@ pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
         "max_num_seqs differs ({a_limit} for A, {b_limit} for B), but at most {in_flight} requests were in flight, so \
          neither side reached its limit: both limits are the same at this load."
     );
-    let advice = format!(
-        "to see the effect of the limits, measure with more than {lower} requests in flight, such as --concurrency \
-         {higher}"
+    let mut advice = format!(
+        "to see the effect of the limits, measure with more than {lower} requests in flight"
     );
+    // At a rate, the number of requests in flight is not chosen.
+    if passes().all(|pass| pass.kind != PassKind::Open) {
+        advice += &format!(", such as --concurrency {higher}");
+    }
     Some(Finding::of(code::AB_LIMITS_NOT_REACHED, message).advise(advice))
 }
 
@@ -71,6 +76,8 @@ mod tests {
             (run(FACT, "many", &eight), run(FACT, "8", &eight), false),
             (run("other", "64", &eight), run(FACT, "8", &eight), false),
             (run(FACT, "64", &[None]), run(FACT, "8", &[None]), false),
+            // The pass of unknown concurrency may have reached the limit.
+            (run(FACT, "64", &[Some(4), None]), run(FACT, "8", &eight), false),
         ] {
             let found = limits_not_reached(&[a, b]);
             assert_eq!(found.is_some(), is_found, "{found:?}");
@@ -80,5 +87,16 @@ mod tests {
                 assert!(advice.contains("more than 8") && advice.ends_with("--concurrency 64"));
             }
         }
+    }
+
+    #[test]
+    fn at_a_rate_the_advice_names_no_concurrency() {
+        let [a, b] = ["64", "8"].map(|limit| {
+            let mut side = run("max_num_seqs", limit, &[Some(8)]);
+            side.cells[0].passes[0].kind = PassKind::Open;
+            side
+        });
+        let advice = limits_not_reached(&[a, b]).and_then(|found| found.advice).expect("advice");
+        assert!(advice.ends_with("more than 8 requests in flight"), "{advice}");
     }
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_http::client::ServerAccess;
-use inferometer_model::cell::CellPlan;
-use inferometer_store::LoggedPass;
 
 use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
+use crate::resumed_cell::ResumedCell;
 use crate::team::Team;
 
 /// The inputs of a run in addition to its plan.
@@ -38,8 +37,9 @@ pub struct Context {
     pub files: ReportFiles,
     /// Facts to store with the target: which of the servers of a plan it is.
     pub facts: BTreeMap<String, String>,
-    /// Cells that an earlier run of this plan has completed. They are not measured again.
-    pub resumed: Vec<(CellPlan, Vec<LoggedPass>)>,
+    /// Cells that an earlier run of this plan has completed, or of which it has trials. These passes are not measured
+    /// again.
+    pub resumed: Vec<ResumedCell>,
     /// The requests of an earlier run. This run does not begin if its requests would differ from them.
     pub same_work: Option<EarlierWork>,
     /// The role of this process among those that measure the plan together.

@@ -193,7 +193,7 @@ pub enum Shortfall {
     /// The verdict of the run is `suspect`, and the caller judges strictly.
     #[error("{0}")]
     Suspect(String),
-    /// The answer of a search is undecided, and the caller judges strictly.
+    /// An objective or the answer of a search is undecided, and the caller judges strictly.
     #[error("{0}")]
     Undecided(String),
 }

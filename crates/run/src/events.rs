@@ -25,10 +25,12 @@ impl Events {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// Events with the same receivers. A line of text that was already sent through them is left out.
+    /// Events with the same receivers. Until the first pass begins, a line of text that was already sent through them
+    /// is left out. From then on, every line is sent, because it may be news of the other run with the same words.
     #[must_use]
-    pub fn without_repeated_lines(&self) -> Self {
-        let (subscriber, said) = (Arc::clone(&self.subscriber), Mutex::default());
+    pub fn without_repeated_introduction(&self) -> Self {
+        let subscriber = Arc::clone(&self.subscriber);
+        let said = Mutex::new(Some(BTreeSet::new()));
         Self { live: self.live.clone(), subscriber: Arc::new(Once { subscriber, said }) }
     }
 
@@ -49,10 +51,11 @@ impl Events {
     }
 }
 
-/// Passes events on, except lines of text that it has already passed on.
+/// Passes events on, except lines of text that it has already passed on before the first pass.
 struct Once {
     subscriber: Arc<dyn Subscriber>,
-    said: Mutex<BTreeSet<String>>,
+    /// The lines so far; `None` from the first pass on.
+    said: Mutex<Option<BTreeSet<String>>>,
 }
 
 impl Subscriber for Once {
@@ -60,7 +63,11 @@ impl Subscriber for Once {
         let is_new = match event {
             Event::Message(line) => {
                 let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-                said.insert((*line).to_owned())
+                said.as_mut().is_none_or(|said| said.insert((*line).to_owned()))
+            }
+            Event::PassStarted(_) => {
+                *self.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                true
             }
             _ => true,
         };
@@ -72,10 +79,15 @@ impl Subscriber for Once {
 
 #[cfg(test)]
 mod tests {
+    use inferometer_load::PassPlan;
+    use inferometer_model::cell::CellPlan;
+    use inferometer_store::PassBegin;
+
     use super::*;
+    use crate::event::PassStarted;
 
     #[test]
-    fn a_repeated_line_is_sent_once_and_warnings_are_always_sent() {
+    fn a_line_is_sent_once_before_the_first_pass_and_always_after_it() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
         let all = Events::to(move |event: &Event<'_>| {
@@ -83,17 +95,34 @@ mod tests {
                 into.lock().unwrap_or_else(PoisonError::into_inner).push((*line).to_owned());
             }
         });
-        let events = all.without_repeated_lines();
+        let events = all.without_repeated_introduction();
+        let block = PassStarted {
+            label: "128 x 4, saturated".to_owned(),
+            begin: PassBegin {
+                pass: 0,
+                cell: CellPlan { input_length: 128, output_length: 4 },
+                plan: PassPlan::saturated(1),
+                repeat: 1,
+            },
+            live: Arc::default(),
+        };
         for event in [
             Event::Message("measuring"),
             Event::Message("measuring"),
             Event::Message("other"),
             Event::Warning("careful"),
             Event::Warning("careful"),
+            Event::PassStarted(&block),
+            // Each side ends its own server.
+            Event::Message("ending the server"),
+            Event::PassStarted(&block),
+            Event::Message("ending the server"),
+            Event::Message("other"),
         ] {
             events.emit(event);
         }
         let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        assert_eq!(*told, ["measuring", "other", "careful", "careful"]);
+        let after = ["ending the server", "ending the server", "other"];
+        assert_eq!(*told, [&["measuring", "other", "careful", "careful"][..], &after].concat());
     }
 }

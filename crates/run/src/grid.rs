@@ -20,7 +20,7 @@ pub struct Grid {
     pub blocks: Vec<Block>,
     /// Data for the charts of single requests.
     pub traces: Traces,
-    /// How the sweeps of cells ended, as far as it is known from stored results.
+    /// How the trials of cells ended, as far as it is known from stored results.
     endings: Vec<(CellPlan, SweepEnding)>,
 }
 
@@ -44,6 +44,21 @@ impl Grid {
         self.traces.0.extend(recorded.trace);
     }
 
+    /// Ends the trials of a cell. If they could go on by their results alone, the time limit has ended them.
+    pub fn end_trials(&mut self, cell: CellPlan, plan: &Plan) {
+        if self.trials_go_on(cell, plan) {
+            self.time_is_over(cell);
+        }
+    }
+
+    /// Whether the plan's search or sweep needs further trials of a cell, by the results so far.
+    pub fn trials_go_on(&self, cell: CellPlan, plan: &Plan) -> bool {
+        let passes = plan.passes_of(cell);
+        let next = |of_plan| self.procedure_of(cell, plan)?.next(of_plan);
+        self.endings.iter().all(|(known, _)| *known != cell)
+            && passes.first().and_then(next).is_some()
+    }
+
     /// Notes that the time limit has ended the trials of a cell.
     pub fn time_is_over(&mut self, cell: CellPlan) {
         if let Some(known) = self.cells.iter_mut().find(|known| known.cell == cell) {
@@ -51,8 +66,8 @@ impl Grid {
         }
     }
 
-    /// Notes how the sweep of a cell ended, from results that the run has stored.
-    pub fn sweep_has_ended(&mut self, cell: CellPlan, ending: SweepEnding) {
+    /// Notes how the search or the sweep of a cell ended, from stored results.
+    pub fn trials_have_ended(&mut self, cell: CellPlan, ending: SweepEnding) {
         match ending {
             SweepEnding::TimeSpent => self.time_is_over(cell),
             _ => self.endings.push((cell, ending)),
@@ -67,6 +82,14 @@ impl Grid {
     /// The trials of a cell so far, in the order in which they were made.
     pub fn trials_of(&self, cell: CellPlan) -> &[TrialResult] {
         self.cells.iter().find(|known| known.cell == cell).map_or(&[], |known| &known.trials)
+    }
+
+    /// The state of the plan's search or sweep after the trials of a cell so far; `None` if the plan has neither.
+    pub fn procedure_of(&self, cell: CellPlan, plan: &Plan) -> Option<Trials> {
+        match self.cells.iter().find(|known| known.cell == cell) {
+            Some(known) => known.trials_of(plan),
+            None => Trials::of(plan),
+        }
     }
 
     /// The cells with their figures.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use inferometer_analysis::compare::Subject;
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::load_ranking::load_rankings;
+use inferometer_analysis::predicted_ranking::judge_predictions;
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::{ClosedPlan, OpenPlan, PassPlan};
@@ -319,13 +320,19 @@ impl GroupRun<'_, '_> {
         let plan = self.group.members.first().map(|member| &member.plan);
         let remark = plan.and_then(|plan| different_requests(plan, &self.done));
         let runs = self.done.iter().map(|done| (done.variant.as_str(), &done.summary));
-        let loads = load_rankings(&runs.collect::<Vec<_>>());
+        let runs: Vec<(&str, &Summary)> = runs.collect();
+        let loads = load_rankings(&runs);
         // The trials of searches and sweeps have different loads, so they are not ranked, and show no effects.
-        let (effects, ranking) = match loads.is_empty() {
+        let (mut effects, mut ranking) = match loads.is_empty() {
             true => (effects(&tried), rankings(&self.servers())),
             false => (Vec::new(), Vec::new()),
         };
         let are_predicted = self.done.iter().all(|done| done.summary.predicted);
+        if are_predicted {
+            judge_predictions(&mut ranking, &runs);
+            // The rounds of a prediction do not show its error.
+            effects.iter_mut().for_each(|effect| effect.change_ci = None);
+        }
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),

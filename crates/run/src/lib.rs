@@ -31,6 +31,7 @@ pub mod recording;
 pub mod summarise;
 
 pub mod log_summary;
+mod resumed_cell;
 
 pub mod outputs;
 pub mod resume;
@@ -93,12 +94,13 @@ pub use event::{
 pub use events::Events;
 pub use group::{FinishedGroup, Group, Measure, Member};
 pub use interrupt::Interrupt;
-pub use live_state::{Countdown, LivePass, LiveState, Snapshot, Totals, left};
+pub use live_state::{LivePass, LiveState, Snapshot, Totals, left};
 pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
 pub use ready_target::{OtherServer, ReadyTarget};
 pub use resolve::{CellChoice, PlanInputs, resolve, resolve_with, spelled_out};
+pub use resumed_cell::ResumedCell;
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
 pub use spread::ServerSpread;

@@ -1,7 +1,6 @@
 //! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper. Statistics of
 //! single requests are computed only if a display asks for them. No result is computed from the state.
 
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,8 +36,6 @@ pub struct Snapshot {
     pub sample: Option<Sample>,
     /// Sums over the passes that have ended, including the passes of earlier runs of this process.
     before: Totals,
-    /// The time left in the run, as it was shown last.
-    countdown: Countdown,
     /// Whether [`LivePass::so_far`] has more than outcomes.
     has_statistics: bool,
 }
@@ -153,21 +150,6 @@ pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
 }
 
-/// A time left as readers see it: it never grows. If an estimate is longer than the one shown before, the shown one
-/// stays until the estimate falls below it.
-#[derive(Clone, Debug, Default)]
-pub struct Countdown(Cell<Option<Duration>>);
-
-impl Countdown {
-    /// The time to show for an estimate of the time left; absent without an estimate.
-    pub fn shown(&self, left: Option<Duration>) -> Option<Duration> {
-        let left = left?;
-        let shown = self.0.get().map_or(left, |before| before.min(left));
-        self.0.set(Some(shown));
-        Some(shown)
-    }
-}
-
 impl LivePass {
     /// The share of the pass that is done, from 0 to 1; absent if the pass is limited only by time. An ended request
     /// counts as a whole request, even if it had fewer tokens.
@@ -201,8 +183,8 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// The estimated time left, if the remaining passes take as long as the passes so far. It never grows. Absent if the
-    /// number of passes is unknown, or if too little is known yet.
+    /// The estimated time left, if the remaining passes take as long as the passes so far. It grows if later passes take
+    /// longer. Absent if the number of passes is unknown, or if too little is known yet.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
         let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);
@@ -210,7 +192,7 @@ impl Snapshot {
         let of_pass = of_pass.and_then(|pass| pass.share(pass.live.look()));
         let made = made + of_pass.unwrap_or(0.0);
         let all = run.passes.saturating_sub(self.passes_resumed) as f64;
-        self.countdown.shown(left(now.since(self.began?), made / all.max(1.0)))
+        left(now.since(self.began?), made / all.max(1.0))
     }
 
     /// The maximum number of passes of the run.

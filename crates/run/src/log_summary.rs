@@ -2,7 +2,6 @@
 
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
-use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
@@ -11,6 +10,7 @@ use inferometer_store::{PassItem, StoreError, StoredRun};
 
 use crate::grid::Grid;
 use crate::pass_figures::PassFigures;
+use crate::resumed_cell::stored_ending;
 use crate::summarise::{RunFacts, judge_by_ranges, summarise};
 
 /// Results that were computed again.
@@ -49,21 +49,12 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
         findings.extend(result.findings.iter().cloned());
         grid.add(pass.begin().cell, result);
     }
-    stored.summary.iter().for_each(|before| note_endings(&mut grid, before));
+    for &cell in &plan.cells {
+        let ending = stored.summary.as_ref().and_then(|before| stored_ending(before, cell));
+        ending.iter().for_each(|ending| grid.trials_have_ended(cell, *ending));
+    }
     let summary = of_stored(stored, plan, &grid, (findings, origin_unix_ns));
     Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
-}
-
-/// Notes how searches and sweeps ended. Records do not show that a time limit ended them between two trials, or that
-/// the rules of an earlier version ended them.
-fn note_endings(grid: &mut Grid, before: &Summary) {
-    let is_late = |answer: &&SearchAnswer| answer.outcome == SearchEnding::TimeSpent;
-    for answer in before.searches.iter().filter(is_late) {
-        grid.time_is_over(answer.cell());
-    }
-    for answer in &before.sweeps {
-        grid.sweep_has_ended(answer.cell(), answer.outcome);
-    }
 }
 
 /// The summary of a stored run. The findings and the hashes are copied from the results that the run itself stored,

@@ -1,13 +1,14 @@
 //! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if its server
 //! died, if too many requests failed, if requests arrived faster than they ended, or if an objective was missed.
-//! With `Strictness::Strict`, a suspect run and an undecided search are not a success either. Changes no result.
+//! With `Strictness::Strict`, a suspect run, an undecided objective and an undecided search are not a success either.
+//! Changes no result.
 
 use std::path::Path;
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::{Met, Validity};
+use inferometer_analysis::verdict::{Met, Validity, Verdict};
 use inferometer_model::finding::code;
 use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
 use inferometer_plan::{Plan, TargetPlan};
@@ -21,10 +22,10 @@ use crate::{search_text, sweep_text};
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// A suspect run and an undecided search do not count as failures.
+    /// A suspect run, an undecided objective and an undecided search do not count as failures.
     #[default]
     Lenient,
-    /// A suspect run and an undecided search count as failures.
+    /// A suspect run, an undecided objective and an undecided search count as failures.
     Strict,
 }
 
@@ -82,13 +83,35 @@ pub fn judge_results(
     if strictness == Strictness::Lenient {
         return Ok(());
     }
-    if summary.verdict.validity == Validity::Suspect {
-        return Err(Shortfall::Suspect(format!(
-            "the run is suspect: {}",
-            summary.verdict.reasons.join("; ")
-        )));
+    if let Some(why) = suspect(summary) {
+        return Err(why);
     }
     search_text::undecided(&summary.searches).map_or(Ok(()), |why| Err(Shortfall::Undecided(why)))
+}
+
+/// Why a run or a prediction is suspect, if it is. If it is suspect only because objectives are undecided, nothing is
+/// wrong with its figures.
+pub(crate) fn suspect(summary: &Summary) -> Option<Shortfall> {
+    let Verdict { validity, reasons, slo, .. } = &summary.verdict;
+    if *validity != Validity::Suspect {
+        return None;
+    }
+    // Each of these objectives is one of the reasons.
+    let reasons_for = slo.iter().filter(|objective| objective.undecided.is_some()).count();
+    if reasons.len() == reasons_for {
+        let open = slo.iter().filter(|objective| objective.outcome() == Met::Undecided);
+        let open = open.map(|objective| {
+            let notes: Vec<&str> = objective.notes().collect();
+            let figure = against_limit::objective(objective);
+            format!("{figure} ({}): {}", objective.place, notes.join("; "))
+        });
+        let open = against_limit::joined(&open.collect::<Vec<_>>());
+        return Some(Shortfall::Undecided(format!("not decided: {open}")));
+    }
+    // Full stops are removed, because these sentences become parts of one sentence.
+    let reasons: Vec<&str> = reasons.iter().map(|reason| reason.trim_end_matches('.')).collect();
+    let what = if summary.predicted { "prediction" } else { "run" };
+    Some(Shortfall::Suspect(format!("the {what} is suspect: {}", reasons.join("; "))))
 }
 
 /// The first pass that ended early for the reason `why`, as text; absent if there is none.

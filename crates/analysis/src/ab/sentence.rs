@@ -37,6 +37,11 @@ fn found(answer: &AbAnswer) -> String {
     };
     let spent = format!("{pairs}, {} requests", answer.requests);
     let Some((figure, ratio)) = answer.deciding().and_then(|it| Some((it, it.ratio?))) else {
+        if answer.pairs == 0 && answer.ended_by == AbEnding::MaxTime {
+            return "No answer: the time limit of --max-time was reached before a pair of blocks had ended. \
+                It includes the warm-up; raise it."
+                .to_owned();
+        }
         let name = answer.deciding().map_or("a figure", |it| it.figure.as_str());
         return format!("No answer: no pair of blocks has {name} on both sides ({spent}).");
     };

@@ -45,8 +45,8 @@ impl CutOff {
             ),
             STOPPED_AT_MAX_TIME => (
                 code::PASS_STOPPED,
-                "The time limit --max-time ended the pass (a sweep uses the requests that had \
-                    ended; a search and a comparison discard the pass)",
+                "The time limit --max-time ended the pass (a sweep uses it if enough requests had \
+                    completed; a search and a comparison discard it)",
             ),
             _ => (
                 code::PASS_STOPPED,

@@ -113,8 +113,8 @@ fn in_bundles(answer: &SearchAnswer) -> String {
 }
 
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
-    let message = "a load met the objectives although a lower one missed them: the server changed \
-        during the search, or does not get slower with load";
+    let message = "a load met the objectives although a lower one missed them: the difference is by \
+        chance, or the server changed during the search, or it does not get slower with load";
     answer.contradicts.then(|| Finding::of(code::SEARCH_NOT_MONOTONE, message))
 }
 

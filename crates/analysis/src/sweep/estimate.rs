@@ -6,7 +6,7 @@ use inferometer_stats::student_above;
 /// The number of cosines from which the error of a series is estimated.
 const COSINES: usize = 4;
 /// The fewest values of a series for an estimate.
-const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
 /// The smallest standard error as a share of the figure, because the start-up always has some remaining effect.
 const LEAST_ERROR: f64 = 0.001;
 

@@ -7,7 +7,7 @@ use inferometer_metrics::{Fate, RequestFigures, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 
-use super::estimate::FigureEstimate;
+use super::estimate::{FEWEST, FigureEstimate};
 use crate::growth::{Growth, growth};
 use crate::startup::{CountedPart, counted};
 use crate::stay::{HasStay, Stay, served};
@@ -34,7 +34,7 @@ pub struct LevelTrial {
     pub span_s: f64,
     /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
-    /// Whether all outputs of completed requests have the same length.
+    /// Whether requests completed, and all their outputs have the same length.
     pub has_equal_outputs: bool,
     /// The growth of the number in flight, for arrivals at a rate. Absent if the trial was too short for an estimate.
     pub growth: Option<Growth>,
@@ -125,15 +125,42 @@ impl LevelFold {
         });
     }
 
-    /// Computes the figures of a trial that the time limit ended, as if no request had been due after those that had
-    /// ended by then. So which requests count depends on their due times, and not on how long they took. `None` if too
-    /// few requests had ended.
+    /// Computes the figures of a trial that the time limit ended. `None` if too few requests had ended.
+    ///
+    /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, all requests
+    /// count that were sent ([`LevelFold::complete_the_rest`]).
     pub fn finish_cut(mut self) -> Option<LevelTrial> {
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
-        let ended = self.rows.iter().take_while(|row| row.has_ended).count();
-        self.rows.truncate(ended);
-        (self.planned, self.unfinished) = (ended as u64, 0);
-        Some(self.finish()).filter(|trial| trial.completed > 0 && trial.requests_per_s.is_some())
+        let first_cancelled = self.rows.iter().take_while(|row| row.has_ended).count();
+        let is_complete = |row: &&Row| row.has_ended && row.stay.complete;
+        let completed = match self.by {
+            Over::Rate => {
+                self.rows.truncate(first_cancelled);
+                self.rows.iter().filter(is_complete).count()
+            }
+            Over::Concurrency => {
+                let completed = self.rows.iter().filter(is_complete).count();
+                self.complete_the_rest(completed);
+                completed
+            }
+        };
+        (self.planned, self.unfinished) = (self.rows.len() as u64, 0);
+        let trial = LevelTrial { completed: completed as u64, ..self.finish() };
+        Some(trial).filter(|trial| completed >= FEWEST && trial.requests_per_s.is_some())
+    }
+
+    /// Requests that were in flight at the time limit count as complete after the mean time of the completed ones, or
+    /// after the time that they have taken already, if that is longer. Without them, long requests would be missing, and
+    /// the throughput would be too high.
+    fn complete_the_rest(&mut self, completed: usize) {
+        let ended = || self.rows.iter().filter(|row| row.has_ended && row.stay.complete);
+        let mean = |of: fn(&Row) -> f64| ended().map(of).sum::<f64>() / completed.max(1) as f64;
+        let (mean_s, tokens) = (mean(|row| row.stay.seconds()), mean(|row| row.tokens));
+        for row in self.rows.iter_mut().filter(|row| !row.has_ended) {
+            let Stay { due, first, .. } = row.stay;
+            let taken = Duration::from_secs_f64(row.stay.seconds().max(mean_s));
+            (row.stay, row.tokens) = (Stay::new(due, Some(first), due + taken, true), tokens);
+        }
     }
 
     /// Computes the figures of the trial.
@@ -168,7 +195,7 @@ impl LevelFold {
         };
         let mut outputs = rows.iter().filter(|row| row.stay.complete).map(|row| row.tokens);
         let one = outputs.next();
-        let has_equal_outputs = outputs.all(|tokens| Some(tokens) == one);
+        let has_equal_outputs = one.is_some() && outputs.all(|tokens| Some(tokens) == one);
         let last_end = rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
         let CountedPart { latency_s, .. } = found;
         LevelTrial {
@@ -227,4 +254,18 @@ fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
     }
     let [before, after] = served(rows.iter().map(|row| (row.stay, 1.0)), from, half_s);
     after - before > (STILL_RISES * before).max(2.0 * (after + before).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::Bound;
+
+    use super::*;
+
+    #[test]
+    fn a_trial_without_a_completed_request_has_no_equal_outputs() {
+        let pass = PassPlan::closed(8, Bound::requests(32));
+        let trial = LevelFold::of(&pass, 0.95).expect("a constant load").finish();
+        assert_eq!((trial.completed, trial.has_equal_outputs), (0, false));
+    }
 }

@@ -55,8 +55,17 @@ fn on_command(refused: &str) -> Option<String> {
 /// Flags that select the load. A search or a sweep chooses the load itself.
 const LOADS: [&str; 3] = ["--concurrency ", "--rate ", "--stages "];
 
+/// Flags that a reader of this program's own pages may expect: command, flag, and advice.
+const EXPECTED: [(&str, &str, &str); 2] = [
+    ("run", "--predict", "`inferometer predict` takes the same plan and flags"),
+    ("ab", "--a", "the flags without --b describe side A; `--b NAME=VALUE` changes one for side B"),
+];
+
 fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     let command = words.get(1).copied().unwrap_or_default();
+    if let Some((.., told)) = EXPECTED.iter().find(|known| (known.0, known.1) == (command, flag)) {
+        return Some(format!("{flag}: is not a flag of `inferometer {command}`: {told}"));
+    }
     if command == "bench" {
         return of_bench(flag);
     }

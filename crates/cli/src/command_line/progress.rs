@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;
 use inferometer_net::monotonic_now;
 use inferometer_net::thread::spawn;
-use inferometer_run::{Countdown, LiveState, left};
+use inferometer_run::{LiveState, left};
 
 /// The interval at which a bar is redrawn.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -52,11 +52,11 @@ impl Bars {
     ) -> ShownBar {
         let began = monotonic_now();
         let expected = Expected { requests, output_tokens };
-        let (mut looks, countdown) = (VecDeque::new(), Countdown::default());
+        let mut looks = VecDeque::new();
         self.redrawing(Duration::ZERO, bar(label, expected), move |bar| {
             let now = monotonic_now();
             let in_all = run.as_ref().and_then(|run| run.look(|state| state.left(now)));
-            draw(bar, &live, expected, &mut looks, (now.since(began), &countdown, in_all));
+            draw(bar, &live, expected, &mut looks, (now.since(began), in_all));
         })
     }
 
@@ -67,7 +67,7 @@ impl Bars {
         let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
         let bar = styled(template, ProgressBar::hidden()).with_prefix(label.to_owned());
         bar.set_length(u64::from(prompts.unwrap_or(0)));
-        let (began, countdown) = (monotonic_now(), Countdown::default());
+        let began = monotonic_now();
         self.redrawing(A_MOMENT, bar, move |bar| {
             if bar.is_hidden() {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -76,7 +76,7 @@ impl Bars {
             bar.set_position(made);
             let share = f64::from(prompts.unwrap_or(0)).recip() * made as f64;
             let left = left(monotonic_now().since(began), share);
-            bar.set_message(words(countdown.shown(left), None));
+            bar.set_message(words(left, None));
         })
     }
 
@@ -165,7 +165,7 @@ fn draw(
     live: &Live,
     expected: Expected,
     looks: &mut VecDeque<u64>,
-    (elapsed, countdown, in_all): (Duration, &Countdown, Option<Duration>),
+    (elapsed, in_all): (Duration, Option<Duration>),
 ) {
     let counts = live.look();
     looks.push_back(counts.chunks);
@@ -190,7 +190,7 @@ fn draw(
     bar.set_position(tokens);
     let all = expected.requests.map(|all| u64::from(all) * u64::from(expected.output_tokens));
     let of_pass = all.and_then(|all| left(elapsed, tokens as f64 / all.max(1) as f64));
-    let left = words(countdown.shown(of_pass), in_all);
+    let left = words(of_pass, in_all);
     let done = match expected.requests {
         Some(all) => format!("{}/{all} requests", counts.over()),
         None => format!("{} requests", counts.over()),

@@ -208,10 +208,8 @@ fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
         let model = here.keys.get("model").and_then(Value::as_str).map(str::to_owned);
-        let mut server = ServerSpec {
-            command: Some(CommandLine::Shell(line.clone())),
-            ..ServerSpec::default()
-        };
+        let mut server =
+            ServerSpec { command: Some(CommandLine::Shell(line.clone())), ..ServerSpec::default() };
         if server.has_place_for_model() {
             server.model = model.or_else(|| spec.model.clone());
         }

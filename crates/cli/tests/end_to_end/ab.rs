@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Engine, Running, folder, inferometer};
+use crate::support::{Engine, Running, folder, get, inferometer};
 
 const LENGTHS: [&str; 4] = ["--input-lengths", "24", "--output-lengths", "6"];
 
@@ -149,6 +149,28 @@ fn the_time_limit_of_a_comparison_also_ends_a_block_and_a_cooldown() {
         let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
         assert_eq!(again["ab"], found["ab"]);
     }
+}
+
+#[test]
+fn the_warm_up_of_both_servers_shares_the_time_limit_of_a_comparison() {
+    let [a, b] = [(); 2].map(|()| Engine::start_at("1", &[]));
+    let folder = folder();
+    let targets = ["ab", "--quiet", "--target", &a.url, "--target", &b.url];
+    let limit = ["--max-time", "2s", "--warmup", "100000"];
+    let output = inferometer(folder.path(), &[&targets[..], &limit, &LENGTHS].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let told = text(&output.stderr);
+    let why = "the time limit of --max-time was reached before a pair of blocks had ended";
+    assert!(told.contains(why) && !told.contains("no request completed"), "{told}");
+    // The warm-up of A uses the whole time, so none of B follows: B only gets the requests before the warm-up.
+    let completed = |engine: &Engine| {
+        let metrics = get(engine.url.trim_start_matches("http://"), "/metrics").expect("metrics");
+        let of_success = |line: &&str| line.starts_with("vllm:request_success_total{");
+        let counts = metrics.lines().filter(of_success).filter_map(|line| line.rsplit_once(' '));
+        counts.filter_map(|(_, count)| count.parse::<f64>().ok()).sum::<f64>()
+    };
+    let [of_a, of_b] = [&a, &b].map(completed);
+    assert!(of_b < 6.0 && of_a >= of_b, "{of_a} and {of_b}");
 }
 
 #[test]

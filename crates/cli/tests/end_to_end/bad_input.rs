@@ -57,6 +57,7 @@ fn each_wrong_flag_is_named_with_a_remedy_and_nothing_is_sent() {
         (&["--out", "file/below"], &["--out", "file/below"]),
         (&["--store", "missing/folder/x.db"], &["--store", "missing/folder/x.db"]),
         (&["--api-key-env", "SURELY_NOT_SET"], &["--api-key-env", "SURELY_NOT_SET"]),
+        (&["--predict"], &["--predict", "`inferometer predict` takes the same plan"]),
         (&["--profile", "x"], &["--profile", "embedded engine"]),
         (&["--noise", "step=0.1"], &["--noise", "embedded engine"]),
     ] {

@@ -93,6 +93,25 @@ fn the_time_limit_ends_a_sweep_within_its_first_trial_also_in_virtual_time() {
 }
 
 #[test]
+fn the_time_limit_ends_a_predicted_sweep_or_search_between_two_trials() {
+    let folder = folder();
+    let common = ["--json", "--quiet", "--predict", "--max-time", "55s", "--cooldown", "10s"];
+    let search = ["search", "--over", "concurrency", "--precision", "0.1%", "--goodput", "ttft<5s"];
+    for (command, answers) in [(&["sweep"][..], "sweeps"), (&search, "searches")] {
+        let output = inferometer(folder.path(), &[command, &common, &CELL].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(summary[answers][0]["outcome"], "time_spent", "{}", summary[answers][0]);
+        let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+        assert!(passes.iter().all(|pass| pass["stopped"].is_null()), "no trial was cut");
+        let run = summary["run_id"].as_str().expect("a name");
+        let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
+        let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+        assert_eq!(again[answers], summary[answers]);
+    }
+}
+
+#[test]
 fn a_sweep_of_two_servers_draws_both_in_one_chart() {
     let engine = Engine::start(&[]);
     let folder = folder();

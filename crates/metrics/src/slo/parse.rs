@@ -7,6 +7,9 @@ use crate::registry;
 
 use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
 
+/// The text between a share of requests and the objectives that these requests must meet.
+const OF_REQUESTS: &str = " of requests at ";
+
 /// Why a text is not a list of objectives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SloError {
@@ -104,24 +107,34 @@ pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
 }
 
 /// A text that is the same for objectives with the same meaning: `ttft_p95<120ms` and `ttft_p95 < 0.12s`. Objectives
-/// are separated by commas; other text stays as it is.
+/// are separated by commas, and their order has no meaning. The share of requests before them, as in
+/// `95% of requests at ttft<1s,tpot<50ms`, and other text stay as they are.
 pub fn by_value(text: &str) -> String {
-    let parts = text.split(',').map(|part| match split(part) {
+    let (share, objectives) = match text.split_once(OF_REQUESTS) {
+        Some((share, objectives)) => (format!("{share}{OF_REQUESTS}"), objectives),
+        None => (String::new(), text),
+    };
+    let parts = objectives.split(',').map(|part| match split(part) {
         Some((name, comparison, limit)) => {
             let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
             let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
-            let factor = LimitUnit::of_time(unit.trim()).map(LimitUnit::in_metric_units);
+            // `4/s` and `4` are the same limit.
+            let unit = unit.trim();
+            let unit = unit.strip_prefix("/s").unwrap_or(unit);
+            let factor = LimitUnit::of_time(unit).map(LimitUnit::in_metric_units);
             let value = number.parse::<f64>();
             let limit = match (factor, value) {
                 (Some(factor), Ok(value)) => format!("{:.6}ms", value * factor),
-                (None, Ok(value)) => format!("{value:.6}{}", unit.trim()),
+                (None, Ok(value)) => format!("{value:.6}{unit}"),
                 (_, Err(_)) => limit.to_owned(),
             };
             format!("{name}{}{limit}", comparison.sign())
         }
         None => part.trim().to_owned(),
     });
-    parts.collect::<Vec<_>>().join(",")
+    let mut parts: Vec<String> = parts.collect();
+    parts.sort_unstable();
+    share + &parts.join(",")
 }
 
 /// Splits a name such as `ttft_p99` into the metric and, if there is one, the statistic after its last

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
-use inferometer_store::{LoggedPass, RunId, RunState, Store, StoredRun};
+use inferometer_store::{RunId, RunState, Store, StoredRun};
 
 use super::{check_plan, completed_cells, fact};
 use crate::error::RunError;
+use crate::resumed_cell::ResumedCell;
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";
@@ -29,7 +29,7 @@ pub enum EarlierAttempt {
     /// The run is complete.
     Complete(Box<Summary>, RunId),
     /// The run completed only these cells. The text is the id of the run; `None` if it never began.
-    Partial(Vec<(CellPlan, Vec<LoggedPass>)>, Option<String>),
+    Partial(Vec<ResumedCell>, Option<String>),
 }
 
 impl EarlierAttempt {
@@ -124,15 +124,15 @@ fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
 
 #[cfg(test)]
 mod tests {
+    use inferometer_model::cell::CellPlan;
+
     use super::*;
 
     #[test]
     fn the_attempt_with_the_most_cells_is_chosen_and_of_equal_attempts_the_last() {
         let part = |name: &str, cells: usize| {
-            EarlierAttempt::Partial(
-                (0..cells).map(|_| (CellPlan::OWN, Vec::new())).collect(),
-                Some(name.to_owned()),
-            )
+            let cell = ResumedCell { cell: CellPlan::OWN, passes: Vec::new(), ending: None };
+            EarlierAttempt::Partial(vec![cell; cells], Some(name.to_owned()))
         };
         let name = |attempts| match furthest(attempts) {
             EarlierAttempt::Partial(_, name) => name,

@@ -10,7 +10,6 @@ pub(crate) use sent::{SentPass, sent_before};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_model::record::{Record, why_stopped};
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
@@ -18,6 +17,7 @@ use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
 use crate::error::RunError;
+use crate::resumed_cell::{ResumedCell, stored_ending};
 
 /// A run that is resumed.
 pub struct EarlierRun {
@@ -77,21 +77,15 @@ impl EarlierRun {
     ///
     /// # Errors
     /// When the plan differs from the plan of the run, or the run's log cannot be read.
-    pub fn completed_cells(
-        &self,
-        plan: &Plan,
-    ) -> Result<Vec<(CellPlan, Vec<LoggedPass>)>, RunError> {
+    pub fn completed_cells(&self, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
         completed_cells(&self.stored, plan)
     }
 }
 
 /// The completed cells of a stored run.
-fn completed_cells(
-    stored: &StoredRun,
-    plan: &Plan,
-) -> Result<Vec<(CellPlan, Vec<LoggedPass>)>, RunError> {
+fn completed_cells(stored: &StoredRun, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
     check_plan(stored, plan)?;
-    let mut cells: Vec<(CellPlan, Vec<LoggedPass>)> = Vec::new();
+    let mut cells: Vec<ResumedCell> = Vec::new();
     let mut last = None;
     for pass in stored.passes()? {
         let pass = pass?;
@@ -99,14 +93,18 @@ fn completed_cells(
         last = Some(cell);
         let is_whole = pass.end.is_some_and(|end| end.ending == Ending::Complete);
         if is_whole && is_usable(&pass, plan) {
-            match cells.iter_mut().find(|(known, _)| *known == cell) {
-                Some((_, passes)) => passes.push(pass),
-                None => cells.push((cell, vec![pass])),
+            match cells.iter_mut().find(|known| known.cell == cell) {
+                Some(known) => known.passes.push(pass),
+                None => {
+                    let ending =
+                        stored.summary.as_ref().and_then(|before| stored_ending(before, cell));
+                    cells.push(ResumedCell { cell, passes: vec![pass], ending });
+                }
             }
         }
     }
     let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
-    cells.retain(|(cell, passes)| {
+    cells.retain(|ResumedCell { cell, passes, .. }| {
         passes.len() >= plan.passes.len() * repeats_wanted(&plan.repeat, Some(*cell) == broke_off)
     });
     Ok(cells)

@@ -49,7 +49,7 @@ pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
         for pass in passes.flatten() {
             let requests = pass.records.iter().filter(|it| it.send_start.is_some()).count();
             let PassBegin { cell, repeat, .. } = pass.begin;
-            if requests > 0 && !completed.iter().any(|(known, _)| *known == cell) {
+            if requests > 0 && !completed.iter().any(|known| known.cell == cell) {
                 let (prompt_label, run) = (pass.begin.plan.prompt_label(), run.clone());
                 sent.push(SentPass { cell, prompt_label, repeat, requests, run });
             }

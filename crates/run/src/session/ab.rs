@@ -1,8 +1,6 @@
 //! The blocks of a comparison: two runs are open at the same time and take turns, one block each. Makes
 //! no decision: [`inferometer_analysis::ab`] does.
 
-use std::time::Duration;
-
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
 use inferometer_load::PassPlan;
@@ -50,12 +48,12 @@ pub fn carry_out_pairs(
 ) -> Result<Pairs, RunError> {
     let [of_a, of_b] = servers;
     // Both sides have almost the same plan, so most lines before the first block would be printed twice.
-    let events = sides[0].events.without_repeated_lines();
+    let events = sides[0].events.without_repeated_introduction();
     let sides = sides.map(|side| RunRequest { events: &events, ..side });
     let pairs = prepare_side(sides[0], of_a).and_then(|a| match prepare_side(sides[1], of_b) {
-        Ok(b) => Ok(run_pairs([a.0, b.0], pairing, a.1 + b.1)),
+        Ok(b) => run_pairs([a, b], pairing),
         Err(error) => {
-            finish_unstarted(a.0, &error);
+            finish_unstarted(a, &error);
             Err(error)
         }
     });
@@ -64,25 +62,20 @@ pub fn carry_out_pairs(
     pairs
 }
 
-/// Prepares a run up to its first block, including the warm-up. Returns also the time of the warm-up.
+/// Prepares a run up to its warm-up.
 fn prepare_side<'a>(
     request: RunRequest<'a>,
     servers: &'a mut Servers,
-) -> Result<(Session<'a, EventLoops>, Duration), RunError> {
+) -> Result<Session<'a, EventLoops>, RunError> {
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
-    let mut session = prepare::prepare(net, request, servers, |servers, start| {
+    let session = prepare::prepare(net, request, servers, |servers, start| {
         target::prepare(plan, context, servers, start)
     })?;
     let folder = session.outputs.of(session.recording.run());
     let kept = folder.and_then(|folder| session.servers.keep_files_in(&folder));
-    let began = session.runner.net.now();
-    session.runner.ends = plan.ab.as_ref().and_then(|ab| Some(began + ab.max_time?));
-    let warm = kept.and_then(|()| plan.cells.iter().try_for_each(|&cell| session.warm_up(cell)));
-    session.runner.ends = None;
-    let took = session.runner.net.now().since(began);
-    match warm {
-        Ok(()) => Ok((session, took)),
+    match kept {
+        Ok(()) => Ok(session),
         Err(error) => {
             finish_unstarted(session, &error);
             Err(error)
@@ -97,12 +90,19 @@ fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
     let _ = session.finish();
 }
 
+/// Warms up both servers and measures the blocks. The time limit starts here. It includes the warm-up of both servers
+/// and everything after it, such as pauses and the generation of prompts.
 fn run_pairs(
     mut sessions: [Session<'_, EventLoops>; 2],
     pairing: Pairing<'_>,
-    warm_up: Duration,
-) -> Pairs {
-    let failed = alternate(&mut sessions, pairing, warm_up);
+) -> Result<Pairs, RunError> {
+    let most = sessions[0].request.plan.ab.as_ref().and_then(|ab| ab.max_time);
+    let ends = most.map(|most| sessions[0].runner.net.now() + most);
+    if let Err(error) = sessions.iter_mut().try_for_each(|session| session.warm_up_until(ends)) {
+        sessions.into_iter().for_each(|session| finish_unstarted(session, &error));
+        return Err(error);
+    }
+    let failed = alternate(&mut sessions, pairing, ends);
     let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
     // If the user interrupts while one report is written, the other report is still written.
     let mut runs = sessions.map(Session::finish_as_far);
@@ -112,7 +112,7 @@ fn run_pairs(
         // The run of the failed side states the reason for both.
         *stopped = None;
     }
-    Pairs { runs, blocks }
+    Ok(Pairs { runs, blocks })
 }
 
 /// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs. Returns
@@ -120,7 +120,7 @@ fn run_pairs(
 fn alternate(
     sessions: &mut [Session<'_, EventLoops>; 2],
     pairing: Pairing<'_>,
-    warm_up: Duration,
+    ends: Option<Nanos>,
 ) -> Option<Side> {
     let RunRequest { plan, context, events } = sessions[0].request;
     let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return None };
@@ -129,9 +129,6 @@ fn alternate(
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
-    // The time limit includes the warm-up and everything from here on, such as pauses and the generation of prompts.
-    let left = ab.max_time.map(|most| most.saturating_sub(warm_up));
-    let ends = left.map(|left| sessions[0].runner.net.now() + left);
     while let NextStep::Pair { number, order } = procedure.next() {
         for side in order {
             let session = &mut sessions[side.index()];
@@ -160,6 +157,16 @@ fn alternate(
 }
 
 impl Session<'_, EventLoops> {
+    /// Warms up the server, until the instant `ends` at the latest.
+    fn warm_up_until(&mut self, ends: Option<Nanos>) -> Result<(), RunError> {
+        let RunRequest { plan, context, .. } = self.request;
+        context.host.interrupt.wakes(Some(self.runner.net.waker()));
+        self.runner.ends = ends;
+        let warm = plan.cells.iter().try_for_each(|&cell| self.warm_up(cell));
+        self.runner.ends = None;
+        warm
+    }
+
     /// Measures a block, which ends at the instant `ends` at the latest. Returns whether the comparison can
     /// continue.
     fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {

@@ -170,7 +170,7 @@ impl<N: Network> Session<'_, N> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), RunError> {
-        if self.resume_cell(cell)? && !self.trials_go_on(cell) {
+        if self.resume_cell(cell)? && !self.grid.trials_go_on(cell, self.request.plan) {
             return Ok(());
         }
         self.revive_server()?;

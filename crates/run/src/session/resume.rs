@@ -18,16 +18,18 @@ impl<N: Network> Session<'_, N> {
     /// prompts, so that later prompts and the hash of the workload are the same as in a run without a break.
     pub(super) fn resume_cell(&mut self, cell: CellPlan) -> Result<bool, RunError> {
         let (plan, context) = (self.request.plan, self.request.context);
-        let Some((_, passes)) = context.resumed.iter().find(|(known, _)| *known == cell) else {
+        let Some(resumed) = context.resumed.iter().find(|known| known.cell == cell) else {
             return Ok(false);
         };
         if let Some(bound) = plan.warmup.bound() {
             self.tell_ranks(Order::WarmUp { cell });
             self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
         }
-        for pass in passes {
+        for pass in &resumed.passes {
             self.resume_pass(pass)?;
         }
+        resumed.ending.iter().for_each(|ending| self.grid.trials_have_ended(cell, *ending));
+        self.note_time_before(cell);
         self.outputs.write_figures(&self.summary(), self.recording.run())?;
         Ok(true)
     }

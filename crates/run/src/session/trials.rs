@@ -28,7 +28,9 @@ impl<N: Network> Session<'_, N> {
     pub(super) fn trials(&mut self, cell: CellPlan) -> Result<(), RunError> {
         let of_plan = self.request.plan.passes_of(cell);
         let Some(of_plan) = of_plan.first() else { return Ok(()) };
-        let Some(mut trials) = self.so_far(cell) else { return Ok(()) };
+        let Some(mut trials) = self.grid.procedure_of(cell, self.request.plan) else {
+            return Ok(());
+        };
         // In a resumed cell, an interrupted trial may already have sent the prompts of the next number, so
         // this number is skipped.
         let mut number = self.last_number(cell) + u32::from(trials.count() > 0);
@@ -50,7 +52,7 @@ impl<N: Network> Session<'_, N> {
             trials.add_trial(tried);
             if let TrialResult::OutOfTime(part) = tried {
                 let used = match part {
-                    Some(part) => format!("its first {} requests are used", part.requests),
+                    Some(part) => format!("its {} completed requests are used", part.completed),
                     None => "it is discarded".to_owned(),
                 };
                 let reached = "the time limit of --max-time is reached within the last trial";
@@ -65,10 +67,7 @@ impl<N: Network> Session<'_, N> {
                 self.settle(cell, number)?;
             }
         }
-        if self.trials_go_on(cell) {
-            // Only the time limit ends trials that could go on by their records alone.
-            self.grid.time_is_over(cell);
-        }
+        self.grid.end_trials(cell, self.request.plan);
         for answer in self.answers(cell, &trials) {
             self.request.events.say(&format!("  {cell}: {answer}"));
         }
@@ -76,11 +75,33 @@ impl<N: Network> Session<'_, N> {
     }
 
     /// The instant at which the trials of a cell must end. The time starts before the warm-up. In a resumed cell, the
-    /// trials of the earlier run count.
+    /// time of the earlier run counts.
     pub(super) fn time_limit(&self, cell: CellPlan) -> Option<Nanos> {
         let most = self.request.plan.max_time()?;
-        let before = self.so_far(cell).map_or(Duration::ZERO, |trials| trials.time());
-        Some(self.runner.net.now() + most.saturating_sub(before))
+        Some(self.runner.net.now() + most.saturating_sub(self.time_before(cell)))
+    }
+
+    /// The time that the trials of a cell have taken in earlier runs: all its passes and the pauses between them. The
+    /// time between two runs does not count.
+    fn time_before(&self, cell: CellPlan) -> Duration {
+        let passes = self.grid.passes_of(cell);
+        let taken_s: f64 = passes.iter().filter_map(|pass| pass.duration_s).sum();
+        let pause = self.request.plan.cooldown.unwrap_or_default();
+        let pauses = pause.saturating_mul((passes.len() as u32).saturating_sub(1));
+        Duration::try_from_secs_f64(taken_s).unwrap_or(Duration::MAX).saturating_add(pauses)
+    }
+
+    /// Ends the trials of a resumed cell if the earlier runs have used its time.
+    pub(super) fn note_time_before(&mut self, cell: CellPlan) {
+        let plan = self.request.plan;
+        let Some(mut trials) = self.grid.procedure_of(cell, plan) else { return };
+        let passes = plan.passes_of(cell);
+        let Some(of_plan) = passes.first().filter(|_| trials.count() > 0) else { return };
+        let pause = plan.cooldown.unwrap_or_default();
+        trials.set_time(self.time_before(cell).saturating_add(pause));
+        if trials.next(of_plan).is_none() {
+            self.grid.end_trials(cell, plan);
+        }
     }
 
     /// Tells the procedure how much of the time limit is used, including the pause before the next trial. The first trial
@@ -182,21 +203,8 @@ impl<N: Network> Session<'_, N> {
         self.found(finding.at(cell.to_string()));
     }
 
-    /// Whether a resumed cell still needs trials.
-    pub(super) fn trials_go_on(&self, cell: CellPlan) -> bool {
-        let passes = self.request.plan.passes_of(cell);
-        let next = |of_plan| self.so_far(cell)?.next(of_plan);
-        passes.first().and_then(next).is_some()
-    }
-
     /// The largest trial number so far. The number of a trial determines its arrivals and prompts.
     fn last_number(&self, cell: CellPlan) -> u32 {
         self.grid.passes_of(cell).iter().map(|pass| pass.repeat).max().unwrap_or(0)
-    }
-
-    fn so_far(&self, cell: CellPlan) -> Option<Trials> {
-        let mut trials = Trials::of(self.request.plan)?;
-        self.grid.trials_of(cell).iter().for_each(|tried| trials.add_trial(tried));
-        Some(trials)
     }
 }

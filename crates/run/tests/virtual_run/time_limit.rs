@@ -3,7 +3,8 @@
 use inferometer_analysis::search::SearchEnding;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepEnding;
-use inferometer_run::{Events, summarise_log};
+use inferometer_run::resume::EarlierRun;
+use inferometer_run::{Event, Events, Interrupt, summarise_log};
 use inferometer_store::Store;
 use serde_json::json;
 
@@ -45,6 +46,58 @@ fn pauses_count_for_the_time_limit_of_a_search_and_of_a_sweep() {
 }
 
 #[test]
+fn a_resumed_search_or_sweep_does_not_exceed_the_time_limit() {
+    for keys in [
+        json!({ "sweep": { "max_time": "20s" } }),
+        json!({
+            "search": { "max_time": "20s", "precision": "0.1%", "over": "concurrency" },
+            "goodput": "ttft<5s",
+        }),
+    ] {
+        // The first run ends in its second cell, after two trials and the pause between them.
+        let (folder, mut keys) = (tempfile::tempdir().unwrap(), keys);
+        keys["cooldown"] = "4s".into();
+        keys["output_lengths"] = json!([8, 16]);
+        let (plan, mut context) = planned(&folder, keys);
+        let second = plan.cells[1];
+        let interrupt = context.host.interrupt.clone();
+        let events = Events::to(move |event: &Event<'_>| match event {
+            Event::PassStarted(pass) if pass.begin.cell == second && pass.begin.repeat == 3 => {
+                interrupt.request();
+            }
+            _ => {}
+        });
+        let first = measure(&plan, &context, &events, &[]).unwrap();
+        assert!(first.interrupted);
+        let of_first = &first.summary.cells[0].passes;
+        assert!(of_first.iter().all(|pass| pass.stopped.is_none()), "the limit cut no trial");
+        context.host.interrupt = Interrupt::default();
+        let earlier = EarlierRun::find(&context.store, first.run.as_str()).unwrap();
+        // A run that was killed has stored its records, but no endings.
+        for are_endings_stored in [true, false] {
+            context.resumed = earlier.completed_cells(&plan).unwrap();
+            if !are_endings_stored {
+                context.resumed.iter_mut().for_each(|cell| cell.ending = None);
+            }
+            let summary = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+            for (at, cell) in summary.cells.iter().enumerate() {
+                let durations = cell.passes.iter().filter_map(|pass| pass.duration_s);
+                let taken_s = durations.sum::<f64>() + 4.0 * (cell.passes.len() - 1) as f64;
+                assert!((8.0..=20.0).contains(&taken_s), "cell {at}: {taken_s}");
+            }
+            if are_endings_stored {
+                let resumed = &summary.cells[0].passes;
+                assert_eq!(of_first.len(), resumed.len(), "the first cell stays finished");
+            }
+            let late = summary.searches.iter().map(|it| it.outcome == SearchEnding::TimeSpent);
+            let late =
+                late.chain(summary.sweeps.iter().map(|it| it.outcome == SweepEnding::TimeSpent));
+            assert_eq!(late.collect::<Vec<_>>(), [true, true]);
+        }
+    }
+}
+
+#[test]
 fn a_warm_up_counts_for_the_time_limit_and_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let keys = json!({ "sweep": { "max_time": "2s" }, "warmup": "1000" });
@@ -57,7 +110,7 @@ fn a_warm_up_counts_for_the_time_limit_and_ends_with_it() {
 }
 
 #[test]
-fn a_sweep_uses_the_first_requests_of_a_trial_that_the_time_limit_ended() {
+fn a_sweep_uses_a_trial_that_the_time_limit_ended() {
     let swept = |keys| {
         let folder = tempfile::tempdir().unwrap();
         let (plan, context) = planned(&folder, json!({ "sweep": keys, "warmup": "0" }));
@@ -69,7 +122,7 @@ fn a_sweep_uses_the_first_requests_of_a_trial_that_the_time_limit_ended() {
     // The first trial under a time limit has 12 requests. The limit ends it within the last one.
     let limit = format!("{:.3}s", 11.5 * request_s);
     let cut = swept(json!({ "max_time": limit }));
-    assert_eq!((cut.outcome, cut.trials, cut.requests), (SweepEnding::TimeSpent, 1, 11), "{cut:?}");
+    assert_eq!((cut.outcome, cut.trials, cut.requests), (SweepEnding::TimeSpent, 1, 12), "{cut:?}");
     let [whole, cut] = [&whole, &cut].map(|answer| answer.levels[0].requests_per_s.unwrap().value);
     assert!((cut / whole - 1.0).abs() < 0.01, "{cut} {whole}");
 }

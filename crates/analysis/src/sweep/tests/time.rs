@@ -121,10 +121,37 @@ fn requests(ended: u32, all: u32) -> LevelFold {
 }
 
 #[test]
-fn a_trial_that_the_time_limit_ended_counts_as_the_shorter_trial_of_its_first_requests() {
+fn requests_in_flight_at_the_time_limit_count_as_if_they_took_the_mean_time() {
     let cut = requests(24, 48).finish_cut().expect("figures");
-    assert_eq!((cut.requests, cut.completed, cut.unfinished), (24, 24, 0));
-    assert_eq!(cut, requests(24, 24).finish());
-    // Four requests are too few for a figure.
+    assert_eq!((cut.requests, cut.completed, cut.unfinished), (26, 24, 0));
+    assert_eq!(LevelTrial { completed: 26, ..cut }, requests(26, 26).finish());
+    // Four completed requests are too few for a figure.
     assert_eq!(requests(4, 48).finish_cut(), None);
+}
+
+#[test]
+fn a_long_request_in_flight_at_the_time_limit_lowers_the_throughput() {
+    let pass = PassPlan::closed(2, Bound::requests(48));
+    let mut fold = LevelFold::of(&pass, 0.95).expect("a load");
+    // Both places serve a request each second, but from the fifth second on, one of them serves the same request.
+    let short = (0..20).chain(0..5).map(|due| (due, 1));
+    for (index, (due, taken)) in (0..).zip(short.chain([(5, 15)])) {
+        let due = Nanos::ZERO + Duration::from_secs(due);
+        let is_long = taken > 1;
+        fold.add(&RequestFigures {
+            index,
+            fate: if is_long { Fate::CutOff } else { Fate::Ended },
+            due,
+            sent: Some(due),
+            ended: Some(due + Duration::from_secs(taken)),
+            complete: !is_long,
+            output_tokens: 8,
+            ..RequestFigures::default()
+        });
+    }
+    let cut = fold.finish_cut().expect("figures");
+    assert_eq!(cut.completed, 25);
+    // Without the long request, it would be two requests per second.
+    let found = cut.requests_per_s.expect("a figure").value;
+    assert!((1.1..1.5).contains(&found), "{found}");
 }

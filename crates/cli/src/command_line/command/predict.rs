@@ -52,8 +52,7 @@ pub struct PredictArgs {
     /// Predict results for requests without streaming
     #[arg(long)]
     no_stream: bool,
-    /// Exit code 4 if the prediction is suspect, for example because it is undecided whether an
-    /// objective is met
+    /// Exit code 4 if it is undecided whether an objective is met, or if the prediction is suspect
     #[arg(long, help_heading = "Limits")]
     strict: bool,
 }
@@ -114,9 +113,10 @@ struct SpecArgs {
     /// is 1
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
-    /// Objectives on the statistics of each predicted pass, such as 'ttft_p99<500ms,tpot_p50<50ms'.
+    /// Objectives on the statistics of each predicted pass, such as 'requests_per_s>2,failures<1%'.
     /// An objective is met or missed if the whole range of the prediction is on one side of the
-    /// limit; otherwise it is undecided. The exit code is 3 if one is missed
+    /// limit; otherwise it is undecided, also if the profile states no calibrated range for the
+    /// figure. The exit code is 3 if one is missed
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     slo: Option<String>,
     /// The database [default: inferometer.db]

@@ -20,10 +20,6 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::plan_file::MultiTarget;
 
-/// The number of rounds of a prediction, if the plan has fewer. Each round has other requests. The ranking needs the
-/// variation over three rounds.
-const ROUNDS: u32 = 3;
-
 /// What is printed, and how strictly the results are judged.
 #[derive(Clone, Copy)]
 pub struct Printing {
@@ -53,7 +49,7 @@ pub fn predict_targets(
     if !mistakes.is_empty() {
         return Err(PlanError::from(mistakes).into());
     }
-    let group = group(&simulated, multi.rounds.max(ROUNDS))?;
+    let group = group(&simulated, multi.rounds)?;
     if !printing.quiet {
         simulated.iter().flat_map(|one| &one.told).for_each(|line| tell(line));
     }

@@ -44,7 +44,8 @@ impl Simulated {
         let stated = Stated::of(spec, flags)?;
         let flags = stated.flags.clone();
         let config = config(Some(&stated.model), stated.profile.as_deref(), &flags)
-            .map_err(|error| without_model(error, &stated.model))?;
+            .map_err(|error| without_model(error, &stated.model))
+            .map_err(|error| of_card(error, spec.server_card.as_deref()))?;
         let mut told = Vec::new();
         if !stated.left_out.is_empty() {
             let names = stated.left_out.join(", ");
@@ -138,7 +139,7 @@ impl Stated {
         self.on_card(card)
     }
 
-    /// Adds the card that the plan states for the server, if this program knows it.
+    /// Adds the card that the plan states for the server. If this program does not know it, [`config`] refuses it.
     fn on_card(mut self, card: Option<&str>) -> Result<Self, PlanError> {
         let Some(card) = card else { return Ok(self) };
         let mut all = given(&self.flags).unwrap_or_default();
@@ -221,6 +222,15 @@ fn without_model(error: PlanError, model: &str) -> PlanError {
         ),
     };
     error.mistakes.into_iter().map(add).collect::<Vec<_>>().into()
+}
+
+/// Names the key of the plan in the error of an unknown card.
+fn of_card(error: PlanError, card: Option<&str>) -> PlanError {
+    let named = |mistake: String| match (card, mistake.strip_prefix("--card ")) {
+        (Some(_), Some(rest)) => format!("server_card: {rest}"),
+        _ => mistake,
+    };
+    error.mistakes.into_iter().map(named).collect::<Vec<_>>().into()
 }
 
 #[cfg(test)]
@@ -314,6 +324,10 @@ mod tests {
             (
                 json!({"server": {"preset": "inferometer", "arguments": {"fault": "cut@3"}}}),
                 "`fault` cannot be predicted",
+            ),
+            (
+                json!({"url": "http://a:1", "model": "qwen-14b", "server_card": "h100-sxn"}),
+                "server_card: h100-sxn: is unknown (did you mean `h100-sxm`?)",
             ),
             (
                 json!({"url": "http://a:1", "model": "qwen-14b", "profile": "p"}),

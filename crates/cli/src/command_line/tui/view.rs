@@ -10,7 +10,7 @@ use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
 use inferometer_model::visible;
 use inferometer_net::{Nanos, monotonic_now};
-use inferometer_run::{Countdown, LivePass, Snapshot, left};
+use inferometer_run::{LivePass, Snapshot, left};
 use inferometer_stats::histogram::Histogram;
 
 use crate::command_line::progress::spoken;
@@ -69,7 +69,6 @@ pub struct Watcher {
     label: String,
     tokens: VecDeque<u64>,
     rates: VecDeque<u64>,
-    countdown: Countdown,
 }
 
 impl Watcher {
@@ -93,7 +92,7 @@ impl Watcher {
             passes,
             label: pass.label.clone(),
             left: state.left(now).map(spoken),
-            done: done(pass, counts, now, &self.countdown),
+            done: done(pass, counts, now),
             rates: self.rates.iter().copied().collect(),
             period_s: period.as_secs_f64(),
             tokens_per_s: pass.so_far.output_tokens_per_s(),
@@ -120,14 +119,14 @@ impl Watcher {
 }
 
 /// The completed share of a pass, from 0 to 1, and a text with the number of requests and the remaining time.
-fn done(pass: &LivePass, counts: LiveCounts, now: Nanos, countdown: &Countdown) -> (f64, String) {
+fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
         return (0.0, format!("{} requests in {}", counts.over(), spoken(elapsed)));
     };
     let share = pass.share(counts).unwrap_or(0.0);
-    let left = countdown.shown(left(elapsed, share));
-    let left = left.map_or_else(String::new, |left| format!(", {} left", spoken(left)));
+    let left =
+        left(elapsed, share).map_or_else(String::new, |left| format!(", {} left", spoken(left)));
     (share, format!("{}/{all} requests{left}", counts.over()))
 }
 
@@ -252,17 +251,13 @@ mod tests {
         events.live().look(|state| {
             let pass = state.pass.as_ref().unwrap();
             let now = pass.began + Duration::from_secs(100);
-            let countdown = Countdown::default();
-            assert_eq!(
-                done(pass, counts, now, &countdown),
-                (0.5, "2/10 requests, 1 min 40 s left".to_owned())
-            );
+            assert_eq!(done(pass, counts, now), (0.5, "2/10 requests, 1 min 40 s left".to_owned()));
             let none = LiveCounts::default();
-            assert_eq!(done(pass, none, now, &countdown), (0.0, "0/10 requests".to_owned()));
-            // The server has become slower: the estimate grows, but the countdown does not.
+            assert_eq!(done(pass, none, now), (0.0, "0/10 requests".to_owned()));
+            // The server has become slower: the estimate grows.
             let later = now + Duration::from_secs(50);
-            let (_, told) = done(pass, counts, later, &countdown);
-            assert_eq!(told, "2/10 requests, 1 min 40 s left");
+            let (_, told) = done(pass, counts, later);
+            assert_eq!(told, "2/10 requests, 2 min 30 s left");
         });
     }
 }

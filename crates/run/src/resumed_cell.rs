@@ -1,0 +1,30 @@
+//! A cell that an earlier run has measured, completely or in part.
+
+use inferometer_analysis::search::SearchEnding;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::sweep::SweepEnding;
+use inferometer_model::cell::CellPlan;
+use inferometer_store::LoggedPass;
+
+/// A cell of an earlier run. Its passes are not measured again.
+#[derive(Clone, Debug)]
+pub struct ResumedCell {
+    /// The cell.
+    pub cell: CellPlan,
+    /// Its passes, in the order in which they were measured.
+    pub passes: Vec<LoggedPass>,
+    /// How its search or sweep ended, if the results of the run are stored.
+    pub ending: Option<SweepEnding>,
+}
+
+/// How the search or the sweep of a cell ended, from the stored results of a run. Records do not show that a time
+/// limit ended it between two trials, or that the rules of an earlier version ended it. For a search, only the end by
+/// the time limit is returned.
+pub fn stored_ending(stored: &Summary, cell: CellPlan) -> Option<SweepEnding> {
+    let mut searches = stored.searches.iter().filter(|answer| answer.cell() == cell);
+    if searches.any(|answer| answer.outcome == SearchEnding::TimeSpent) {
+        return Some(SweepEnding::TimeSpent);
+    }
+    let sweep = stored.sweeps.iter().find(|answer| answer.cell() == cell);
+    sweep.map(|answer| answer.outcome).filter(|ending| *ending != SweepEnding::Unfinished)
+}
