@@ -127,8 +127,8 @@ impl LevelFold {
 
     /// Computes the figures of a trial that the time limit ended. `None` if too few requests had ended.
     ///
-    /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, all requests
-    /// count that were sent ([`LevelFold::complete_the_rest`]).
+    /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, the requests in
+    /// flight at the limit count, too: as if they took as long as the others, or as long as they have taken already.
     pub fn finish_cut(mut self) -> Option<LevelTrial> {
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
         let first_cancelled = self.rows.iter().take_while(|row| row.has_ended).count();
