@@ -120,6 +120,7 @@ def messages(text, world):
     text = "$" + text.partition("$")[2].partition("\n")[0] + "\n" + text.partition("--- stderr\n")[2]
     for pattern, by in ((r"in [\d.]+ s, [\d.]+ tokens/s", "in SOME TIME, SO MANY tokens/s"),
                         (r"estimate: .*", "estimate: SOME TIME"), (r"group-[0-9a-f]{8}", "GROUP"),
-                        (r"\bserver-\d+-", "server-PID-")):
+                        (r"\bserver-\d+-", "server-PID-"),
+                        (r" = [\d.]+ [mu]?s( \([^)]*\))?, limit", " = SOME VALUE, limit")):
         text = re.sub(pattern, by, text)
     return PORT.sub("127.0.0.1:PORT", text.replace(str(world.binary), "BINARY"))

@@ -105,7 +105,12 @@ fn sustained(answer: &SearchAnswer, estimate: f64) -> String {
         true => (" or more", ": no trial of sufficient length missed them".to_owned()),
         false => ("", limited(answer)),
     };
-    format!("the server sustains {amount} with {objectives} ({sure}{more}){rest}")
+    // Without an interval, the amount itself is the estimate.
+    let [of_amount, of_estimate] = match (answer.low, answer.high) {
+        (None, None) => [more, ""],
+        _ => ["", more],
+    };
+    format!("the server sustains {amount}{of_amount} with {objectives} ({sure}{of_estimate}){rest}")
 }
 
 /// The answer if no load is shown to meet the objectives, and none to miss them for certain.

@@ -151,3 +151,19 @@ fn an_answer_that_may_be_the_limit_of_the_client_says_so() {
         assert_eq!(found.iter().any(|finding| finding.is(code)), is_limited, "{found:?}");
     }
 }
+
+#[test]
+fn an_estimate_without_an_interval_says_that_the_load_may_be_higher_and_not_the_interval() {
+    let search = Search::new(settings("ttft_p99<1s"));
+    let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
+    let answer = SearchAnswer {
+        estimate: Some(16.0),
+        is_one_sided: true,
+        outcome: SearchEnding::TimeSpent,
+        ..answers[0].clone()
+    };
+    let told = sentence(&answer);
+    let words =
+        "about 16 requests/s or more with ttft_p99<1s (no confidence interval yet): no trial";
+    assert!(told.contains(words), "{told}");
+}
