@@ -167,8 +167,8 @@ impl FigurePrediction {
         Self { measured, error_pct, ..self }
     }
 
-    /// The range of another figure of the same pass that has the same relative error, such as tokens/s if this figure
-    /// is requests/s: each end divided by `figure` equals the end of this range divided by the predicted value.
+    /// The range of another figure of the same pass, with the same relative error. For example, tokens/s have the
+    /// relative error of requests/s. `figure` is the predicted value of the other figure.
     pub fn around(&self, figure: f64) -> [f64; 2] {
         match figure == self.predicted {
             true => self.interval,

@@ -36,8 +36,8 @@ pub struct SloResult {
     pub place: String,
     /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
-    /// The 95 % confidence interval of `measured`, or for a prediction the range in which nine of ten measurements are
-    /// expected, in the unit of the objective; absent if the figure has none.
+    /// The 95 % confidence interval of `measured`, in the unit of the objective. For a prediction, it is the range that is
+    /// expected to contain 90 % of measurements. Absent if the figure has no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes

@@ -4,8 +4,8 @@
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
 //! `quick` skips all fits without some of the runs. The argument `stored` fits nothing: it computes the errors again
-//! with the stored constants. The argument `two-rows` fits the constants of each card to two rows of the card, starting
-//! from the stored constants of the fit without this card, and prints the errors on its other rows.
+//! with the stored constants. The argument `two-rows` begins with the stored constants that were fitted without
+//! a card. It fits them to two rows of this card, and prints the errors on the other rows of the card.
 
 use std::error::Error;
 use std::fs;

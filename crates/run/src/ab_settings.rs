@@ -25,7 +25,7 @@ pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     }
     let message = format!(
         "max_num_seqs differs ({a_limit} for A, {b_limit} for B), but at most {in_flight} requests were in flight, so \
-         neither side reached its limit: both limits are the same at this load."
+         no request waited because of these limits."
     );
     let mut advice = format!(
         "to see the effect of the limits, measure with more than {lower} requests in flight"

@@ -149,8 +149,8 @@ impl LevelFold {
         Some(trial).filter(|trial| completed >= FEWEST && trial.requests_per_s.is_some())
     }
 
-    /// Requests that were in flight at the time limit count as complete after the mean time of the completed ones, or
-    /// after the time that they have taken already, if that is longer. Without them, long requests would be missing, and
+    /// Completes the requests that were in flight at the time limit. Each takes the mean time of the completed requests.
+    /// If it has already taken longer, it takes this longer time. Without these requests, long ones would be missing, and
     /// the throughput would be too high.
     fn complete_the_rest(&mut self, completed: usize) {
         let ended = || self.rows.iter().filter(|row| row.has_ended && row.stay.complete);

@@ -21,8 +21,8 @@ const SHED_DEVIATIONS: f64 = 2.5;
 
 /// If all outputs have the same length, requests that started together also end together. The speed of a server then
 /// changes over many request durations, in the same way in each trial at a rate. So the throughput of each trial can
-/// deviate by this share from that of a very long run, and the differences between trials do not show it (docs/sweep.md
-/// has the measurement).
+/// deviate by this share from that of a very long run. The differences between trials do not show this error. The
+/// measurement is in docs/sweep.md.
 const OF_EQUAL_OUTPUTS: f64 = 0.02;
 
 /// The saturation that a sweep found.

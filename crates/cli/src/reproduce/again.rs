@@ -123,23 +123,13 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
     let mut spec = Spec {
         seed: Some(there.seed),
         salt: environment.salt.clone().or_else(|| there.spec.salt.clone()),
-        target: None,
-        server: None,
         server_card: None,
-        header: None,
-        api_key_env: None,
-        ca_cert: None,
-        insecure: None,
-        client_cert: None,
-        client_key: None,
-        proxy: None,
-        wait: None,
         loops: None,
         observe: ObserveKeys::default(),
         store: None,
         out: None,
         dump_workload: None,
-        ..asked
+        ..asked.without_server()
     };
     if here.new_salt {
         spec.salt = None;

@@ -234,6 +234,24 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The spec without its server, and without the keys of the connection to it. The keys of its API and its card stay.
+    #[must_use]
+    pub fn without_server(self) -> Self {
+        Self {
+            target: None,
+            server: None,
+            header: None,
+            api_key_env: None,
+            ca_cert: None,
+            insecure: None,
+            client_cert: None,
+            client_key: None,
+            proxy: None,
+            wait: None,
+            ..self
+        }
+    }
+
     /// The keys of the spec and their values; null where nothing is given.
     ///
     /// # Panics

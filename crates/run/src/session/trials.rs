@@ -9,6 +9,7 @@ use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::time::Nanos;
+use inferometer_plan::search::Over;
 
 use super::Session;
 use crate::error::RunError;
@@ -52,7 +53,13 @@ impl<N: Network> Session<'_, N> {
             trials.add_trial(tried);
             if let TrialResult::OutOfTime(part) = tried {
                 let used = match part {
-                    Some(part) => format!("its {} completed requests are used", part.completed),
+                    Some(part) => {
+                        let estimated = match part.by {
+                            Over::Concurrency => ", and those in flight with estimated times",
+                            Over::Rate => "",
+                        };
+                        format!("its {} completed requests are used{estimated}", part.completed)
+                    }
                     None => "it is discarded".to_owned(),
                 };
                 let reached = "the time limit of --max-time is reached within the last trial";

@@ -30,7 +30,7 @@ use crate::command_line::interrupt;
 #[derive(Args)]
 pub struct PredictArgs {
     /// A plan file (TOML); flags override its keys. Each of its [[target]] tables is predicted, and
-    /// the targets are ranked
+    /// the predictions are compared
     plan: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
@@ -114,9 +114,8 @@ struct SpecArgs {
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
     /// Objectives on the statistics of each predicted pass, such as 'requests_per_s>2,failures<1%'.
-    /// An objective is met or missed if the whole range of the prediction is on one side of the
-    /// limit; otherwise it is undecided, also if the profile states no calibrated range for the
-    /// figure. The exit code is 3 if one is missed
+    /// An objective is undecided if its limit is inside the range of the prediction, or if the
+    /// prediction has no calibrated range. The exit code is 3 if an objective is missed
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     slo: Option<String>,
     /// The database [default: inferometer.db]

@@ -48,7 +48,8 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     }
 }
 
-/// The command that predicts a run whose engine can be simulated and whose model this program does not know.
+/// The command that predicts a run of an unknown model on a known engine. `None` if the engine is
+/// unknown or the model is known.
 fn of_unknown_model(store: &Path, run: &str, summary: &Summary) -> Option<String> {
     let target = &summary.target;
     let facts = ServerFacts::of(String::new(), summary, None);

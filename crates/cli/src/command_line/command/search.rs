@@ -272,20 +272,10 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
 /// A spec with the same workload and objectives, and with the embedded engine as the target.
 fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
     Spec {
-        target: None,
-        server: None,
         endpoint: None,
-        header: None,
-        api_key_env: None,
-        ca_cert: None,
-        insecure: None,
-        client_cert: None,
-        client_key: None,
-        proxy: None,
-        wait: None,
         dialect: None,
         profile: profile.map(str::to_owned),
-        ..spec.clone()
+        ..spec.clone().without_server()
     }
 }
 

@@ -151,28 +151,18 @@ impl Stated {
     /// The spec of the target with the embedded engine in place of its server.
     fn simulated(self, spec: &Spec) -> Spec {
         Spec {
-            target: None,
-            server: None,
             server_card: None,
             endpoint: None,
             dialect: None,
             model: Some(self.model),
             profile: self.profile,
             noise: self.noise,
-            header: None,
-            api_key_env: None,
-            ca_cert: None,
-            insecure: None,
-            client_cert: None,
-            client_key: None,
-            proxy: None,
-            wait: None,
             extra_body: None,
             balance: None,
             session_header: None,
             session_cookie: None,
             observe: ObserveKeys::default(),
-            ..spec.clone()
+            ..spec.clone().without_server()
         }
     }
 }
