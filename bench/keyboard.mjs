@@ -1,11 +1,12 @@
-// Whether the dashboard works by the keyboard: walks its list of runs with Tab, presses what it
-// meets, and says what has the focus and whether that can be seen. Asks no network but the dashboard.
+// Checks that the dashboard can be used with the keyboard. The script moves through the list of runs
+// with Tab, and presses Enter, Space and an arrow key. It contacts only the dashboard.
 //
 //     inferometer web --listen 127.0.0.1:7878 &
 //     node bench/keyboard.mjs http://127.0.0.1:7878/      (Node 22; 20 with --experimental-websocket)
 //
-// CHROMIUM names another browser than `chromium`. Exit code 1: something cannot be reached, or is
-// reached and cannot be seen, or a key does nothing.
+// The dashboard needs at least two runs. The variable CHROMIUM names a browser other than `chromium`.
+// The output has the number of elements of each kind, and a list of problems. The exit code is 1 if an
+// element cannot be reached with Tab, if the focus on an element is not visible, or if a key has no effect.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +69,7 @@ const focus = () => page(`(() => {
   return { kind, seen, name: it.getAttribute("aria-label") ?? it.name ?? it.textContent.trim() };
 })()`);
 
-/// Tabs until something of a kind has the focus.
+/// Presses Tab until an element of this kind has the focus; null if none has after MOST_TABS times.
 const tabTo = async wanted => {
   for (let tab = 0; tab < MOST_TABS; tab++) {
     await press("Tab", 9);
@@ -87,37 +88,37 @@ for (let tab = 0; tab < MOST_TABS; tab++) {
   const it = await focus();
   if (!it) break;
   met[it.kind] = (met[it.kind] ?? 0) + 1;
-  expect(it.seen, `cannot be seen: ${it.kind} ${it.name}`);
+  expect(it.seen, `the focus is not visible: ${it.kind} ${it.name}`);
 }
 for (const kind of ["skip", "filter", "order", "box", "run", "button"]) {
-  expect(met[kind], `cannot be reached: ${kind}`);
+  expect(met[kind], `cannot be reached with Tab: ${kind}`);
 }
 await open(url);
 await tabTo("order");
 await loading(() => press("Enter", 13, "\r"));
-expect((await page("location.search")).includes("sort="), "Enter does not order");
+expect((await page("location.search")).includes("sort="), "Enter does not sort the runs");
 await open(url);
 await tabTo("box");
 await press(" ", 32, " ");
 await tabTo("box");
 await press(" ", 32, " ");
-expect(await page("document.querySelectorAll('input[name=run]:checked').length") === 2, "Space does not choose");
+expect(await page("document.querySelectorAll('input[name=run]:checked').length") === 2, "Space does not select runs");
 await loading(() => press("Enter", 13, "\r"));
-expect(await page("location.pathname") === "/compare", "Enter does not compare what is chosen");
-expect(await page("document.querySelector('h1').textContent") === "Comparison", "no comparison");
+expect(await page("location.pathname") === "/compare", "Enter does not compare the selected runs");
+expect(await page("document.querySelector('h1').textContent") === "Comparison", "the page has no comparison");
 await open(url);
 await tabTo("run");
 await loading(() => press("Enter", 13, "\r"));
 expect((await page("location.pathname")).startsWith("/runs/"), "Enter does not open a run");
 await open(new URL("/compare", url).href);
-expect(await tabTo("filter"), "the runs to compare cannot be reached");
-expect((await focus())?.seen, "the runs to compare cannot be seen");
+expect(await tabTo("filter"), "the choice of runs to compare cannot be reached with Tab");
+expect((await focus())?.seen, "the focus on the choice of runs is not visible");
 await press("ArrowDown", 40);
 const chosen = await page("document.querySelector('select[name=a]').selectedIndex");
-expect(chosen === 1, "the arrow does not choose another run");
+expect(chosen === 1, "the arrow key does not select another run");
 for (const _ of ["the other run", "the button"]) await press("Tab", 9);
 await loading(() => press("Enter", 13, "\r"));
-expect((await page("location.search")).includes("a="), "Enter does not compare");
+expect((await page("location.search")).includes("a="), "Enter on the button does not compare the runs");
 console.log(JSON.stringify({ met, wrong }));
 socket.close();
 const gone = new Promise(end => browser.on("exit", end));

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How the client scales with its event loops: throughput and CPU time per token of `inferometer run --loops N`.
+"""Measures the throughput and the CPU time per token of `inferometer run --loops N` for several numbers of event loops.
 
-    python3 bench/loops.py                 # 1, 2, 4 and 8 loops, as many servers, 3 alternating rounds
+    python3 bench/loops.py                 # 1, 2, 4 and 8 loops; 8 servers; 3 rounds
 
-Several processes of the built-in server share the load; each sends tokens as fast as the client reads them. All
-processes run on this machine, so it needs at least twice as many cores as event loops.
+The load is spread over several processes of the built-in server. Each of them sends tokens as fast as the client reads
+them. Every second round measures the numbers of loops in reverse order. All processes run on this machine, so the
+machine needs at least twice as many cores as event loops. The output has the medians over the rounds, and their ratios
+to the first number of loops. The CPU time is that of the whole process, minus that of a run with one request.
 """
 import argparse
 import json
@@ -24,7 +26,7 @@ def start_server(binary):
 
 
 def play(options, targets, loops, requests):
-    """One run: its tokens, tokens/s of its pass and CPU time in seconds."""
+    """Makes a run. Returns the number of output tokens, the tokens/s of the pass, and the CPU time in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             options.binary, "run", "--dialect", "openai-completions", "--loops", str(loops),
@@ -45,7 +47,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--binary", default=ROOT / "target" / "release" / "inferometer")
     options.add_argument("--loops", default="1,2,4,8")
-    options.add_argument("--servers", type=int, help="[default: the largest number of loops]")
+    options.add_argument("--servers", type=int, help="number of servers [default: the largest number of loops]")
     options.add_argument("--streams", type=int, default=512)
     options.add_argument("--requests", type=int, default=16_384)
     options.add_argument("--tokens", type=int, default=128)
@@ -67,7 +69,7 @@ def main():
             server.kill()
             server.wait()
     base_rate, base_cost = (statistics.median(values[numbers[0]]) for values in (rates, costs))
-    print("loops  tokens/s  times   us/token  times")
+    print("loops  tokens/s  ratio   us/token  ratio")
     for loops in numbers:
         rate, cost = statistics.median(rates[loops]), statistics.median(costs[loops])
         print(f"{loops:5}  {rate:8.0f}  {rate / base_rate:5.2f}  {cost:9.2f}  {cost / base_cost:5.2f}")

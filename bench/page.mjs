@@ -1,10 +1,12 @@
-// How a report opens in a browser: its size, the time until it is there and painted, and what the
-// console says. Asks no network: the page is opened as a file.
+// Opens a report in a browser. The output has the size of the report, the times until the browser has
+// painted it (in ms, five times), the messages on the console, and the number of requests. The page is
+// opened as a file, so no network is needed.
 //
 //     node bench/page.mjs inferometer-out/RUN/report.html     (Node 22; 20 with --experimental-websocket)
 //
-// CHROMIUM names another browser than `chromium`. Exit code 1: over 5 MB, over two seconds, an
-// error on the console, or a request beside the page's own.
+// The variable CHROMIUM names a browser other than `chromium`. The exit code is 1 if the report has more
+// than 5 MB, if one time is above two seconds, if there is a message on the console, or if the browser
+// requests anything else than the page itself.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Alternates the client with a bare reader on one load: CPU per million tokens of each whole process, less that of
-a run of one request; what each says of TTFT; the ratio of every pair, the median and range of the ratios.
+"""Runs one load alternately with the client and with a bare reader (a program that only time-stamps each read).
 
-The client is `inferometer run` as users start it: prompts, records, kernel stamps, store, report and plots included.
-Server and reader are the program's own, or any that `--server` and `--reader` name, as commands with the places
-{port}, {first_ms}, {gap_ms} and {port}, {streams}, {requests}, {tokens}; such a reader prints one JSON document with
-`out_tokens` and `ttft` (mean, p99, in milliseconds). With `--against BINARY` the client of another build takes the
-reader's place, on the same server: whether a change made the client slower.
+For each pair, the output has the CPU time of each whole process in microseconds per token, minus that of a run with one
+request; the ratio of the two CPU times; and the client's TTFT minus the reader's TTFT. At the end, the output has the
+median and the range of each figure.
+
+The client is `inferometer run` as users start it, with prompts, records, kernel time stamps, store, report and plots.
+Server and reader are parts of the program. `--server` and `--reader` replace them by other commands. The command of a
+server may contain {port}, {first_ms} and {gap_ms}; that of a reader {port}, {streams}, {requests} and {tokens}. The
+reader must print a JSON document with `out_tokens` and `ttft` (`mean` and `p99`, in milliseconds).
+`--against BINARY` uses the client of another build instead of the reader. This shows whether a change makes the client
+slower.
 """
 import argparse
 import dataclasses
@@ -22,7 +26,8 @@ import time
 import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# first token and gap in milliseconds; streams, requests, tokens of each
+# The time to the first token and the time between tokens in milliseconds, the numbers of streams and requests, and the
+# number of tokens of each request.
 LOADS = {
     "paced": (100, 10, 1_024, 2_048, 256),
     "slow": (100, 50, 4_096, 8_192, 64),
@@ -33,7 +38,7 @@ LOADS = {
 
 
 class Load(typing.NamedTuple):
-    """What a pair of runs has in common."""
+    """The load of both runs of a pair."""
 
     first_ms: int
     gap_ms: int
@@ -47,7 +52,7 @@ class Load(typing.NamedTuple):
 
 @dataclasses.dataclass
 class Run:
-    """One process, from its start to its end."""
+    """The results of one process. CPU time and peak memory are measured from its start to its end."""
 
     cpu_s: float
     tokens: int
@@ -57,7 +62,7 @@ class Run:
 
 
 def finished(command):
-    """Runs a command to its end: what it printed, its CPU time, its peak memory."""
+    """Runs a command until it ends. Returns its JSON output, its CPU time in seconds and its peak memory in MiB."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     out = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -73,7 +78,7 @@ def answers(port):
 
 
 class Server:
-    """A server that lives as long as this."""
+    """A server process. It is killed at the end of the `with` block."""
 
     def __init__(self, options, load):
         if options.server:
@@ -142,15 +147,16 @@ def main():
     options.add_argument("load", choices=LOADS)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--binary", default=ROOT / "target" / "release" / "inferometer")
-    options.add_argument("--against", metavar="BINARY", help="another build of the client, instead of the reader")
-    options.add_argument("--server", help="a command instead of the program's own server")
-    options.add_argument("--reader", help="a command instead of the program's own reader")
-    options.add_argument("--port", type=int, default=18_431, help="of --server")
+    options.add_argument("--against", metavar="BINARY", help="use another build of the client instead of the reader")
+    options.add_argument("--server", help="use this command as the server")
+    options.add_argument("--reader", help="use this command as the reader")
+    options.add_argument("--port", type=int, default=18_431, help="port of the command in --server [default: 18431]")
     options = options.parse_args()
     load = Load(*LOADS[options.load])
     other = "other build" if options.against else "reader"
-    columns = {f"{other} us/token": [], "client us/token": [], "ratio": [], "TTFT mean beyond, ms": [],
-               "TTFT p99 beyond, ms": [], "client's memory, KB/stream": []}
+    columns = {f"{other} us/token": [], "client us/token": [], "ratio": [],
+               f"TTFT mean minus that of the {other}, ms": [], f"TTFT p99 minus that of the {other}, ms": [],
+               "client's memory, KiB/stream": []}
     for number in range(1, options.rounds + 1):
         (reader_one, reader_all), (client_one, client_all) = pair(options, load)
         bare, ours = us_per_token(reader_all, reader_one), us_per_token(client_all, client_one)

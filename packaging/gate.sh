@@ -18,7 +18,7 @@
 # `error:`.
 set -euo pipefail
 
-# fail MESSAGE [CODE]: ends with one line. The default exit code is 2 (wrong usage).
+# fail MESSAGE [CODE]: prints one line and ends the script. The default exit code is 2 (wrong usage).
 fail() {
     echo "error: $1" >&2
     exit "${2:-2}"
@@ -43,12 +43,12 @@ plan=${PLAN:-}
 out=${OUT:-inferometer-gate}
 inferometer=${INFEROMETER:-inferometer}
 command -v -- "$inferometer" > /dev/null \
-    || fail "$inferometer: no such command; install it (pip install inferometer), or name it (INFEROMETER)"
+    || fail "$inferometer: no such command; install it (pip install inferometer), or set INFEROMETER to its path"
 # The flags that are used below. If the command is older and lacks one, the script ends before anything is measured.
 usage=$("$inferometer" compare --help 2>&1) || true
 for needed in GROUP/SERVER --gate --margin --strict --junit --markdown; do
     [[ $usage == *"$needed"* ]] || fail "$inferometer ($("$inferometer" --version 2>&1 | head -n 1)) is older than \
-gate.sh: its \`compare\` has no $needed; install the version that the script belongs to, or name another command (INFEROMETER)"
+gate.sh: its \`compare\` has no $needed; install the version of this script, or set INFEROMETER to the path of that version"
 done
 [ -n "${GATE:-}" ] || fail "GATE is missing: give conditions, such as output_tokens_per_s>-5%,ttft_p50<+10%"
 judge=("--gate=$GATE" "--store=$out/inferometer.db")
@@ -67,12 +67,12 @@ load=()
 
 if [ -n "$plan" ]; then
     [ -z "${BASE_COMMAND:-}${HEAD_COMMAND:-}${ROUNDS:-}" ] \
-        || fail "PLAN says what is measured: give BASE_COMMAND, HEAD_COMMAND and ROUNDS only without it"
-    [ -f "$plan" ] || fail "PLAN: $plan is no file; give a plan with two [[target]]s, base and head"
+        || fail "PLAN already states what is measured: leave out BASE_COMMAND, HEAD_COMMAND and ROUNDS"
+    [ -f "$plan" ] || fail "PLAN: $plan is not a file; give a plan with two [[target]]s, base and head"
 else
     for name in BASE_COMMAND HEAD_COMMAND; do
         [ -n "${!name:-}" ] || fail "$name is missing: give PLAN, or BASE_COMMAND and HEAD_COMMAND"
-        [[ ${!name} == *'{port}'* ]] || fail "$name has no {port}: write it where the server's port belongs"
+        [[ ${!name} == *'{port}'* ]] || fail "$name has no {port}: write {port} instead of the server's port number"
     done
     [[ ${ROUNDS:-6} =~ ^[1-9][0-9]{0,3}$ ]] || fail "ROUNDS is \`$ROUNDS\`: give a number from 1 to 9999"
 fi
@@ -108,9 +108,9 @@ done
 # The group of an earlier call must not be used for this call.
 rm -f "$out/comparison.json"
 "$inferometer" run "--store=$out/inferometer.db" "--out=$out" ${load[@]+"${load[@]}"} -- "$plan" || code=$?
-[ $code = 0 ] || fail "inferometer run ended with $code (above): nothing was compared" $code
+[ $code = 0 ] || fail "inferometer run ended with exit code $code (see above): nothing was compared" $code
 group=$(sed -n '/^ *"group": "group-[0-9a-f]*",*$/{s/^[^:]*: "\([^"]*\)".*/\1/p;q;}' "$out/comparison.json")
-[ -n "$group" ] || fail "$out/comparison.json names no group: nothing was compared" 1
+[ -n "$group" ] || fail "$out/comparison.json has no name of a group: nothing was compared" 1
 
 junit=${JUNIT:-$out/gate.xml}
 mkdir -p "$(dirname -- "$junit")"

@@ -1,20 +1,32 @@
 #!/usr/bin/env python3
-"""How often the intervals of a pass hold the truth, by predictions of one load with many seeds.
+"""Measures how often the intervals of a pass contain the true value, by simulating the same load with many seeds.
 
     conformance/coverage/coverage.py target/release/inferometer [--seeds 200] [--to FILE.jsonl] [...]
 
-Each seed is a run of its own: other arrivals, other noise, other lengths. All loads of one number of requests are
-passes of one prediction, so that a seed takes as many processes as there are numbers of requests. What was played is
-kept in FILE, a line for each process; a call with the same settings goes on where the last one ended, and any call
-prints the table of all lines with its settings.
+Each seed gives other arrivals, other noise and other lengths. For each seed and each number of requests, one process
+simulates all loads as passes of one prediction (`inferometer predict`). FILE gets one line for each process. A call
+with the same settings adds the missing processes, and prints the table of all lines with these settings.
 
-Truth: of a mean and a throughput the mean over seeds; of a quantile of TTFT, TPOT and E2E the quantile over the
-requests of all seeds; of one of ITL, whose gaps are not kept, the mean over seeds. An interval speaks of a run like
-this one, so the noise by default has nothing that stays the same for longer than a pass (no drift, no warm-up).
+The true value of a figure is:
+- for a mean or a throughput: the mean over all seeds;
+- for a quantile of TTFT, TPOT or E2E: the quantile over the requests of all seeds;
+- for a quantile of ITL: the mean over all seeds, because the single gaps are not stored.
 
-Columns: passes; the share of them that state an interval; how often these intervals hold the truth (95 % is meant),
-with twice its own standard error; half their width (median) over 1.96 standard deviations of the figure over seeds,
-which is 1 where the width is right; the truth.
+An interval is a statement about runs under the same conditions. So the default noise contains nothing that stays the
+same for longer than a pass (no drift, no warm-up).
+
+The columns of the table are:
+- passes: the number of passes;
+- stated: the share of passes that state an interval;
+- holds the truth: the share of these intervals that contain the true value (it should be 95 %) +- two standard errors;
+- half/1.96sd: half the width of an interval (median), divided by 1.96 standard deviations of the figure over the seeds;
+  it is 1 if the width is right;
+- effective: the median of the effective numbers of requests; `-` for rates, which state none;
+- truth: the true value.
+
+At the end, the script lists the cells (a load and a figure) that miss a limit: fewer than 91 % of the intervals contain
+the true value, or half/1.96sd is above 1.5. The second limit is 2.5 if the effective number of requests is below 20 or
+not stated. The exit code is 1 if there is such a cell.
 """
 import argparse
 import concurrent.futures
@@ -29,8 +41,11 @@ import sys
 import tempfile
 
 SAMPLES = ("ttft_ms", "tpot_ms", "e2e_ms")
-# What of a pass is looked at; its other latencies are these in other words.
+# The figures of a pass that are checked. The other latencies of a pass follow from these.
 LOOKED_AT = (*SAMPLES, "itl_ms", "requests_per_s", "output_tokens_per_s")
+LEAST_SHARE = 0.91
+# The largest half/1.96sd: with at least FEW effective requests, and with fewer.
+WIDEST, WIDEST_OF_FEW, FEW = 1.5, 2.5, 20
 
 
 def arguments():
@@ -38,28 +53,28 @@ def arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     numbers = lambda kind: lambda text: [kind(part) for part in text.split(",") if part]
     parser.add_argument("binary", type=pathlib.Path)
-    parser.add_argument("--seeds", type=int, default=200, help="runs of each load [200]")
+    parser.add_argument("--seeds", type=int, default=200, help="number of seeds [200]")
     parser.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first seed [0]")
     parser.add_argument("--requests", type=numbers(int), default=[100, 400, 2000], metavar="N,...",
-                        help="requests of each loop [100,400,2000]")
+                        help="requests of each pass with --concurrency or --shares [100,400,2000]")
     parser.add_argument("--one-by-one", type=numbers(int), default=[10, 100], metavar="N,...",
-                        help="requests one by one [10,100]; none with ''")
+                        help="requests of passes with one request at a time [10,100]; '' for no such pass")
     parser.add_argument("--concurrency", type=numbers(int), default=[8, 64], metavar="N,...",
-                        help="closed loops [8,64]; none with ''")
+                        help="requests in flight of closed loops [8,64]; '' for no such pass")
     parser.add_argument("--shares", type=numbers(float), default=[0.3, 0.7, 0.9], metavar="S,...",
-                        help="Poisson arrivals at these shares of the capacity [0.3,0.7,0.9]; none with ''")
+                        help="Poisson arrivals at these shares of the capacity [0.3,0.7,0.9]; '' for no such pass")
     parser.add_argument("--capacity", type=float, metavar="R",
-                        help="requests/s; else those of 2000 requests at once, without noise")
+                        help="the capacity in requests/s [measured with 2000 requests at once, without noise]")
     parser.add_argument("--model", default="chatglm3-6b")
-    parser.add_argument("--lengths", default="128x32", metavar="INxOUT", help="lengths [128x32]")
+    parser.add_argument("--lengths", default="128x32", metavar="INxOUT", help="input and output tokens [128x32]")
     parser.add_argument("--range-ratio", type=float, metavar="R",
-                        help="lengths drawn from R times to once those of --lengths")
+                        help="random lengths, from R times --lengths up to --lengths")
     parser.add_argument("--noise", default="step=0.05", metavar="PART,...",
-                        help="of the engine [step=0.05]; none with ''")
-    parser.add_argument("--more", default="", metavar="'FLAGS'", help="further flags of predict")
-    parser.add_argument("--jobs", type=int, default=2, help="processes at once [2]")
+                        help="noise of the engine [step=0.05]; '' for no noise")
+    parser.add_argument("--more", default="", metavar="'FLAGS'", help="more flags of `inferometer predict`")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at the same time [2]")
     parser.add_argument("--to", type=pathlib.Path, default=pathlib.Path("coverage.jsonl"),
-                        metavar="FILE", help="what was played [coverage.jsonl]")
+                        metavar="FILE", help="file for the results of the processes [coverage.jsonl]")
     given = parser.parse_args()
     if not given.binary.is_file():
         parser.error(f"{given.binary}: there is no such program")
@@ -69,7 +84,7 @@ def arguments():
 
 
 def predict(given, flags, read):
-    """Plays a prediction and gives what `read` makes of its summary and its store."""
+    """Makes a prediction. Returns the result of `read`, which gets the summary and the path of the store."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="coverage-"))
     try:
         inputs, outputs = given.lengths.split("x")
@@ -85,23 +100,24 @@ def predict(given, flags, read):
 
 
 def figures(part, path=()):
-    """The figures of a pass that have an interval, or could have one: name, value, interval."""
+    """The figures of a pass, by name: value, interval (None if there is none), effective number of requests."""
     found = {}
+    effective = part.get("effective_n")
     for key, value in part.items():
         name = ".".join((*path, key))
         if key.endswith("_ci"):
             base = key[:-3]
             if base in part:
-                found[".".join((*path, base))] = [part[base], bounds(value)]
+                found[".".join((*path, base))] = [part[base], bounds(value), effective]
             elif isinstance(value, dict):
-                # One object with the intervals of several figures.
+                # This object has the intervals of several figures.
                 for figure, interval in value.items():
                     if isinstance(part.get(figure), (int, float)):
-                        found[".".join((*path, figure))] = [part[figure], bounds(interval)]
+                        found[".".join((*path, figure))] = [part[figure], bounds(interval), effective]
         elif isinstance(value, dict) and key in LOOKED_AT:
             found.update(figures(value, (*path, key)))
         elif key in ("requests_per_s", "output_tokens_per_s") or (path and key in ("mean", "p50", "p90", "p99")):
-            found.setdefault(name, [value, None])
+            found.setdefault(name, [value, None, effective])
     return {name: figure for name, figure in found.items() if name.split(".")[0] in LOOKED_AT}
 
 
@@ -112,7 +128,7 @@ def bounds(interval):
 
 
 def played(summary, store):
-    """The passes of a prediction: their loads, figures and the latencies of their requests."""
+    """The passes of a prediction: load, number of requests, figures, and the latencies of all requests."""
     passes = []
     samples = [{metric: [] for metric in SAMPLES} for _ in summary["cells"][0]["passes"]]
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as rows:
@@ -133,7 +149,7 @@ def played(summary, store):
 
 
 def jobs_of(given, capacity):
-    """The processes of one seed: a name, and their flags."""
+    """The processes of one seed: the name and the flags of each."""
     noise = ["--noise", given.noise] if given.noise else []
     lengths = [] if given.range_ratio is None else ["--range-ratio", str(given.range_ratio)]
     for count in given.one_by_one:
@@ -148,12 +164,12 @@ def jobs_of(given, capacity):
 
 
 def play(given, settings, done, jobs):
-    """Plays what is missing, a line of the file for each process as it ends."""
+    """Runs the missing processes. Writes a line to the file when a process ends."""
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     missing = [(seed, *job) for seed in seeds for job in jobs if (seed, job[0]) not in done]
     if not missing:
         return
-    print(f"{len(missing)} predictions to play, {len(done)} are there", file=sys.stderr)
+    print(f"{len(missing)} predictions are missing, {len(done)} are in the file", file=sys.stderr)
 
     def one(seed, name, flags):
         return seed, name, predict(given, [*flags, "--seed", seed, "--salt", f"seed {seed}"], played)
@@ -175,14 +191,14 @@ def play(given, settings, done, jobs):
 
 
 def kept(path, settings):
-    """What the file has of these settings. A last line that was cut is left out."""
+    """The results in the file with these settings. Incomplete lines are ignored."""
     done = {}
     if path.exists():
         for number, text in enumerate(path.read_text().splitlines(), 1):
             try:
                 line = json.loads(text)
             except json.JSONDecodeError:
-                print(f"{path}: line {number} is not whole and is played again", file=sys.stderr)
+                print(f"{path}: line {number} is incomplete, so its prediction is made again", file=sys.stderr)
                 continue
             if line["settings"] == settings:
                 done[line["seed"], line["job"]] = line["passes"]
@@ -193,7 +209,7 @@ def kept(path, settings):
 
 
 def quantile(values, share):
-    """By linear interpolation, as the program's own."""
+    """The quantile by linear interpolation, as the program computes quantiles."""
     position = share * (len(values) - 1)
     low = math.floor(position)
     high = min(low + 1, len(values) - 1)
@@ -214,38 +230,60 @@ def table(done):
         for one in passes:
             cases.setdefault((job, one["load"], one["requests"]), []).append(one)
     print(f"{'load':<38} {'requests':>8}  {'figure':<22} {'passes':>6} {'stated':>7} {'holds the truth':>17} "
-          f"{'half/1.96sd':>11} {'truth':>11}")
-    pooled = {}
+          f"{'half/1.96sd':>11} {'effective':>9} {'truth':>11}")
+    pooled, missed, cells = {}, [], 0
     for (_, load, requests), passes in cases.items():
         names = sorted({name for one in passes for name in one["figures"]})
         for name in names:
             all_of = [one["figures"][name] for one in passes if name in one["figures"]]
-            all_of = [(value, interval) for value, interval in all_of if value is not None]
-            values = [value for value, _ in all_of]
-            stated = [interval for _, interval in all_of if interval]
+            all_of = [figure for figure in all_of if figure[0] is not None]
+            values = [value for value, _, _ in all_of]
+            stated = [interval for _, interval, _ in all_of if interval]
+            numbers = [number for _, interval, number in all_of if interval and number is not None]
+            effective = statistics.median(numbers) if numbers else None
             if len(values) < 2:
                 continue
             true = truth(name, passes, values)
             spread = statistics.stdev(values)
-            # Samples are kept to the nanosecond.
+            # The stored latencies are rounded to nanoseconds.
             slack = 1e-6 + 1e-9 * abs(true)
             hits = sum(low - slack <= true <= high + slack for low, high in stated)
             row = [f"{load[:38]:<38} {requests:>8}  {name:<22} {len(passes):>6}",
                    f"{100 * len(stated) / len(passes):>6.0f}%"]
             if stated:
                 half = statistics.median((high - low) / 2 for low, high in stated)
-                relative = f"{half / (1.96 * spread):.2f}" if spread > 0 else "-"
-                row += [f"{share(hits, len(stated)):>17}", f"{relative:>11}"]
+                relative = half / (1.96 * spread) if spread > 0 else None
+                row += [f"{share(hits, len(stated)):>17}", f"{'-' if relative is None else f'{relative:.2f}':>11}",
+                        f"{'-' if effective is None else f'{effective:.0f}':>9}"]
+                cells += 1
+                why = what_is_missed(hits / len(stated), relative, effective)
+                if why:
+                    part = f"stated by {100 * len(stated) / len(passes):.0f} % of {len(passes)} passes"
+                    missed.append(f"  {load}, {requests} requests, {name}: {why} ({part})")
             else:
-                row += [f"{'-':>17}", f"{'-':>11}"]
+                row += [f"{'-':>17}", f"{'-':>11}", f"{'-':>9}"]
             of = pooled.setdefault(name, [0, 0, 0])
             of[0] += hits
             of[1] += len(stated)
             of[2] += len(passes)
             print(" ".join(row), f"{true:>11.5g}")
-    print("\nover all loads")
+    print("\nall loads together")
     for name, (hits, stated, passes) in sorted(pooled.items()):
         print(f"  {name:<22} {passes:>6} passes, {100 * stated / passes:>4.0f}% stated, {share(hits, stated)}")
+    print(f"\n{len(missed)} of {cells} cells miss a limit")
+    print("\n".join(missed))
+    return not missed
+
+
+def what_is_missed(held, relative, effective):
+    """The limits that a cell misses, in words; empty if it misses none."""
+    widest = WIDEST if effective is not None and effective >= FEW else WIDEST_OF_FEW
+    parts = []
+    if held < LEAST_SHARE:
+        parts.append(f"{100 * held:.1f} % contain the true value, the minimum is {100 * LEAST_SHARE:.0f} %")
+    if relative is not None and relative > widest:
+        parts.append(f"half/1.96sd is {relative:.2f}, the maximum is {widest}")
+    return "; ".join(parts)
 
 
 def share(hits, of):
@@ -266,11 +304,11 @@ def main():
                 "jobs": [[name, [str(flag) for flag in flags]] for name, flags in jobs]}
     done = kept(given.to, settings)
     play(given, settings, done, jobs)
-    table(done)
+    sys.exit(0 if table(done) else 1)
 
 
 if __name__ == "__main__":
     try:
         main()
     except (RuntimeError, KeyboardInterrupt) as why:
-        sys.exit(f"coverage.py: {why or 'interrupted; call it again to go on'}")
+        sys.exit(f"coverage.py: {why or 'interrupted; to continue, start it again with the same settings'}")

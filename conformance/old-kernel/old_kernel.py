@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a program as on Linux 4.18: a seccomp filter refuses each system call that came later.
+"""Runs a program as on Linux 4.18: a seccomp filter rejects the system calls that are newer.
 
-    old_kernel.py run BINARY          inferometer measures its embedded engine there (ENOSYS, as an old kernel
-                                      says, and EPERM, as the filters of old container runtimes do)
-    old_kernel.py cost EXAMPLE        how exactly and how cheaply the event loop waits there, against here:
-                                      EXAMPLE is the program that `cargo build --workspace --example waits` makes
+    old_kernel.py run BINARY          Measures the embedded engine with `inferometer run` under the filter, once with
+                                      the error ENOSYS (as an old kernel returns it), and once with EPERM (as the
+                                      filters of old container runtimes return it).
+    old_kernel.py cost EXAMPLE        Compares the precision and the CPU time of waits in the event loop under the
+                                      filter and without it. EXAMPLE is the program that
+                                      `cargo build --workspace --example waits` builds.
 """
 
 import ctypes
@@ -17,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-# All calls that came after 4.18 have the same numbers on all processors, from the first one on. A filter that says
-# EPERM of `clone3` and `faccessat2` stops every program of a newer C library: there only what came later is refused.
+# The lowest number of the rejected system calls. System calls that are newer than Linux 4.18 have numbers from 424 on,
+# the same on all processors. With EPERM, only later calls are rejected: programs with a newer C library do not start
+# if `clone3` (435) or `faccessat2` (439) returns EPERM.
 FIRST_NEWER = {errno.ENOSYS: 424, errno.EPERM: 440}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD_NUMBER, JUMP_IF_AT_LEAST, RETURN = 0x20, 0x35, 0x06
@@ -31,7 +34,7 @@ class Program(ctypes.Structure):
 
 
 def refuse(error):
-    """Has the kernel refuse newer calls of this process and of its children."""
+    """Installs the filter for this process and its children: newer system calls return the error."""
     statements = [(LOAD_NUMBER, 0, 0, 0), (JUMP_IF_AT_LEAST, 0, 1, FIRST_NEWER[error]),
                   (RETURN, 0, 0, ERROR | error), (RETURN, 0, 0, ALLOW)]
     code = b"".join(struct.pack("=HBBI", *statement) for statement in statements)
@@ -44,13 +47,13 @@ def refuse(error):
 
 
 def start(command, error, **more):
-    """The output of a command, under the filter if an error is given."""
+    """Runs a command, under the filter if an error is given. Returns the completed process."""
     before = (lambda: refuse(error)) if error else None
     return subprocess.run(command, preexec_fn=before, capture_output=True, text=True, check=False, **more)
 
 
 def run(binary):
-    """Measures the embedded engine under the filter; every request has to be answered."""
+    """Measures the embedded engine under the filter. All requests must complete."""
     for error in (errno.ENOSYS, errno.EPERM):
         name = errno.errorcode[error]
         with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +66,7 @@ def run(binary):
 
 
 def cost(example):
-    """Waits with and without the filter, in turn."""
+    """Runs EXAMPLE alternately with and without the filter, and prints medians and ratios."""
     found = {}
     for round_ in range(ROUNDS):
         order = [0, errno.ENOSYS] if round_ % 2 == 0 else [errno.ENOSYS, 0]
@@ -72,7 +75,7 @@ def cost(example):
                 span, *figures = line.split()
                 found.setdefault(span, {}).setdefault(error, []).append([float(figure) for figure in figures])
     for span, by_error in found.items():
-        for at, what in enumerate(["late p50 (us)", "late p99 (us)", "CPU of a wait (us)"]):
+        for at, what in enumerate(["lateness p50 (us)", "lateness p99 (us)", "CPU time of a wait (us)"]):
             here, there = ([row[at] for row in by_error[error]] for error in (0, errno.ENOSYS))
             ratios = sorted(old / new for old, new in zip(there, here))
             print(f"{span} us, {what}: epoll_pwait2 {statistics.median(here):.2f}, timer {statistics.median(there):.2f}, "

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Adds one of each kind to a copy of the tree, builds it, and looks whether each arrives everywhere.
+"""Adds one new part of each kind to a copy of the code, builds the copy, and checks that each part appears everywhere.
 
     conformance/one-of-each/one_of_each.py [--check] [--keep FOLDER]
 
-Shows for six kinds that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart, a load
-model, a workload and a dialect, each by the file in `added/` and the lines below. Schemas and expected files of
-tests are not looked at. With `--check`, the compiler only checks the copy: a minute, if dependencies are checked.
+This tests the table "Where a change goes" in ARCHITECTURE.md for six kinds: a metric, a finding, a chart, a load model,
+a workload and a dialect. Each part is a file in `added/`, plus the lines in ADDED below. Schemas and expected files of
+tests are not checked. With `--check`, the script only checks that the copy compiles; this takes about a minute if the
+dependencies have been compiled before.
 """
 import argparse
 import csv
@@ -20,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# Kind: the new file and where it goes; then file, the text that the line goes behind, and the line.
+# For each kind: the new file and its place. Then for each inserted text: the file, the text before it, and the text.
 ADDED = {
     "metric": [
         ("decode_time.rs", "crates/metrics/src/decode_time.rs"),
@@ -67,7 +68,7 @@ ADDED = {
         ("crates/wire/src/dialect/mod.rs", "    &openai_completions::DIALECT,\n", "    &plain_completions::DIALECT,\n"),
     ],
 }
-# Lengths of lists that are arrays.
+# Lists that are arrays: the file, the text before the length, and the number of new entries.
 COUNTS = [
     ("crates/metrics/src/registry.rs", "static DEFINITIONS: [&Definition; ", 1),
     ("crates/wire/src/dialect/mod.rs", "static DIALECTS: [&Dialect; ", 1),
@@ -77,7 +78,7 @@ COUNTS = [
 
 
 def copied(folder):
-    """The files that git knows, as they are in the working tree."""
+    """Copies the files that git tracks, as they are in the working tree."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
     for name in filter(None, names.decode().split("\0")):
         if (ROOT / name).is_file():
@@ -86,7 +87,7 @@ def copied(folder):
 
 
 def add(folder):
-    """Writes the new files and lines; says how many lines each kind took beside its file."""
+    """Writes the new files and lines. Prints how many lines each kind needs in addition to its file."""
     for kind, parts in ADDED.items():
         (source, target), lines = parts[0], parts[1:]
         shutil.copy(HERE / "added" / source, folder / target)
@@ -94,7 +95,7 @@ def add(folder):
             path = folder / name
             text = path.read_text()
             if anchor not in text:
-                sys.exit(f"{kind}: {name} has no line `{anchor.strip()}`: mend the table ADDED")
+                sys.exit(f"{kind}: {name} has no line `{anchor.strip()}`: correct the table ADDED")
             path.write_text(text.replace(anchor, anchor + line, 1))
         print(f"{kind:8} a file and {sum(line.count(chr(10)) or 1 for _, _, line in lines)} lines in "
               f"{len({name for name, _, _ in lines})} files")
@@ -106,13 +107,13 @@ def add(folder):
 
 
 def cargo(folder, target, command, *arguments):
-    """Runs a command of cargo for the copy."""
+    """Runs a cargo command in the copy."""
     subprocess.run(["cargo", command, "--workspace", "--locked", "--quiet", *arguments], cwd=folder,
                    env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=True)
 
 
 def look(binary, folder):
-    """Each kind in everything that users see of it; gives what is missing."""
+    """Checks each part in all outputs that users see. Returns the names of the checks that fail."""
     def run(*arguments):
         done = subprocess.run([binary, *arguments], cwd=folder, capture_output=True, text=True)
         if done.returncode:
@@ -141,7 +142,7 @@ def look(binary, folder):
         "metric in exported rows": "decode_time_ms" in columns,
         "metric in the report": "Decode time" in text and "Decode time" in page,
         "metric in comparisons": "decode_time_p50" in compared,
-        "metric in results made again": json.loads(again) == summary,
+        "metric in a report from the log": json.loads(again) == summary,
         "finding in `findings`": "outputs_are_even" in run("findings"),
         "finding in results, report and page": found("outputs_are_even") and "outputs_are_even" in text + page,
         "chart as a file": (folder / "out/attempts.svg").is_file() and (folder / "out/attempts.png").is_file(),
@@ -158,23 +159,23 @@ def look(binary, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--keep", metavar="FOLDER", help="the copy's folder, which stays")
+    parser.add_argument("--keep", metavar="FOLDER", help="write the copy to this folder, and do not remove it")
     parser.add_argument("--check", action="store_true", help="only check that the copy compiles")
     arguments = parser.parse_args()
     keep = arguments.keep
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-    # Always the same folder, so that a later copy is compiled into the files of the earlier one.
+    # Always use the same folder, so that cargo can reuse what it compiled for an earlier copy.
     folder = pathlib.Path(keep or target / "one-of-each/copy").resolve()
     shutil.rmtree(folder, ignore_errors=True)
     try:
         copied(folder)
         add(folder)
-        # The target of the tree, so that dependencies that were checked there are not checked again.
+        # Use the target folder of the repository, so that dependencies are not checked again.
         cargo(folder, target, "check", "--lib", "--bins")
         if arguments.check:
-            print("each compiles")
+            print("the copy with one new part of each kind compiles")
             return
-        # Its own target, so that the program of the tree stays.
+        # Use a separate target folder, so that the binary of the repository is not replaced.
         own = target / "one-of-each/target"
         cargo(folder, own, "build", "--bin", "inferometer")
         with tempfile.TemporaryDirectory() as place:
@@ -184,7 +185,7 @@ def main():
             shutil.rmtree(folder, ignore_errors=True)
     for name in missing:
         print(f"MISSING: {name}")
-    print("each arrives everywhere" if not missing else f"{len(missing)} do not arrive")
+    print("each part appears everywhere" if not missing else f"{len(missing)} checks failed")
     sys.exit(bool(missing))
 
 

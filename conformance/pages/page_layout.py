@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Looks in Debian's chromium whether anything in a report page is clipped or overlaps.
+"""Checks in Debian's chromium that nothing on a report page is cut off or overlaps.
 
     conformance/pages/page_layout.py REPORT.html ... [--widths 1280,400]
 
-Each page is shown at each width as it is opened, and again with all its closed parts open. It says
-- what reaches beyond the left or the right side of the page, but for what stands in a frame that scrolls;
+Each page is checked at each width (in pixels), first as it is opened, and then with all closed parts open. The script
+prints
+- elements that extend beyond the left or the right side of the page, except elements inside a part that scrolls;
 - texts that are cut off by their own box;
-- texts of charts that reach out of their chart, or overlap each other;
+- texts of charts that extend beyond their chart, or overlap each other;
 - parts of the page that overlap.
-Exit code 1 if there is any.
+
+The exit code is 1 if there is any of these problems.
 """
 import argparse
 import html
@@ -28,7 +30,7 @@ const scrolls = e => { for (let p = e; p && p !== document.body; p = p.parentEle
 const overlap = (a, b, by) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > by && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > by;
 const look = state => {
   const wide = innerWidth;
-  if (document.documentElement.scrollWidth > wide + 1) found.push(`${state}: the page is ${document.documentElement.scrollWidth} wide`);
+  if (document.documentElement.scrollWidth > wide + 1) found.push(`${state}: the page is ${document.documentElement.scrollWidth} px wide`);
   const leaves = [...document.body.querySelectorAll("h1,h2,h3,p,li,figcaption,summary,pre,nav a,button,label,.table,figure")].filter(visible);
   for (const e of leaves) {
     const r = e.getBoundingClientRect();
@@ -62,7 +64,7 @@ FRAME = """<!DOCTYPE html><body style="margin:0"><iframe src="page.html" style="
 
 
 def problems(page, width, folder):
-    # Its policy forbids scripts that are not its own.
+    # Remove the security policy of the page, because the policy forbids the added script.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
     text = text.replace("</body>", f"<script>addEventListener('load', () => {{{SCRIPT}}});</script></body>")
     (folder / "page.html").write_text(text)
@@ -72,7 +74,7 @@ def problems(page, width, folder):
     shown = subprocess.run(command, capture_output=True, text=True, timeout=180)
     told = re.search(r'<pre id="found">(.*?)</pre>', shown.stdout, re.S)
     if not told or told[1] == "nothing came":
-        sys.exit(f"{page}: chromium says nothing: {shown.stderr[-2000:]}")
+        sys.exit(f"{page}: chromium returned no result: {shown.stderr[-2000:]}")
     return json.loads(html.unescape(told[1]))
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records the store of this folder anew: a small run of every kind, each tagged with its name.
+"""Records a new store for this folder: small runs of all kinds. Each run is tagged with its name.
 
     measure.py --binary PATH [--only NAME,...] [--out store.tar.xz]
 
-Needed only for new kinds of runs, or to record the store of another version. All figures change then, so
-run `same_results.py BINARY --record` afterwards. The embedded engine plays many times faster than real time:
-the figures say nothing about any engine.
+This is needed only for a new kind of run, or to record the store of another version. All figures change, so run
+`same_results.py BINARY --record` afterwards. The embedded engine runs many times faster than real time, so the figures
+do not describe any real engine.
 """
 import argparse
 import os
@@ -22,9 +22,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# Tag, command. {engine FLAGS} starts an embedded engine with these flags and is replaced by its address,
-# {canned FLAGS} does the same with speaking_server.py; [TAG] is replaced by the id of that run.
-# `! INT` and `! KILL` send that signal once the log has records.
+# Each line has a tag and a command. {engine FLAGS} starts an embedded engine with these flags, and is replaced by the
+# address of this engine. {canned FLAGS} does the same with speaking_server.py. [TAG] is replaced by the id of the run
+# with this tag. `! INT` and `! KILL` before a command send this signal to it when the log has records.
 GRID = "--input-lengths 32 --output-lengths 12"
 FAST = "--speed 50"
 ONE = f"run {FAST} {GRID}"
@@ -158,7 +158,7 @@ class Recorder:
         return child.stdout.readline().strip().removeprefix("listening on ")
 
     def words(self, command):
-        """The words of a command, its servers started."""
+        """The words of a command. Starts the servers that the command needs."""
         while "{" in command:
             begin = command.find("{engine"), command.find("{canned")
             begin = min((at for at in begin if at >= 0), default=-1)
@@ -208,7 +208,7 @@ class Recorder:
         time.sleep(0.02)
 
     def stop(self, child, sent):
-        """Sends the signal once the log of the run has some records."""
+        """Sends the signal when the log of the run has more than 1,000 bytes."""
         logs = self.folder / "inferometer.runs"
         old = set(logs.glob("*.log"))
         while not any(p.stat().st_size > 1_000 for p in set(logs.glob("*.log")) - old):

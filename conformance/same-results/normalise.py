@@ -1,5 +1,5 @@
-"""Replaces in outputs what differs between two runs of the same command: names of new runs, times, ports.
-README.md has the list. Runs no command."""
+"""Replaces the parts of outputs that differ between two runs of the same command: names of new runs, times, ports.
+README.md has the complete list. This module runs no command."""
 import datetime
 import hashlib
 import json
@@ -11,24 +11,24 @@ RUN_ID = re.compile(r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b")
 INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
 UNIX_NS = re.compile(r"\b1\d{18}\b")
 PORT = re.compile(r"127\.0\.0\.1:\d+")
-# Compared by SHA-256: their contents are compared as SVG, CSV or JSON. So is HTML, except in sections with
-# "pages": report.md has the same contents.
+# Files that are compared by SHA-256, because the same contents are compared as SVG, CSV or JSON. HTML is also compared
+# by SHA-256, except in sections with "pages": report.md has the same contents.
 HASHED = (".png", ".parquet")
-# Stores and logs of new runs (new.db is compared as text), and how busy a server was.
+# Files that are not compared: stores and logs of new runs (new.db is compared as text), and the usage of a server.
 NOT_COMPARED = r"\.db-|\.sqlite|inferometer\.runs/|-usage\.csv$"
-# Times from here on are those of this comparison. The recorded runs are older, by however little: they keep theirs, on whatever day
-# this is read. Some texts give the minute only.
+# Times after this one belong to the comparison and are replaced. Times of recorded runs are older and are not replaced.
+# Some texts state only the minute, so times of the last minute count as times of the comparison.
 BEGAN_S = time.time() - 60
 
 
 def hashed(file):
-    """A file (name, bytes) as its SHA-256."""
+    """Replaces the bytes of a file (name, bytes) by their SHA-256."""
     name, data = file
     return f"{name}.sha256", (hashlib.sha256(data).hexdigest() + "\n").encode()
 
 
 def content(path):
-    """The name and the bytes by which a file is compared."""
+    """The name and the bytes that represent a file in the comparison."""
     data = path.read_bytes()
     if path.suffix in HASHED:
         return hashed((path.name, data))
@@ -38,9 +38,10 @@ def content(path):
 
 
 def dump(path, with_rows=True):
-    """The schema of a database, and its tables and views with a line for each value; JSON is indented."""
+    """The schema of a database as text. With `with_rows`, also the rows of its tables and views: one line per value,
+    and JSON indented."""
     text = []
-    number = lambda written: f"~{written}"      # as written: 1.0 is not 1.00
+    number = lambda written: f"~{written}"      # Keeps a number as it is written: 1.0 and 1.00 differ.
     with sqlite3.connect(path) as db:
         db.row_factory = sqlite3.Row
         names = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
@@ -48,7 +49,7 @@ def dump(path, with_rows=True):
         text.append(f"user_version {db.execute('PRAGMA user_version').fetchone()[0]}")
         order = {run: at for at, (run,) in enumerate(db.execute("SELECT id FROM runs ORDER BY started_unix_ns"))}
         for kind, name, _ in names if with_rows else []:
-            # v_differences joins all pairs of runs; the others repeat the tables.
+            # v_differences would have rows for all pairs of runs. The other excluded views repeat the tables.
             if kind not in ("table", "view") or name in ("v_differences", "v_figures", "v_requests", "v_runs"):
                 continue
             rows = []
@@ -67,7 +68,8 @@ def dump(path, with_rows=True):
 
 
 def without_now(found, stored):
-    """Replaces names of new runs by their order, times since the comparison began, ports, process ids."""
+    """Replaces names of new runs, times after the start of the comparison, ports and process ids. `stored` are the
+    names of recorded runs, which are not replaced."""
     names = {}
 
     def run(match):
@@ -94,12 +96,12 @@ def without_now(found, stored):
 
 
 def identity(folder, case):
-    """The parts of a new run's summary that do not depend on time, and the requests that the server got."""
+    """The parts of a new run's summary that do not depend on time, and the requests that the server received."""
     summary = json.loads((folder / "summary.json").read_text())
     passes = ("kind", "load", "repeat", "concurrency", "rate", "planned", "outcomes", "input_tokens", "output_tokens",
               "tokens_from")
     classes = ("class", "planned", "outcomes", "input_tokens", "output_tokens")
-    # The plan holds the target's port; the bodies of a conversation hold the server's answers.
+    # The plan contains the port of the server. The bodies of a conversation contain the answers of the server.
     hashes = {"plan_hash": "{" not in case.command, "workload_hash": True, "body_hash": "turns" not in case.command}
     result = {key: summary[key] for key, is_fixed in hashes.items() if is_fixed}
     result["target"] = {key: value for key, value in summary["target"].items() if key not in ("url", "facts")}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that a binary computes the same results from recorded logs as were committed, byte for byte.
+"""Runs many commands of a binary on recorded runs, and compares all outputs with the expected outputs, byte for byte.
 
-    same_results.py BINARY                  compares; exit code 1 on any difference that is not listed
-    same_results.py BINARY --only 'reports/*table*'      only the cases whose name fits (may be repeated)
-    same_results.py BINARY --record         writes what comes out now as what is expected
+    same_results.py BINARY                  compares; the exit code is 1 if a difference is not listed
+    same_results.py BINARY --only 'reports/*table*'      only cases whose names match (can be repeated)
+    same_results.py BINARY --record         writes the current outputs as the expected outputs
 
-cases.txt lists the commands, expected/ holds their outputs, allowed.toml lists the allowed differences with
-their reasons. README.md says what is replaced before outputs are compared.
+cases.txt lists the commands, expected/ contains the expected outputs, and allowed.toml lists the allowed differences
+with their reasons. README.md states what is replaced before outputs are compared.
 """
 import argparse
 import concurrent.futures
@@ -34,19 +34,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Section:
-    """Cases that are run in one way and kept in one place."""
+    """Cases that are run in the same way. Their expected outputs are in one folder or archive."""
 
     def __init__(self, words):
         self.name, *flags = words
-        # Tags of the recorded runs that each case is run for; `!` excludes. Empty: once, for no run.
+        # Each case is run once for each recorded run with one of these tags; `!` excludes a tag. If the list is empty,
+        # each case is run once.
         self.each = next((f[5:].split(",") for f in flags if f.startswith("each=")), [])
-        self.is_plain = "plain" in flags         # expected outputs are text files, else one archive
-        self.is_fresh = "fresh" in flags         # makes new runs: their names and times are replaced
-        self.has_own_store = "own" in flags      # changes the store: works on a copy
-        self.is_live = "live" in flags           # measures: only outputs that do not depend on time
-        self.has_messages = "messages" in flags  # of a live section: standard error, without figures
-        self.is_web = "web" in flags             # paths of the dashboard instead of commands
-        self.has_pages = "pages" in flags        # HTML is compared as text, else by its SHA-256
+        # The header of cases.txt explains these words.
+        self.is_plain = "plain" in flags
+        self.is_fresh = "fresh" in flags
+        self.has_own_store = "own" in flags
+        self.is_live = "live" in flags
+        self.has_messages = "messages" in flags
+        self.is_web = "web" in flags
+        self.has_pages = "pages" in flags
         self.cases = []
 
 
@@ -62,7 +64,7 @@ def sections():
 
 
 class World:
-    """A folder with the recorded store, the data and the binary, in which cases are run."""
+    """The working folder of the cases, with the recorded store, the data and the binary."""
 
     def __init__(self, binary, folder):
         self.folder, self.binary = folder, binary
@@ -88,7 +90,7 @@ class World:
         return [tag for tag in self.tags if not tag.startswith("group of ")]
 
     def copy(self, folder):
-        """The same world with a store of its own."""
+        """Returns a copy of this working folder, so that a case can change the store."""
         other = object.__new__(World)
         other.__dict__.update(self.__dict__, folder=folder)
         folder.mkdir(parents=True)
@@ -105,7 +107,7 @@ class Case:
         self.name = f"{section.name}/{tag}/{name}" if tag else f"{section.name}/{name}"
 
     def outputs(self, world):
-        """What it prints and writes: {name: bytes}."""
+        """Runs the case. Returns its printed texts and written files: {name: bytes}."""
         if self.section.has_own_store:
             world = world.copy(world.folder / "own" / self.name)
         out = f"out/{self.name}"
@@ -156,7 +158,7 @@ class Case:
 
 
 def serve(world, words, folder):
-    """Starts an embedded engine, or speaking_server.py; returns its process and its address."""
+    """Starts an embedded engine or speaking_server.py. Returns the process and the address of the server."""
     kind, *flags = words.split("+")
     embedded = ["inferometer", "engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
     canned = [sys.executable, str(HERE / "speaking_server.py"), "--requests", str(folder / "requests.txt")]
@@ -166,7 +168,7 @@ def serve(world, words, folder):
 
 
 class Web:
-    """The dashboard over the recorded store; requests one page after the other."""
+    """The dashboard of the recorded store. Pages are requested one after the other."""
 
     def __init__(self, world):
         words = ["inferometer", "web", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
@@ -205,7 +207,7 @@ def chosen(section, world, only):
 
 
 def play(section, world, cases, jobs):
-    """Runs the cases of a section: {name: bytes} of all their outputs."""
+    """Runs the cases of a section. Returns all their outputs: {name: bytes}."""
     web = Web(world) if section.is_web and cases else None
     one = web.outputs if web else lambda case: case.outputs(world)
     # Measurements would disturb each other, and the dashboard answers one request at a time.
@@ -235,7 +237,7 @@ def write_expected(section, outputs):
             path.write_bytes(data)
         return
     with tarfile.open(HERE / "expected" / f"{section.name}.tar.xz", "w:xz", preset=9) as tar:
-        # Files of one kind compress best next to each other.
+        # The archive is smaller if files of the same kind are next to each other.
         for name in sorted(outputs, key=lambda name: (name.rsplit(".", 1)[-1], name.rsplit("/", 1)[-1], name)):
             entry = tarfile.TarInfo(name)
             entry.size = len(outputs[name])
@@ -243,14 +245,14 @@ def write_expected(section, outputs):
 
 
 class Allowed:
-    """The listed differences, and which of them were found."""
+    """The differences in allowed.toml, and which of them were found."""
 
     def __init__(self):
         self.entries = tomllib.loads((HERE / "allowed.toml").read_text()).get("difference", [])
         self.used = set()
         for entry in self.entries:
             if not entry.get("reason") or not entry.get("files"):
-                sys.exit(f"allowed.toml: an entry without files or without its reason: {entry}")
+                sys.exit(f"allowed.toml: this entry has no files or no reason: {entry}")
 
     def has(self, name, line):
         for number, entry in enumerate(self.entries):
@@ -264,7 +266,7 @@ class Allowed:
 
 
 def compare(expected, outputs, allowed):
-    """Prints each difference that is not listed; returns the number of files that have one."""
+    """Prints each difference that is not listed. Returns the number of files with such a difference."""
     differing = 0
     for name in sorted({*expected, *outputs}):
         before, after = expected.get(name), outputs.get(name)
@@ -284,17 +286,17 @@ def compare(expected, outputs, allowed):
         for line in lines[:60]:
             print(line if len(line) < 400 else f"{line[:400]} ... ({len(line)} characters)")
         if len(lines) > 60:
-            print(f"... and {len(lines) - 60} lines more")
+            print(f"... and {len(lines) - 60} more lines")
     return differing
 
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("binary")
-    flags.add_argument("--only", action="append", help="only cases whose names fit; * stands for anything")
-    flags.add_argument("--record", action="store_true", help="write what comes out as what is expected")
-    flags.add_argument("--jobs", type=int, default=2)
-    flags.add_argument("--keep", help="a folder that does not exist yet, to work in and to keep")
+    flags.add_argument("--only", action="append", help="only cases whose names match; * matches any text")
+    flags.add_argument("--record", action="store_true", help="write the current outputs as the expected outputs")
+    flags.add_argument("--jobs", type=int, default=2, help="cases that run at the same time [default: 2]")
+    flags.add_argument("--keep", metavar="FOLDER", help="work in this new folder, and do not remove it")
     flags = flags.parse_args()
     folder = pathlib.Path(flags.keep or tempfile.mkdtemp(prefix="same-results-")).resolve()
     began = time.monotonic()
@@ -324,7 +326,7 @@ def main():
     stale = [] if flags.only or flags.record else [
         entry for number, entry in enumerate(allowed.entries) if number not in allowed.used]
     for entry in stale:
-        print(f"\nallowed.toml: no difference fits any more: {entry}")
+        print(f"\nallowed.toml: no difference matches this entry: {entry}")
     if not flags.keep:
         shutil.rmtree(folder)
     print(f"{files} files in {time.monotonic() - began:.0f} s: "

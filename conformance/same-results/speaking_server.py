@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A server that speaks every dialect, with canned answers. The embedded engine speaks only some of them.
-
-It plays no model: each answer has as many tokens as the request asks for, one per event, at a fixed pace. With
---requests FILE it writes each request to the file, byte for byte except for the port. It also answers /dcgm as
-a DCGM exporter does. Its speed means nothing.
+"""A server with fixed answers in every dialect (API). The embedded engine supports only some of the dialects.
 
     speaking_server.py [--requests FILE] [--pace SECONDS] [--status PATH=CODE ...]
-Prints "listening on http://127.0.0.1:PORT" and ends when its standard input does.
+
+The server runs no model. Each answer has as many tokens as the request asks for, one per event. --pace is the time
+before each event. With --requests, the server writes each request to FILE, byte for byte except for the port. With
+--status, requests for PATH get this status. The server also answers /dcgm, as a DCGM exporter does. The server prints
+"listening on http://127.0.0.1:PORT", and ends when its standard input is closed.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ def words(count):
 
 
 def whole_or_stream(path, body):
-    """The answer to a request: (content type, list of messages), or None for an unknown path."""
+    """The messages of the answer to a request: one message if the answer is not streamed. None for an unknown path."""
     stream = body.get("stream", False) or path.endswith("_stream")
     asked = {**body, **body.get("sampling_params", {}), **body.get("parameters", {})}
     names = ("max_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "max_completion_tokens")
@@ -112,7 +112,7 @@ def whole_or_stream(path, body):
 
 
 def dcgm():
-    """Two cards, of which the first works: energy grows with time."""
+    """Metrics of two cards. The energy of each card grows with time."""
     spent_mj = int((time.monotonic() - STARTED) * 300_000)
     label = lambda n: f'gpu="{n}",UUID="GPU-{n}",modelName="A card",DCGM_FI_DRIVER_VERSION="550.1"'
     return "".join(

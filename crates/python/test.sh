@@ -12,10 +12,10 @@ cmp -s "$needed" "$environment/made-of.txt" || {
     cp "$needed" "$environment/made-of.txt"
 }
 [ -z "${PREPARE:-}" ] || exit 0
-# With the features of all tests, so that this build uses the same compiled crates as the tests.
+# `--tests` selects the features of the tests, so that this build and the tests use the same compiled crates.
 cargo build --workspace --lib --bins --tests --locked
 
-# Does what an installer of the wheel does: copies the package and its library, and creates the command.
+# Copies the package and its library, and creates the command, like an installer of the wheel.
 site=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 rm -rf "$site/inferometer"
 cp -r crates/python/python/inferometer "$site/"

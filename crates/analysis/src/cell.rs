@@ -1,4 +1,5 @@
-//! One cell of the grid: its passes, and the four figures of the published tables.
+//! One cell of the grid: its passes and its four figures. The figures are those of published benchmark tables: requests
+//! per second, output tokens per second, latency per token and latency per output token.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{latency_per_output_token, latency_per_token};
@@ -16,22 +17,22 @@ pub struct Cell {
     pub input_length: u32,
     /// Requested output tokens; 0 if the workload determines the length of each request.
     pub output_length: u32,
-    /// Completed requests per second, from the pass that loads the server.
+    /// Completed requests per second, from the throughput pass ([`Self::throughput_pass`]).
     pub requests_per_s: Option<f64>,
-    /// Output tokens per second, from the pass that loads the server.
+    /// Output tokens per second, from the throughput pass.
     pub output_tokens_per_s: Option<f64>,
     /// Mean of latency / (input + output tokens) in milliseconds, from the one_by_one pass. Without such a pass, from
-    /// the pass that loads the server.
+    /// the throughput pass.
     pub latency_per_token_ms: Option<f64>,
     /// Mean of latency / output tokens in milliseconds, from the same pass as `latency_per_token_ms`.
     pub latency_per_output_token_ms: Option<f64>,
-    /// The spread of the four figures over the repeats. The figures are the means over the repeats. Absent for one
-    /// repeat.
+    /// The spread of the four figures above over the repeats. Each of these figures is the mean over the repeats.
+    /// Absent if there is only one repeat.
     #[serde(default)]
     pub over_repeats: Option<CellSpread>,
     /// All passes of the cell, in the order in which they were measured.
     pub passes: Vec<PassSummary>,
-    /// The additional statements of a prediction; empty if a server was measured.
+    /// The data that only a prediction has; empty if a server was measured.
     #[serde(flatten)]
     pub prediction: CellPrediction,
 }
@@ -50,7 +51,7 @@ pub struct CellSpread {
 }
 
 impl Cell {
-    /// The figures of the published tables.
+    /// The four figures of the cell.
     pub fn columns(&self) -> Columns {
         Columns {
             requests_per_s: self.requests_per_s,
@@ -86,9 +87,10 @@ impl Cell {
 /// Builds a cell of the grid from its passes.
 ///
 /// Throughput comes from the load with the most requests per second. The load one_by_one is excluded, so a cell that
-/// was only measured one by one has no throughput. Latencies come from the one_by_one pass, or else from the same load
-/// as the throughput. With several repeats, each figure is the mean of the repeats. A pass gives the cell no figure if
-/// it was interrupted or ended early, or if too many of its outputs are longer than requested.
+/// has only this load has no throughput. Latencies come from the one_by_one pass, or else from the same load as the
+/// throughput. With several repeats, each figure is the mean of the repeats. A pass that was interrupted or ended early
+/// is left out. A figure is absent if one of its passes has too many outputs that are longer than requested (more than
+/// 1 %).
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -123,8 +125,8 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
     }
 }
 
-/// The largest share of outputs that may be longer than requested. A pass with a larger share gives its cell no figure,
-/// because it measured another output length.
+/// The largest share of the completed requests whose output may be longer than requested. If a pass has a larger share,
+/// the figures of its load are absent, because the pass measured another output length.
 const LONGER_SHARE: f64 = 0.01;
 
 pub(crate) fn is_longer(pass: &PassSummary) -> bool {
@@ -156,7 +158,7 @@ pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
 fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
     let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
     for pass in passes.iter().filter(|pass| of(pass) && pass.is_whole()) {
-        // If a plan contains the same load twice, each of the two has its own group.
+        // If a plan contains the same load twice, each occurrence has its own group.
         let is_of = |load: &&mut Vec<&PassSummary>| {
             load.iter().all(|known| known.load == pass.load && known.repeat != pass.repeat)
         };

@@ -23,8 +23,8 @@ pub struct ClassSummary {
 pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
 
 impl ClassFold {
-    /// Adds a record to its class, if it has one. If a content filter ended the answer, the record is also added to the
-    /// class of filtered answers. `at` is the index of the request in the course of the pass.
+    /// Adds a record to its class, if the record has a class. If a content filter ended the answer, the record is also
+    /// added to the class of filtered answers. `at` is the index that `Course::add` returned for the request.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {

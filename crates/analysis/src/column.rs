@@ -62,8 +62,8 @@ impl Column {
         }
     }
 
-    /// Computes the distribution, with confidence intervals if the pass has a layout that allows them. `None` without a
-    /// value.
+    /// Computes the distribution, with confidence intervals if the pass has a layout that allows them. `None` if
+    /// there is no value.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
         match self {
             Self::Requests(mut sample, places) => {

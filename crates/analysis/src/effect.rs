@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, CellSpread};
 use inferometer_stats::{Spread, spread};
 
 /// A run of a sweep over server arguments.
@@ -63,26 +63,26 @@ pub struct Effect {
     pub output_length: u32,
     /// The name of the figure: [`Figure::name`].
     pub figure: String,
-    /// The spread of the figure over all runs with this value that are in a pair.
+    /// The spread of the figure over all paired runs with this value.
     pub over_runs: Option<Spread>,
     /// The value of the argument in the other run of each pair: the value that was tried first.
     pub baseline: String,
-    /// The relative change of the figure against the baseline; 0.1 means 10 % more. It is the geometric mean over pairs
-    /// of runs of the same round that differ in this argument only. 0 for the baseline itself.
+    /// The relative change of the figure compared with the baseline: 0.1 is 10 % more. The change is the geometric mean
+    /// over pairs of runs of the same round that differ only in this argument. 0 for the baseline itself.
     pub change: Option<f64>,
     /// The 95 % confidence interval of `change`, by Student's t over the logarithms of the pairs' ratios. Absent for
-    /// one pair, and for predictions. It includes the variation between rounds, and the dependence of the effect on the
-    /// other arguments.
+    /// the baseline, for one pair, and for predictions. The interval includes the variation between rounds, and the
+    /// dependence of the effect on the other arguments.
     pub change_ci: Option<[f64; 2]>,
     /// The number of pairs.
     pub pairs: u64,
-    /// The number of repeats in a run with this value; the smallest number, if it differs between runs. The figure of a
-    /// run is the mean over its repeats, so repeats are no pairs.
+    /// The number of repeats in a run with this value; the smallest number, if runs have different numbers. The figure
+    /// of a run is the mean over its repeats, so repeats do not count as pairs.
     #[serde(default = "once")]
     pub repeats: u64,
 }
 
-/// The repeats of a run whose document does not state them.
+/// The number of repeats of a run whose document does not state the number.
 fn once() -> u64 {
     1
 }
@@ -144,8 +144,8 @@ pub fn effects(runs: &[SweptRun<'_>]) -> Vec<Effect> {
     found
 }
 
-/// Whether another run of the same round differs in this argument only, and exactly one of the two has the baseline
-/// value.
+/// Whether another run of the same round differs only in this argument, and exactly one of the two runs has the
+/// baseline value.
 fn has_partner(runs: &[SweptRun<'_>], run: &SweptRun<'_>, argument: &str, baseline: &str) -> bool {
     let value = |run: &SweptRun<'_>| run.settings.get(argument).cloned();
     let rest = |run: &SweptRun<'_>| {
@@ -163,8 +163,8 @@ fn has_partner(runs: &[SweptRun<'_>], run: &SweptRun<'_>, argument: &str, baseli
         })
 }
 
-/// The logarithms of the ratios `value` / `baseline` of a figure, for pairs of the same round that differ in this
-/// argument only.
+/// The logarithms of the ratios `value` / `baseline` of a figure, for pairs of runs of the same round that differ only
+/// in this argument.
 fn log_ratios(
     runs: &[SweptRun<'_>],
     argument: &str,
@@ -224,9 +224,13 @@ fn lengths(cell: &Cell) -> (u32, u32) {
     (cell.input_length, cell.output_length)
 }
 
-/// The number of repeats over which the figures of a cell are means.
+/// The number of repeats over which the figures of a cell are means. A cell that has only the load one_by_one has no
+/// throughput, so its latencies state the number.
 fn repeats(cell: &Cell) -> u64 {
-    cell.over_repeats.and_then(|spread| spread.requests_per_s).map_or(1, |spread| spread.n)
+    let of_any = |all: CellSpread| {
+        all.requests_per_s.or(all.latency_per_output_token_ms).or(all.latency_per_token_ms)
+    };
+    cell.over_repeats.and_then(of_any).map_or(1, |spread| spread.n)
 }
 
 #[cfg(test)]
@@ -285,10 +289,10 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_states_the_repeats_of_a_run_which_are_no_pairs() {
+    fn repeats_of_a_run_are_stated_but_do_not_count_as_pairs() {
         let measured = |rates: &[f64]| {
             let mut cells = cell(spread(rates).unwrap().mean);
-            cells[0].over_repeats = Some(crate::cell::CellSpread {
+            cells[0].over_repeats = Some(CellSpread {
                 requests_per_s: spread(rates),
                 output_tokens_per_s: None,
                 latency_per_token_ms: None,
@@ -311,6 +315,31 @@ mod tests {
         assert_eq!((counts("1"), counts("2")), (Some((1, 3)), Some((1, 2))));
         let once = effects(&[SweptRun { cells: &cell(1.0), ..runs[0] }, runs[1]]);
         assert_eq!((once[0].pairs, once[0].repeats), (1, 1));
+    }
+
+    #[test]
+    fn repeats_are_stated_for_a_cell_that_has_latencies_but_no_throughput() {
+        let alone = |latency_ms: f64| {
+            let over_repeats = CellSpread {
+                requests_per_s: None,
+                output_tokens_per_s: None,
+                latency_per_token_ms: None,
+                latency_per_output_token_ms: spread(&[latency_ms; 3]),
+            };
+            vec![Cell {
+                requests_per_s: None,
+                latency_per_output_token_ms: Some(latency_ms),
+                over_repeats: Some(over_repeats),
+                ..cell(1.0).remove(0)
+            }]
+        };
+        let (one, two) = (settings("1", "x"), settings("2", "x"));
+        let (low, high) = (alone(10.0), alone(20.0));
+        let runs = [
+            SweptRun { settings: &one, round: 1, cells: &low },
+            SweptRun { settings: &two, round: 1, cells: &high },
+        ];
+        assert!(effects(&runs).iter().all(|effect| effect.repeats == 3));
     }
 
     #[test]

@@ -158,7 +158,7 @@ mod tests {
     use inferometer_model::time::Nanos;
 
     /// Percentiles of `completed` requests and `failed` requests. A completed request has its first token after 1, 2,
-    /// 3, ... ms and its last one 1 ms later. A failed request is rejected at once.
+    /// 3, ... ms and its last token 1 ms later. A failed request is rejected immediately.
     fn folded(completed: u32, failed: u32) -> FailuresAsInf {
         let ms = |ms: u32| Nanos(u64::from(ms) * 1_000_000);
         let mut fold = FailuresAsInfFold::default();
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!((tail.p50.0, tail.p90.0, tail.p99.0, tail.n), (51.0, 91.0, 100.0, 101));
         assert_eq!((tail.p999.0, tail.max.0), (f64::INFINITY, f64::INFINITY));
         assert_eq!(found.latencies["e2e_ms"].p99.0, 101.0);
-        // Two of 101 are more than one percent.
+        // Two of 101 requests are more than one percent.
         let tail = folded(99, 2).latencies["ttft_ms"];
         assert_eq!((tail.p50.0, tail.p99.0), (51.0, f64::INFINITY));
         // Without a failure, the percentiles are the ordinary ones.

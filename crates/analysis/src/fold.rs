@@ -1,4 +1,4 @@
-//! Computes the summary of one pass from its records. Every figure depends on the records only.
+//! Computes the summary of one pass from its records, and from samples of the metrics of the server and the cards.
 //!
 //! This module contains no formula (see [`inferometer_metrics`]), no verdict and no default.
 
@@ -24,7 +24,7 @@ use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
 
-/// Collects the records of one pass, in any order, into its summary.
+/// Computes the summary of one pass from its records, which may be added in any order.
 ///
 /// Memory is limited. Up to [`inferometer_stats::SAMPLES_KEPT`] gaps between tokens and
 /// [`inferometer_stats::VALUES_KEPT`] values of requests are stored; beyond that, a sketch replaces them. Up to
@@ -112,7 +112,8 @@ impl PassFold {
         self
     }
 
-    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1.
+    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1. The repeat gets the same
+    /// number.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         (self.repeat, self.trial) = (trial, Some(trial));
@@ -126,7 +127,8 @@ impl PassFold {
         self
     }
 
-    /// Counts the requests that meet all of these objectives: the plan's [`inferometer_plan::Plan::goodput`].
+    /// Also counts the requests that meet all of these objectives: the objectives of
+    /// [`inferometer_plan::Plan::goodput`].
     #[must_use]
     pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
         self.objectives = objectives.to_vec();
@@ -134,7 +136,7 @@ impl PassFold {
         self
     }
 
-    /// Sets whether the latencies in which failed requests count as infinite are computed too.
+    /// If `is_wanted`, also computes the latencies in which failed requests count as infinite.
     #[must_use]
     pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
         self.failures_as_inf = is_wanted.then(Box::default);

@@ -20,12 +20,13 @@ use crate::stay::{Stay, served};
 const PARTS: usize = 64;
 /// The number of cosines from which the error of the slope is estimated.
 const COSINES: usize = 4;
-/// The number in flight rises under every load until this many latencies have passed.
+/// Start-up has ended if half of the time span of the arrivals is at least this many median latencies. Until then, the
+/// number in flight rises under every load.
 const SETTLED_LATENCIES: f64 = 3.0;
-/// If a smaller share of the arriving requests ends, a queue forms from the start.
+/// If less than this share of the arriving requests ends, a queue forms from the start.
 const FAR_BEYOND: f64 = 0.8;
-/// The number of latencies that must have passed if a queue forms from the start. The earliest requests determine the
-/// latency. Most of their answers have then ended, whatever their length.
+/// The number of latencies that applies instead of [`SETTLED_LATENCIES`] if a queue forms from the start. The median
+/// latency of the earliest requests is used. Most of these requests have then ended, whatever their length.
 const LATENCIES_FAR_BEYOND: f64 = 2.0;
 /// The fewest requests that must have been due for an estimate.
 const FEWEST: usize = 64;
@@ -35,7 +36,8 @@ const LEAST_SHARE: f64 = 0.05;
 /// Poisson counts.
 const DEVIATIONS: f64 = 2.0;
 
-/// The smallest standard error of a rate of service as a share of the rate: no server is more regular.
+/// The smallest standard error of the rate at which a server serves requests, as a share of this rate. No server is
+/// more regular.
 const LEAST_ERROR: f64 = 0.001;
 
 /// How fast the number in flight grows, over the later half of the arrivals.
@@ -60,14 +62,15 @@ pub struct Growth {
     pub before: f64,
     /// The mean number of requests in flight in the last sixteenth of `span_s`.
     pub after: f64,
-    /// Requests that the server served per second, and both ends of its confidence interval: its limit, if requests
-    /// arrive faster. Absent if requests were cut off, because their number of tokens is then unknown.
+    /// Requests that the server served per second: the estimate, and the lower and the upper end of its confidence
+    /// interval. If requests arrive faster than this, the rate is the limit of the server. Absent if requests were cut
+    /// off, because their number of tokens is then unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_per_s: Option<[f64; 3]>,
 }
 
 impl Growth {
-    /// Whether requests arrive faster than the server completes them. All of these must hold:
+    /// Whether requests arrive faster than the server completes them. All of these conditions must hold:
     ///
     /// - The interval lies above zero.
     /// - The growth is at least a twentieth of the arrival rate.
@@ -83,10 +86,10 @@ impl Growth {
 /// Estimates the growth of the number in flight. Only arrivals, first tokens and ends up to `until` count. `stays` must
 /// be in the order of their due times.
 ///
-/// `None` if fewer than 64 requests were due, or if no request has completed: requests that are refused at once do not
-/// show how long an answer takes. Also `None` during start-up, because the number in flight then rises under every load.
-/// Start-up lasts six latencies. It ends earlier if a queue forms from the start, or if more and more requests wait for
-/// their first token.
+/// `None` if fewer than 64 requests were due, or if no request has completed: requests that are refused immediately do
+/// not show how long an answer takes. Also `None` during start-up, because the number in flight then rises under every
+/// load. Start-up lasts six latencies. It ends earlier if a queue forms from the start, or if more and more requests
+/// wait for their first token.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let half_s = until.seconds_after(stays.first()?.due) / 2.0;
@@ -103,7 +106,7 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     (is_past_startup(stays, until, &found) || waits()).then_some(found)
 }
 
-/// Whether the number in flight no longer rises only because the server was idle at first.
+/// Whether start-up has ended. During start-up, the number in flight rises because the server was idle at first.
 fn is_past_startup(stays: &[Stay], until: Nanos, growth: &Growth) -> bool {
     let (first, half_s) = (stays[0].due, growth.span_s);
     // The latency of a request in flight is at least the time that it has already taken.
@@ -129,7 +132,7 @@ fn slope(stays: &[Stay], until: Nanos, half_s: f64, confidence: f64) -> Growth {
     let trend = trend();
     let along = dot(&in_flight, &trend);
     let error = error_beside(&in_flight, &trend);
-    // The trend is a vector of length 1. This factor converts a multiple of it to requests per second.
+    // The trend is a vector of length 1. This factor converts a multiple of the trend to requests per second.
     let per_s = (trend[1] - trend[0]) / part_s;
     let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
     let within = |at: Nanos| at >= half && at <= until;
@@ -151,8 +154,8 @@ fn slope(stays: &[Stay], until: Nanos, half_s: f64, confidence: f64) -> Growth {
     }
 }
 
-/// Requests that are served per second from an instant on, with both ends of the interval. `None` if requests were cut
-/// off or are still in flight.
+/// Requests that are served per second after `from`, with the lower and the upper end of the interval. `None` if
+/// requests were cut off or are still in flight.
 fn served_per_s(stays: &[Stay], from: Nanos, part_s: f64, t: f64) -> Option<[f64; 3]> {
     if stays.iter().any(|stay| stay.ended == Nanos::MAX) {
         return None;
@@ -165,7 +168,8 @@ fn served_per_s(stays: &[Stay], from: Nanos, part_s: f64, t: f64) -> Option<[f64
     Some([mean, mean - reach, mean + reach].map(|served| served / part_s))
 }
 
-/// The standard error of a series along a direction, from its slow fluctuations beside it.
+/// The standard error of the component of a series along the vector `along`, which has length 1. It is estimated from
+/// slow fluctuations that are orthogonal to this vector.
 fn error_beside(series: &[f64; PARTS], along: &[f64; PARTS]) -> f64 {
     let squares = (2..2 + COSINES).map(|k| dot(series, &beside(k, along)).powi(2));
     (squares.sum::<f64>() / COSINES as f64).sqrt()
@@ -237,7 +241,7 @@ mod tests {
         assert!(found.after > found.before + 80.0, "{found:?}");
     }
 
-    /// Requests to a server that generates `places` answers at once. An answer takes `answer_s` seconds.
+    /// Requests to a server that generates up to `places` answers at the same time. An answer takes `answer_s` seconds.
     fn batched(arrivals_per_s: f64, count: u32, places: usize, answer_s: f64) -> Vec<Stay> {
         let at = |seconds: f64| Nanos::ZERO + Duration::from_secs_f64(seconds);
         let mut free = vec![0.0_f64; places];
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_queue_is_saturation_although_few_answers_have_ended_and_filling_up_is_not() {
+    fn a_growing_queue_is_saturation_even_if_few_answers_have_ended_but_a_filling_batch_is_not() {
         // 256 places and answers of 25 s: the server completes 10.24 requests per second.
         for (arrivals_per_s, count, is_saturated) in
             [(32.0, 2_000, true), (9.0, 500, false), (200.0, 250, false)]
@@ -277,7 +281,7 @@ mod tests {
         let until = kept_up.last().unwrap().due;
         assert!(!growth(&kept_up, until, 0.95).unwrap().is_shown());
         assert_eq!(growth(&kept_up[..63], until, 0.95), None);
-        // If all requests are due at once, the arrivals have no later half.
+        // If all requests are due at the same time, the arrivals have no later half.
         let at_once: Vec<Stay> =
             kept_up.iter().map(|stay| Stay { due: Nanos::ZERO, ..*stay }).collect();
         assert_eq!(growth(&at_once, Nanos::ZERO, 0.95), None);
@@ -294,7 +298,7 @@ mod tests {
             })
             .collect();
         let [known, all] = [&known, &overloaded].map(|stays| growth(stays, until, 0.95).unwrap());
-        // The limit needs the ends of all requests.
+        // `served_per_s` needs the ends of all requests.
         assert_eq!((known.served_per_s, all.served_per_s.is_some()), (None, true));
         assert_eq!(known, Growth { served_per_s: None, ..all });
     }

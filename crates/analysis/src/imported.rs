@@ -1,5 +1,4 @@
-//! Describes imported results, which this program did not measure: their source, and the figures that the source
-//! states. It contains no verdict.
+//! Describes imported results: their source, and the figures that the source states. This module contains no verdict.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::table_import::TableForm;
 
-/// The format of results that this program measured itself, from another store.
+/// The format of results that this program measured, and that were imported from another store.
 pub const OURS: &str = "summary.json";
 
 /// The source of imported results.
@@ -36,8 +35,8 @@ pub struct Imported {
 /// The statements of a source about one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedPass {
-    /// Figures that the source states without a distribution, such as `ttft_p99`, and defines as we do. They are in the
-    /// unit of the metric.
+    /// Figures that the source states without a distribution, such as `ttft_p99`, and defines as this program does.
+    /// Each figure is in the unit of its metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agreeing: BTreeMap<String, f64>,
     /// All numbers of the source, under the names that the source uses.
@@ -49,7 +48,8 @@ pub struct ImportedPass {
 }
 
 impl Imported {
-    /// Whether this program measured the results. If so, it knows how they were measured, and has already judged them.
+    /// Whether this program measured the results, on another machine or in another store. Such results already have a
+    /// verdict.
     pub fn is_ours(&self) -> bool {
         self.format == OURS
     }

@@ -1,7 +1,7 @@
 //! Finds problems in the records of a pass that a reader must know before using its figures.
 //!
-//! It stores no record, and makes no finding for a single request. Each finding is about the whole pass, so the number
-//! of findings does not grow with the number of requests.
+//! This module stores no record, and makes no finding for a single request. Each finding is about the whole pass, so
+//! the number of findings does not grow with the number of requests.
 
 mod arrivals;
 mod bundles;
@@ -119,7 +119,7 @@ impl Inspector {
         }
     }
 
-    /// Sets the number of the repeat to which the pass belongs, from 1. Findings name it.
+    /// Sets the number of the repeat to which the pass belongs, from 1. Findings state this number.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         if repeat > 1 {
@@ -128,8 +128,8 @@ impl Inspector {
         self
     }
 
-    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1. Findings name
-    /// it.
+    /// Sets the number of the trial of a search or a sweep to which the pass belongs, from 1. Findings state
+    /// this number.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         self.place = format!("{}, trial {trial}", self.place);
@@ -159,8 +159,8 @@ impl Inspector {
         &self.place
     }
 
-    /// The number of cached prompt tokens that every request has because of the chat template. If the records show no
-    /// such tokens: the number of tokens that the template adds.
+    /// The number of cached prompt tokens that nearly every request has because of the chat template. If the records
+    /// show no such tokens: the number of tokens that the template adds.
     pub fn cached_in_common(&self) -> u32 {
         match self.cached.in_common() {
             0 => self.inputs.template,
@@ -199,6 +199,12 @@ impl Inspector {
         self.counts.add(record);
         self.checks.add(record);
         self.streamed |= record.streamed;
+    }
+
+    /// Why the server rejected requests: the most frequent HTTP status, with the first error text. `None` if it
+    /// rejected none.
+    pub fn rejection(&self) -> Option<String> {
+        self.failures.rejection()
     }
 
     /// Returns the findings: at most one of each code, and up to nine on failed requests.

@@ -30,7 +30,7 @@ pub struct Instrument {
     #[serde(flatten, deserialize_with = "bounds")]
     pub bounds: Distributions,
     /// The ranges of the true figures of the pass, given the client's own error, by metric and statistic. A metric is
-    /// absent if every arrival time behind it is exact.
+    /// absent if every arrival time that it depends on is exact.
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
     /// By how many microseconds the last request may have ended earlier than measured. Not written if it is 0.

@@ -11,12 +11,12 @@ use crate::range::{Range, Trust};
 use crate::trust;
 use crate::verdict::SloResult;
 
-/// Judges each objective on each pass of each cell to which it applies.
+/// Judges each objective on each pass to which the objective applies.
 ///
 /// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
-/// cell has no other pass. All other objectives apply to every pass. If the pass lacks the figure, the objective is
-/// undecided; it is not met if no request completed. The objective on a predicted figure is decided only if the whole
-/// range of the prediction lies on one side of the limit.
+/// cell has no other pass. All other objectives apply to every pass. If no request of the pass completed, the
+/// objective is not met. If requests completed, but the pass lacks the figure, the objective is undecided. An objective
+/// on a predicted figure is decided only if the whole range of the prediction lies on one side of the limit.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {
@@ -60,8 +60,8 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// The reason, as a sentence, why the result of an objective is uncertain. Either the pass was ended early. Or the
-/// figure is not trusted, and the limit lies within the range of the true value.
+/// The reason, as a sentence, why the result of an objective is uncertain. Two reasons are possible: the pass was ended
+/// early, or the figure is not trusted and the limit lies within the range of the true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if let Some(why) = stopped(pass) {
         return Some(why);
@@ -111,7 +111,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     })
 }
 
-/// A sentence if the pass was ended early.
+/// A sentence that the pass was ended early; `None` if it was not.
 fn stopped(pass: &PassSummary) -> Option<String> {
     let why =
         "the pass was ended early, so the value covers only requests that had completed by then";
@@ -129,13 +129,15 @@ fn interval(objective: &Objective, pass: &PassSummary) -> Option<[f64; 2]> {
     }
 }
 
-/// A sentence if requests completed, but none of them has the figure, such as TTFT of answers that are not streamed.
+/// A sentence that the figure was not measured, such as TTFT of answers that are not streamed. `None` if no request
+/// completed.
 fn not_measured(objective: &Objective, pass: &PassSummary) -> Option<String> {
     (pass.outcomes.complete > 0).then(|| format!("{} was not measured", objective.metric.name()))
 }
 
-/// A sentence if there are so few values that the percentile is close to their maximum. It then cannot show that an
-/// objective is met: more values would have a larger maximum. `None` if the objective is missed.
+/// A sentence that the percentile of so few values is close to their maximum. Such a percentile cannot show that an
+/// objective is met, because more values would have a larger maximum. `None` if there are enough values, or if the
+/// objective is missed.
 fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let values = pass.latency(objective.metric.definition())?;
     let statistic = objective.statistic?;

@@ -1,6 +1,6 @@
 //! Computes figures from records, and findings, verdicts, comparisons and searches from figures.
 //!
-//! Every figure depends on stored records only: no I/O and no clock.
+//! Every figure depends only on stored data. This crate does no I/O and reads no clock.
 
 pub mod blocks;
 pub mod class;

@@ -1,4 +1,4 @@
-//! Compares the loads that several servers bear: the answers of their searches, or their throughput at saturation.
+//! Compares the loads that several servers sustain: the answers of their searches, or their throughput at saturation.
 
 use inferometer_metrics::slo::by_value;
 use inferometer_model::cell::CellPlan;
@@ -10,7 +10,7 @@ use crate::search::SearchAnswer;
 use crate::summary::Summary;
 use crate::sweep::SweepAnswer;
 
-/// With this many rounds, the variation between rounds is known well enough to be a part of the interval.
+/// The fewest rounds from which the variation between rounds is known well enough to be used for the interval.
 const ROUNDS_FOR_VARIATION: usize = 3;
 
 /// A figure above zero with its interval. An end is absent if it is unknown.
@@ -24,7 +24,7 @@ pub struct SustainedLoad {
     pub high: Option<f64>,
 }
 
-/// The loads that several servers bear in one cell, or with one tier of objectives.
+/// The loads that several servers sustain in one cell, with one tier of objectives if there are tiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadRanking {
     /// The cell.
@@ -37,8 +37,8 @@ pub struct LoadRanking {
     pub confidence: f64,
     /// The servers whose load is known, with the highest load first.
     pub servers: Vec<RankedServer>,
-    /// The servers whose load is unknown: in each of their rounds, no tried load met the objectives, or none saturated
-    /// the server.
+    /// The servers whose load is unknown: in each of their rounds, no tried load met the objectives (search), or
+    /// no tried load saturated the server (sweep).
     pub unknown: Vec<String>,
 }
 
@@ -56,7 +56,8 @@ pub struct RankedServer {
 }
 
 impl SustainedLoad {
-    /// The load with the ends of its interval that can be used; `None` if the load itself is not above zero.
+    /// Builds a load. An end of the interval that is not above zero, or not finite, is left out. `None` if the load
+    /// itself is not above zero, or not finite.
     pub(crate) fn of(value: f64, low: Option<f64>, high: Option<f64>) -> Option<Self> {
         let usable = |end: &f64| *end > 0.0 && end.is_finite();
         usable(&value).then(|| Self { value, low: low.filter(usable), high: high.filter(usable) })
@@ -68,8 +69,8 @@ impl SustainedLoad {
         [self.low.map(distance), self.high.map(distance)]
     }
 
-    /// This load divided by another one, with the interval of the ratio. It follows from the intervals of both loads
-    /// (Donner and Zou 2012), because the servers are measured independently.
+    /// This load divided by another load, with the interval of the ratio. The interval follows from the intervals of
+    /// both loads (Donner and Zou 2012), because the servers are measured independently.
     pub fn relative_to(&self, other: &Self) -> Self {
         let value = self.value / other.value;
         let ([down, up], [other_down, other_up]) = (self.distances(), other.distances());
@@ -109,7 +110,7 @@ pub(crate) struct Answered {
     pub(crate) cell: CellPlan,
     /// The objectives as the user wrote them; absent for a sweep.
     pub(crate) objectives: Option<String>,
-    /// The objectives in a form that is the same if they have the same meaning.
+    /// The objectives in a normal form: objectives with the same meaning have the same text.
     pub(crate) by_value: Option<String>,
     pub(crate) over: Over,
     pub(crate) confidence: f64,
@@ -214,7 +215,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_ratio_follows_from_both_intervals() {
-        // Both intervals are 10 % wide to each side in logarithms, so that of the ratio is sqrt(2) times as wide.
+        // Both intervals are 10 % wide to each side in logarithms, so the interval of the ratio is sqrt(2) times as
+        // wide.
         let of = |value: f64| load(value, value * (-0.1_f64).exp(), value * 0.1_f64.exp());
         let ratio = of(20.0).relative_to(&of(10.0));
         assert_eq!(ratio.value, 2.0);
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_narrow_the_interval_unless_they_differ_more_than_their_own_intervals_say() {
+    fn more_rounds_narrow_the_interval_unless_they_differ_by_more_than_their_intervals() {
         let alike = [load(10.0, 9.0, 11.0); 4];
         let found = SustainedLoad::over_rounds(&alike, 0.95).unwrap();
         assert!((found.value - 10.0).abs() < 1e-9 && found.low.unwrap() > 9.4, "{found:?}");

@@ -1,5 +1,5 @@
-//! Summarises the metrics that the server and the cards reported during a pass. The samples have times of the run's
-//! clock. This module reads no metrics itself.
+//! Summarises the metrics that the server and the cards reported during a pass. The times of the samples are on the
+//! clock of the run. This module reads no metrics itself.
 
 mod cards;
 mod server;

@@ -1,5 +1,5 @@
-//! The figures of a part of the requests of a pass: of one class, one of several servers, or one rank. They depend only
-//! on the records of this part.
+//! The figures of a part of the requests of a pass: of one class, one of several servers, or one rank. The figures
+//! depend only on the records of this part.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;

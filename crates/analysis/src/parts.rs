@@ -1,5 +1,5 @@
-//! Computes the figures of a pass by server and by rank, and finds parts that differ from the whole by more than
-//! chance.
+//! Computes the figures of a pass by server and by rank. Finds servers and ranks whose means differ from those of the
+//! whole pass by more than chance explains.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub struct RankFigures {
     pub figures: PartFigures,
 }
 
-/// Results contain at most this many of the ranks that differ from the whole.
+/// The largest number of differing ranks in results.
 const MOST_RANKS: usize = 16;
-/// The probability that a pass of equal parts has a reported difference.
+/// The largest probability that a difference is reported in a pass whose parts are equal.
 const WRONG: f64 = 0.01;
 /// The metrics whose means are compared.
 const COMPARED: [&Definition; 3] = [&ttft::FROM_SENT, &tpot::DEFINITION, &e2e::FROM_SENT];
@@ -95,8 +95,9 @@ pub struct Difference {
     pub of_whole: f64,
 }
 
-/// The means of a part that differ from the means of the whole by more than chance. If all `parts` parts are equal, the
-/// probability of any difference in a pass is 0.01. A mean without a confidence interval never differs.
+/// The means of a part that differ from the means of the whole by more than chance explains. If all `parts` parts are
+/// equal, the probability of any difference in a pass is at most 0.01. A mean without a confidence interval never
+/// differs.
 pub fn differences(
     part: &Distributions,
     whole: &Distributions,

@@ -42,12 +42,12 @@ pub struct PassSummary {
     pub planned: u64,
     /// The outcomes of the planned requests.
     pub outcomes: OutcomeCounts,
-    /// When the first request of the pass was sent, in seconds. In the results of a run, it counts from the first
-    /// request of the first pass. In a comparison in blocks, it counts from the start of the run. Absent if unknown,
-    /// as in results of earlier versions.
+    /// When the first request of the pass was sent, in seconds. In the results of a run, this time counts from the
+    /// first request of the first pass. In a comparison in blocks, it counts from the start of the run. Absent if
+    /// unknown, as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
-    /// Why the plan ended the pass early; absent if the plan did not.
+    /// The condition of the plan that ended the pass early, as text; absent if no condition ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// Whether requests were not sent because the user interrupted the run. Not written if false.
@@ -165,8 +165,8 @@ impl PassSummary {
         self.stopped.is_none() && !self.is_interrupted()
     }
 
-    /// Whether the requests were sent at once and are too few to show the limit of the server. Start-up and drain are
-    /// then a large part of the pass. In published tables, throughput hardly changes from 200 requests on.
+    /// Whether the requests were sent at the same time and are too few to show the limit of the server. Start-up and
+    /// drain are then a large part of the pass. In published tables, throughput hardly changes from 200 requests on.
     pub fn is_few_at_once(&self) -> bool {
         self.kind == PassKind::Saturated && self.planned < 200
     }

@@ -1,4 +1,4 @@
-//! Collects the values of metrics of requests and of tokens, over a pass or a class.
+//! Collects the values of metrics of requests and of tokens, over a pass or a part of a pass.
 
 use inferometer_metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
 

@@ -13,7 +13,7 @@ pub(crate) struct PredictedRange {
     /// The range in which nine of ten measurements are expected, in the metric's unit; `None` if the prediction states
     /// none.
     pub ends: Option<[f64; 2]>,
-    /// Why `ends` cannot decide an objective; `None` if it was computed from measured errors.
+    /// Why `ends` cannot decide an objective; `None` if `ends` was computed from measured errors.
     pub doubt: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn predicted_range(
     let at = cell.passes.iter().position(|one| std::ptr::eq(one, pass));
     let of_pass = at.and_then(|at| cell.prediction.passes.get(at));
     let of_pass = of_pass.and_then(|figures| figure(metric, statistic, figures));
-    // Profiles without a step model state only the ranges of the columns.
+    // Profiles without a step model state only the ranges of the table columns.
     let is_of_cell = cell.throughput_pass().is_some_and(|one| std::ptr::eq(one, pass));
     let of_column = match *metric.definition() == throughput::REQUESTS {
         true => of_cell.requests_per_s,
@@ -61,7 +61,7 @@ pub(crate) fn predicted_range(
         }
         (Some(_), true) => None,
         (Some(_), false) => {
-            let unknown = "this figure has no known errors, so its range is only a guess";
+            let unknown = "the errors of this figure are unknown, so its range is only a guess";
             let why = cell.prediction.uncalibrated.as_deref().unwrap_or(unknown);
             Some(format!("the prediction is uncalibrated: {why}"))
         }

@@ -1,6 +1,6 @@
 //! Decides what a ranking of predictions may claim. A prediction is the same in each round, so the variation between
-//! rounds says nothing about its error. The errors of two predictions by one profile are partly the same, and it is
-//! unknown how exact their difference is.
+//! rounds says nothing about its error. The errors of two predictions from one profile are partly the same, so the
+//! error of their ratio is unknown.
 
 use inferometer_metrics::slo::quantity;
 use inferometer_model::digits;
@@ -10,7 +10,8 @@ use crate::predicted_range::predicted_range;
 use crate::ranking::{PredictedRatio, Ranking};
 use crate::summary::Summary;
 
-/// Replaces the intervals of these rankings by what the predictions leave open. `runs` are predictions, each with the
+/// Removes the confidence intervals from rankings of predictions. A difference then counts as significant only if the
+/// two predictions come from different profiles and their ranges do not overlap. `runs` are predictions, each with the
 /// name of its server. Runs with the same name are rounds of one server.
 pub fn judge_predictions(rankings: &mut [Ranking], runs: &[(&str, &Summary)]) {
     for ranking in rankings {
@@ -66,7 +67,8 @@ impl<'a> Stated<'a> {
         Self { run, ends: all.and_then(|all| all.into_iter().reduce(cover)), uncalibrated }
     }
 
-    /// Whether both predictions differ only in arguments of the engine.
+    /// Whether both predictions have the same profile, engine, engine version, model and card. Then they differ only in
+    /// arguments of the engine.
     fn has_the_profile_of(&self, other: &Self) -> bool {
         let of = |run: Option<&'a Summary>| {
             let target = &run?.target;
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_is_best_only_if_another_profile_made_the_other_one_and_the_ranges_are_apart() {
+    fn two_predictions_differ_significantly_only_with_different_profiles_and_separate_ranges() {
         // Rates of 200 / 0.43 s and 200 / 0.23 s: a ratio of 1.87.
         for (profiles, share, calibrated, apart, same_profile) in [
             (["p", "q"], 0.1, true, true, false),
@@ -137,7 +139,7 @@ mod tests {
         ] {
             let a = predicted(profiles[0], 400.0, share, calibrated);
             let b = predicted(profiles[1], 200.0, share, calibrated);
-            // Identical rounds have no variation, which proves nothing.
+            // The rounds of a prediction are identical. This shows nothing about its error.
             let runs = [("a", &a), ("b", &b), ("b", &b), ("a", &a), ("a", &a), ("b", &b)];
             let server = |name: &str| {
                 let own = runs.iter().filter(|run| run.0 == name);

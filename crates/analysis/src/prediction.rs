@@ -50,8 +50,8 @@ impl Columns {
         ]
     }
 
-    /// The signed errors of these figures in percent of the measured ones. An error is absent if one of the two figures
-    /// is absent, or if the measured figure is not positive.
+    /// The signed errors of these figures in percent of the measured figures. An error is absent if one of the two
+    /// figures is absent, or if the measured figure is not positive.
     pub fn error_pct(&self, measured: &Self) -> Self {
         let (own, theirs) = (self.values(), measured.values());
         Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {
@@ -85,17 +85,17 @@ pub struct CellPrediction {
     /// The errors from which the interval was computed, as text; absent if the interval is a guess.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_of: Option<String>,
-    /// Why the interval is only a guess; absent if it was computed from the model's own measured errors.
+    /// Why the interval is only a guess; absent if the interval was computed from measured errors of the engine model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncalibrated: Option<String>,
     /// The published or measured figures with which the prediction is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Columns>,
-    /// Signed errors in percent of the measured figures; absent if the two are not comparable.
+    /// Signed errors in percent of the measured figures; absent if prediction and measurement are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<Columns>,
-    /// The predicted figures of each pass, in the order of the passes. Empty for engines of 2023, because only their
-    /// columns are predicted.
+    /// The predicted figures of each pass, in the order of the passes. Empty for engines of 2023: for these, only
+    /// the table columns are predicted.
     #[serde(default, rename = "predicted_passes", skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassPrediction>,
 }
@@ -146,8 +146,8 @@ pub struct FigurePrediction {
     pub predicted: f64,
     /// The range in which nine of ten measurements are expected.
     pub interval: [f64; 2],
-    /// Whether the range was computed from errors of measured rows. Otherwise it is a guess: a factor of
-    /// two or more in both directions.
+    /// Whether the range was computed from errors of measured rows. If not, the range is a guess: a factor of two or
+    /// more in both directions.
     pub calibrated: bool,
     /// The measured value; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

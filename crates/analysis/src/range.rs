@@ -75,7 +75,7 @@ pub fn trusted_share(statistic: Statistic) -> f64 {
 }
 
 /// The ranges of a pass or a part, by the key of a metric's distribution and then by statistic. A metric is absent if
-/// every arrival time behind it is exact.
+/// every arrival time that it depends on is exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ranges(BTreeMap<String, BTreeMap<String, Range>>);
@@ -86,7 +86,7 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// The range of a statistic; `None` if every arrival time behind it is exact.
+    /// The range of a statistic; `None` if every arrival time that it depends on is exact.
     pub fn get(&self, metric: &Definition, statistic: Statistic) -> Option<Range> {
         self.0.get(metric.result_key?)?.get(statistic.name()).copied()
     }

@@ -47,20 +47,20 @@ pub struct RankedServer {
     pub ratio: f64,
     /// 95 % interval of the ratio; absent if a server has fewer than three runs, and for predictions.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether the interval excludes 1. Of two predictions: whether different profiles made them, and their ranges do
-    /// not overlap.
+    /// Whether the interval excludes 1. For two predictions: whether they come from different profiles and their ranges
+    /// do not overlap.
     #[serde(rename = "told_apart")]
     pub is_significant: bool,
-    /// What is known about the exactness of the ratio of two predictions; absent for measured figures.
+    /// How reliable the ratio of two predictions is; absent for measured figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<PredictedRatio>,
 }
 
-/// What is known about the exactness of the ratio of two predictions.
+/// How reliable the ratio of two predictions is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PredictedRatio {
-    /// Whether one profile made both predictions for one model, so that they differ only in arguments of the engine.
-    /// Their errors are then partly the same, and it is unknown how exact the ratio is.
+    /// Whether both predictions come from one profile, for one model on one card, so that they differ only in arguments
+    /// of the engine. Their errors are then partly the same, so the error of the ratio is unknown.
     pub same_profile: bool,
     /// Whether one of the predictions is uncalibrated, so that its range is only a guess.
     pub uncalibrated: bool,
@@ -69,7 +69,7 @@ pub struct PredictedRatio {
 /// The rankings of all figures at all loads that every server has. Empty for a single server.
 pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     let [first, _, ..] = servers else { return Vec::new() };
-    // The rows of a server against all others; computed when this server is the best in a figure.
+    // The rows that compare a server with each of the servers; computed when this server is the best in a figure.
     let mut beside: BTreeMap<usize, Vec<Vec<Row>>> = BTreeMap::new();
     let mut found = Vec::new();
     for figure in FIGURES {
@@ -109,12 +109,13 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     found
 }
 
-/// The rows of one server against another; empty if the two cannot be compared.
+/// The rows that compare one server with another; empty if the two cannot be compared.
 fn rows(best: &Subject, other: &Subject) -> Vec<Row> {
     compare(best, other, Options::default()).map_or_else(|_| Vec::new(), |found| found.rows)
 }
 
-/// Describes how far a server is behind. In `row`, the best server is the baseline and this server the contender.
+/// Describes how far a server is behind the best server. In `row`, the best server is the baseline, and this server is
+/// the contender.
 fn behind(name: &str, row: &Row) -> RankedServer {
     // A change of -20 % is a ratio of 1 / 0.8.
     let ratio = |change_pct: f64| 1.0 / (1.0 + change_pct / 100.0);
@@ -135,8 +136,8 @@ mod tests {
     use super::*;
     use crate::compare::Series;
 
-    /// A server with these figures in its rounds. The first round is at `from_s` seconds; later ones follow every 100
-    /// s.
+    /// A server with these figures in its rounds. The first round is at `from_s` seconds; later rounds follow every
+    /// 100 s.
     fn server(name: &str, from_s: f64, rates: &[f64], ttft_p99: &[f64]) -> Subject {
         let series = |figure: &str, higher_is_better, values: &[f64]| Series {
             cell: Some(CellPlan { input_length: 64, output_length: 16 }),

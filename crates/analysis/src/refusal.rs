@@ -1,29 +1,43 @@
-//! Finds out whether the server refused every request of a cell, and why. Then a search or a sweep shows nothing about
-//! loads, only that no request can be served.
+//! Determines whether the server refused every request of a cell. If it did, a search or a sweep shows nothing about
+//! loads, but only that no request can be served.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use crate::pass::PassSummary;
 
-use crate::cell::Cell;
-
-/// Why every request of the cell was refused: the HTTP status and the first error text of the server. `None` if a
-/// request had another outcome. Requests that were never sent do not matter.
-pub fn refusal(cells: &[Cell], cell: CellPlan, findings: &[Finding]) -> Option<String> {
-    let cell = cells.iter().find(|known| known.plan() == cell)?;
-    let outcomes = || cell.passes.iter().map(|pass| &pass.outcomes);
+/// Whether the server refused every request of these passes. Requests that were skipped or cancelled are ignored.
+pub fn are_all_refused(passes: &[PassSummary]) -> bool {
+    let outcomes = || passes.iter().map(|pass| &pass.outcomes);
     let rejected: u64 = outcomes().map(|outcomes| outcomes.rejected).sum();
     let ended: u64 =
         outcomes().map(|outcomes| outcomes.total() - outcomes.skipped - outcomes.cancelled).sum();
-    if rejected == 0 || ended > rejected {
-        return None;
+    rejected > 0 && ended == rejected
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::PassPlan;
+    use inferometer_model::fixture::steady;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::Record;
+
+    use super::*;
+    use crate::fold::PassFold;
+
+    #[test]
+    fn a_cell_is_refused_if_every_request_that_ended_was_rejected() {
+        let of = |outcomes: &[Outcome]| {
+            let mut fold = PassFold::new(&PassPlan::saturated(2));
+            let record = |&outcome: &Outcome| Record { outcome, ..steady(0.0, 40.0, 10.0, 4) };
+            outcomes.iter().map(record).for_each(|record| fold.add(&record));
+            are_all_refused(&[fold.finish()])
+        };
+        let rejected = Outcome::Rejected { status: 400 };
+        for (outcomes, are_all) in [
+            (&[rejected, Outcome::Skipped, Outcome::Cancelled][..], true),
+            (&[rejected, Outcome::Complete], false),
+            (&[rejected, Outcome::Truncated], false),
+            (&[Outcome::Skipped], false),
+        ] {
+            assert_eq!(of(outcomes), are_all, "{outcomes:?}");
+        }
     }
-    let place = format!("{}, ", cell.plan());
-    let is_its = |finding: &&Finding| {
-        finding.is(code::REQUESTS_FAILED)
-            && finding.place.as_ref().is_some_and(|at| at.starts_with(&place))
-    };
-    let message = &findings.iter().find(is_its)?.message;
-    // `24 requests got the HTTP status 400. First: TEXT` is a count of one pass.
-    let (_, status) = message.split_once(" got the ")?;
-    Some(status.replacen(". First: ", ": ", 1).trim_end_matches('.').to_owned())
 }

@@ -64,7 +64,7 @@ mod tests {
         assert!(reached("ttft_p50±2.5%", &passes));
         assert!(!reached("ttft_p50 +- 2.4%", &passes));
         assert!(!reached("ttft_p50+/-2.5%", &of([[99.0, 100.0, 101.0], [40.0, 50.0, 60.0]])));
-        assert!(!reached("ttft_p50±100%", &passes[..1]), "one repeat says nothing of others");
+        assert!(!reached("ttft_p50±100%", &passes[..1]), "one repeat shows no variation");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Decides which requests of a trial count: those that ran in the steady state of the load. The choice is a range of
-//! due times, and ignores the outcome of a request.
+//! due times. In this range, requests count whatever their outcome.
 
 use inferometer_model::time::Nanos;
 
@@ -25,11 +25,12 @@ const STARTUP_LATENCIES: f64 = 3.0;
 const DRAIN_LATENCIES: f64 = 1.0;
 /// The start-up has at most 1 / `MOST_STARTUP` of the requests of a trial: the first half.
 const MOST_STARTUP: usize = 2;
-/// Instants that differ by at most this many seconds count as equal. In a closed loop with equal lengths, requests are due
-/// exactly a whole number of latencies after the first one. Stored times are rounded, so without a tolerance a stored
-/// trial might count other requests than the same trial in progress.
+/// Instants that differ by at most this many seconds count as equal. In a closed loop with equal lengths, requests are
+/// due exactly a whole number of latencies after the first one. Stored times are rounded, so without a tolerance a
+/// stored trial might count other requests than the same trial in progress.
 const EQUAL_S: f64 = 1e-6;
-/// Latencies still grow if the sum over the last quarter exceeds this many times the sum over the quarter before it.
+/// Latencies still grow if their sum over the last quarter of the requests exceeds this many times their sum over the
+/// quarter before it.
 const GROWS: f64 = 1.1;
 /// In a settled trial, at least 1 / `SETTLED_PART` of the requests count: a quarter.
 const SETTLED_PART: usize = 4;
@@ -55,8 +56,7 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     }
 }
 
-/// Whether latencies still grow at the end: compares the sum over the last quarter with the sum over the quarter before
-/// it.
+/// Whether latencies still grow at the end of the trial.
 fn grows<R: HasStay>(rows: &[R]) -> bool {
     let quarter = rows.len() / 4;
     let sum = |rows: &[R]| rows.iter().map(|row| row.stay().seconds()).sum::<f64>();
@@ -64,9 +64,9 @@ fn grows<R: HasStay>(rows: &[R]) -> bool {
     sum(&rows[last..]) > GROWS * sum(&rows[last - quarter..last])
 }
 
-/// The number of first requests whose latencies differ from the rest. Without them, the mean has the smallest error (K.
-/// P. White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69, 1997, with
-/// means over five requests).
+/// The number of requests at the start whose latencies differ from those of the other requests. If these requests are
+/// left out, the mean of the others has the smallest error (K. P. White, "An effective truncation heuristic for bias
+/// reduction in simulation output", Simulation 69, 1997, with means over five requests).
 fn settled_after<R: HasStay>(rows: &[R]) -> usize {
     const TOGETHER: usize = 5;
     let means: Vec<f64> = rows
@@ -82,14 +82,15 @@ fn settled_after<R: HasStay>(rows: &[R]) -> usize {
             best = (error, at);
         }
     }
-    // An idle server is fast. So if the first requests are slower than the rest, this is a fluctuation, and they count.
+    // An idle server is fast. So if the first requests are slower than the rest, the difference is a fluctuation, and
+    // these requests count.
     let (before, after) = means.split_at(best.1);
     let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len().max(1) as f64;
     if mean(before) < mean(after) { best.1 * TOGETHER } else { 0 }
 }
 
 /// The median time from due to end, in seconds. If any request completed, only completed requests are used, because
-/// requests that are refused at once do not show how long an answer takes.
+/// requests that are refused immediately do not show how long an answer takes.
 pub(crate) fn median_latency_s<R: HasStay>(rows: &[R]) -> f64 {
     let any_complete = rows.iter().any(|row| row.stay().complete);
     let taken = rows.iter().map(HasStay::stay).filter(|stay| stay.complete || !any_complete);

@@ -25,7 +25,8 @@ impl HasStay for Stay {
 }
 
 impl Stay {
-    /// The stay of a request. `ended` is moved to `due` if it is earlier, and `first` between these two.
+    /// The stay of a request. If `ended` is before `due`, it is moved to `due`. `first` is moved between these two
+    /// times.
     pub(crate) fn new(due: Nanos, first: Option<Nanos>, ended: Nanos, complete: bool) -> Self {
         let ended = ended.max(due);
         Self { due, first: first.unwrap_or(ended).clamp(due, ended), ended, complete }
@@ -36,7 +37,7 @@ impl Stay {
         self.ended.seconds_after(self.due)
     }
 
-    /// The same request until its first token: it ends when it no longer waits.
+    /// The wait of the same request for its first token: the stay ends when this token arrives.
     pub(crate) fn waiting(&self) -> Self {
         Self { ended: self.first, ..*self }
     }
@@ -55,7 +56,7 @@ pub(crate) fn served<const N: usize>(
         let [first, end] = [stay.first, stay.ended].map(|at| at.seconds_after(from) / part_s);
         let within = |at: f64| at.clamp(0.0, N as f64);
         if end <= first {
-            // The whole answer came at once. It belongs to the part that ends at this instant or later.
+            // The whole answer arrived at one instant. It counts in the part that contains this instant.
             if (0.0..N as f64).contains(&end) {
                 parts[end as usize] += weight;
             }
@@ -89,7 +90,7 @@ mod tests {
         let parts = |stays: &[(Stay, f64)]| served::<4>(stays.iter().copied(), at(10.0), 1.0);
         assert_eq!(parts(&[stay(9.0, 13.0, true)]), [0.25, 0.25, 0.25, 0.0]);
         assert_eq!(parts(&[stay(10.5, 12.5, true)]), [0.25, 0.5, 0.25, 0.0]);
-        // The whole answer came at once.
+        // The whole answer arrived at one instant.
         assert_eq!(parts(&[stay(11.5, 11.5, true)]), [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(parts(&[stay(11.0, 13.0, false)]), [0.0; 4]);
         assert_eq!(parts(&[stay(8.0, 9.0, true), stay(15.0, 16.0, true)]), [0.0; 4]);

@@ -51,11 +51,11 @@ struct Begun {
 pub struct Open {
     /// The index of the request in its pass.
     pub index: u32,
-    /// When it was due.
+    /// When the request was due.
     pub due: Nanos,
-    /// When it was sent.
+    /// When the request was sent.
     pub sent: Nanos,
-    /// When its first token arrived, if it has arrived.
+    /// When the first token arrived; `None` if none has arrived.
     pub first: Option<Nanos>,
 }
 
@@ -121,7 +121,7 @@ impl StopWatch {
         }
         self.ended += 1;
         self.failed += u64::from(!figures.complete);
-        // After so many requests, saturation would have shown, so further requests are not stored.
+        // Saturation would have been detected within so many requests, so further requests are not stored.
         if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
             self.begun.extend(figures.sent.map(|sent| Begun {
                 index: figures.index,
@@ -134,8 +134,8 @@ impl StopWatch {
         }
     }
 
-    /// The reason for which the pass should end now; `None` if it should go on. `in_flight` has each request that has
-    /// begun and not ended.
+    /// Why the pass should end now; `None` if the pass should continue. `in_flight` has each request that has begun but
+    /// not ended.
     pub fn stops(
         &mut self,
         now: Nanos,
@@ -175,8 +175,8 @@ impl StopWatch {
         self.rule.at_error_rate.is_some_and(|most| self.failed as f64 > most * of as f64)
     }
 
-    /// When and why the pass ends early, if the ends of all requests are known, as in virtual time. `None` if it does
-    /// not end early.
+    /// When and why the pass ends early, if the ends of all requests are known, as in virtual time. `None` if the pass
+    /// does not end early.
     pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, &'static str)> {
         let mut watch = self.clone();
         let mut by_end: Vec<&RequestFigures> =
@@ -209,8 +209,8 @@ fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
     &mut begun[..count]
 }
 
-/// The instant at which the check of these requests is possible: all of them have been sent, and this program has read
-/// all of their earlier ends.
+/// The earliest instant at which these requests can be checked. All of them have been sent by then, and this program
+/// has read all ends that came before the last of them was sent.
 fn known_at(first: &[Begun]) -> Nanos {
     first.iter().map(|one| one.sent).max().unwrap_or(Nanos::ZERO) + READ_MARGIN
 }

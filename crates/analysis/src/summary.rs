@@ -40,7 +40,7 @@ pub struct Summary {
     /// SHA-256 of the request bodies that the dialect wrote; absent if not all of them were written.
     #[serde(with = "empty_or_hash")]
     pub body_hash: Option<String>,
-    /// Whether a model predicted every figure, and no server was measured.
+    /// Whether every figure is a prediction, and no server was measured.
     pub predicted: bool,
     /// The server under test, or the embedded engine.
     pub target: Target,
@@ -52,7 +52,7 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// The cells of the grid, with their figures.
     pub cells: Vec<Cell>,
-    /// The source of the results, if this program did not measure them.
+    /// The source of the results, if they were imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
     /// The answer of a search in each cell; empty without a search.

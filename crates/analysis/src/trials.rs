@@ -1,5 +1,5 @@
-//! Searches and sweeps behind one interface. Their passes are trials, and the load of each trial depends on the trials
-//! before. Code that measures or simulates trials needs no other module.
+//! Searches and sweeps behind one interface. Their passes are trials, and the load of each trial depends on the
+//! earlier trials. Code that measures or simulates trials needs no other module.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ pub enum TrialResult {
     /// The result of a trial of a sweep.
     Sweep(LevelTrial),
     /// The time limit ended the trial, and no other trial follows. A sweep uses the part of the trial that had ended,
-    /// if it is long enough. A search does not: the coverage of its intervals was measured with whole trials.
+    /// if this part is long enough. A search does not use it, because the coverage of the search's intervals was
+    /// measured with whole trials.
     OutOfTime(Option<LevelTrial>),
 }
 
@@ -83,8 +84,8 @@ impl Trials {
         Duration::try_from_secs_f64(time_s).unwrap_or(Duration::MAX)
     }
 
-    /// Notes how much of the time limit is used. It includes the time beside the trials, such as warm-up and pauses.
-    /// Without this note, only the trials count.
+    /// Sets how much of the time limit is used, including the time outside of the trials, such as warm-up and pauses.
+    /// If this method is never called, only the time of the trials counts.
     pub fn set_time(&mut self, taken: Duration) {
         match self {
             Self::Search(found) => found.set_time(taken.as_secs_f64()),
@@ -102,8 +103,8 @@ impl Trials {
 }
 
 impl TrialResult {
-    /// Whether the trial was ended early because its result was certain. The server may then still work on its
-    /// requests.
+    /// Whether the trial was ended early because its result was certain. The server may then still work on requests of
+    /// the trial.
     pub fn was_cut_off(&self) -> bool {
         matches!(self, Self::Search(trial) if trial.cut_off > 0)
     }
@@ -127,7 +128,7 @@ impl TrialResultFold {
         }
     }
 
-    /// The result of the trial. `stopped` is the reason why its pass was ended early, if it was.
+    /// The result of the trial. `stopped` states why the pass was ended early; `None` if it was not.
     pub fn finish(self, stopped: Option<&str>) -> TrialResult {
         let is_cut = stopped == Some(STOPPED_AT_MAX_TIME);
         match self {

@@ -30,9 +30,9 @@ const SHORTEST_PASS_US: u64 = 500_000;
 pub struct FigureCounts {
     /// Figures whose error is small compared with the figure.
     pub trusted: u64,
-    /// Figures whose error is not small, but has a known bound.
+    /// Figures whose error is not small, but at most 20 % of the figure.
     pub bounded: u64,
-    /// Unreliable figures: the error may be so large that they show nothing.
+    /// Unreliable figures: the error may be more than 20 % of the figure, or is unknown.
     pub not_vouched_for: u64,
     /// Figures that were not measured.
     pub absent: u64,
@@ -84,18 +84,18 @@ impl FigureCounts {
     }
 }
 
-/// The range of a statistic of a pass; `None` if every arrival time behind it is exact.
+/// The range of a statistic of a pass; `None` if every arrival time that it depends on is exact.
 pub fn latency(pass: &PassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
     pass.instrument.ranges.get(metric, statistic)
 }
 
-/// The range of a statistic of a class or another part; `None` if every arrival time behind it is exact.
+/// The range of a statistic of a class or another part; `None` if every arrival time that it depends on is exact.
 pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) -> Option<Range> {
     part.ranges.get(metric, statistic)
 }
 
 /// The range of a rate of a pass. The pass may have ended before the stamp of its last read, and without the client's
-/// own delays it would have ended earlier. `None` if neither makes a difference.
+/// own delays it would have ended earlier. `None` if neither changes the duration of the pass.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {
@@ -120,7 +120,7 @@ fn own_time_s(pass: &PassSummary) -> f64 {
         PassKind::Open => return 0.0,
         PassKind::Saturated => return stalled_s,
         PassKind::OneByOne => 1.0,
-        // If the level changes, the mean number in flight is used.
+        // If the planned number in flight is not constant, the mean number in flight is used.
         PassKind::Closed => {
             let mean = || pass.mean_concurrency.map(|mean| mean.max(1.0));
             pass.concurrency.map(f64::from).or_else(mean).unwrap_or(1.0)
@@ -170,8 +170,8 @@ pub fn why_of_rate(pass: &PassSummary) -> String {
     "the end of the pass is not exactly known".to_owned()
 }
 
-/// Makes TTFT of a pass and of its classes unreliable, because the server may have had the prompts in its cache. By how
-/// much the figures differ is unknown: both ends of a range are the figure.
+/// Makes TTFT of a pass and of its classes unreliable, because the server may have had the prompts in its cache. It is
+/// unknown by how much the figures differ from the true values, so both ends of each range equal the figure.
 pub fn doubt_ttft(pass: &mut PassSummary) {
     doubt_ttft_of(&pass.latencies, &mut pass.instrument.ranges);
     for class in &mut pass.classes {
@@ -215,7 +215,7 @@ pub struct CellFigure {
     pub name: &'static str,
     /// The value of the figure; absent if it was not measured.
     pub value: Option<f64>,
-    /// The range of the true value; absent if every arrival time behind it is exact.
+    /// The range of the true value; absent if every arrival time that the figure depends on is exact.
     pub range: Option<Range>,
 }
 
@@ -304,7 +304,8 @@ mod tests {
     use crate::cell::cell;
     use crate::fold::PassFold;
 
-    /// Ten requests of 100 ms each, one after the other. Each is sent `delay_ms` after the end of the one before.
+    /// Ten requests of 100 ms each, one after the other. Each request is sent `delay_ms` after the end of the request
+    /// before.
     fn one_after_the_other(pass: &PassPlan, delay_ms: f64) -> PassSummary {
         let mut fold = PassFold::new(pass);
         for index in 0..10 {

@@ -18,10 +18,11 @@ const LARGEST_SHARE_OF_GAP: f64 = 0.05;
 /// The largest allowed 99th percentile of send_delay, whatever the gap, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
-/// Judges all passes of a run and its objectives. Each broken rule gives one reason, even if it is broken in several
-/// places: a sentence about the worst place, with the number of other places.
+/// Judges all passes and objectives of a run. A rule that is broken in several places gives one reason: a sentence
+/// about the worst place, with the number of other places. Exceptions: each undecided objective gives a separate
+/// reason, and so does each of the four figures of the cells.
 ///
-/// A run is valid if all of these hold:
+/// A run is valid if all of these rules hold:
 ///
 /// - At least one request of each pass completed. Passes that were cut off or interrupted are not judged by this rule.
 /// - The four figures of each cell are trusted or bounded.
@@ -48,7 +49,7 @@ pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>
     (validity, reasons)
 }
 
-/// The first reason for which the client is suspect in the passes of a cell at one load; `None` if it is not suspect.
+/// The first reason why the passes of a cell at one load are suspect; `None` if they are valid.
 pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     let is_of_load = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),
@@ -59,7 +60,7 @@ pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     reasons.into_iter().next()
 }
 
-/// A broken rule: how many times the value exceeds the allowed one, and a sentence.
+/// A broken rule, with a sentence. `times_allowed` orders the breaches of one rule: the largest value is the worst.
 struct Breach {
     times_allowed: f64,
     sentence: String,
@@ -121,7 +122,7 @@ fn send_delay(pass: &PassSummary) -> Option<Breach> {
     }
     let delay_ms = pass.latency(&send_delay::DEFINITION)?.p99;
     // Without a planned rate, the rate is the number of requests divided by the duration of the pass. Requests that are
-    // due all at once have no gaps, so only the limit in milliseconds applies.
+    // all due at the same time have no gaps, so only the limit in milliseconds applies.
     let replayed = || pass.duration_s.map(|seconds| pass.planned as f64 / seconds);
     let rate = pass.rate.or_else(replayed).filter(|rate| rate.is_finite());
     let gap_ms = rate.map_or(f64::INFINITY, |rate| 1e3 / rate);

@@ -23,7 +23,7 @@ pub enum Met {
     Yes,
     /// It is missed.
     No,
-    /// The data does not decide it.
+    /// The data does not decide whether it is met.
     Undecided,
 }
 
@@ -36,8 +36,8 @@ pub struct SloResult {
     pub place: String,
     /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
-    /// The 95 % confidence interval of `measured`, in the unit of the objective. For a prediction, it is the range that is
-    /// expected to contain 90 % of measurements. Absent if the figure has no interval.
+    /// The 95 % confidence interval of `measured`, in the unit of the objective. For a prediction, it is the range that
+    /// is expected to contain 90 % of measurements. Absent if the figure has no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// Whether the measured value meets the limit; `false` if nothing was measured. [`SloResult::outcome`] also takes
@@ -52,7 +52,7 @@ pub struct SloResult {
     /// - The limit is in the range of a prediction, or the prediction states no calibrated range of the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// Why there are too few values to decide the objective; absent if there are enough.
+    /// Why there are too few values to decide the objective; absent if there are enough values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }
@@ -81,11 +81,11 @@ pub struct Verdict {
     pub validity: Validity,
     /// Why the run is suspect, one sentence for each reason; empty if it is valid.
     pub reasons: Vec<String>,
-    /// The numbers of trusted, bounded and unreliable figures. Absent if no client was involved, and in results of
+    /// The numbers of trusted, bounded and unreliable figures. Absent if no client measured, and in results of
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<FigureCounts>,
-    /// Advice about figures that are not trusted; absent if all are trusted.
+    /// Advice about figures that are not trusted; absent if all figures are trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The results of the plan's objectives.

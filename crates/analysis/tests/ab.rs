@@ -1,4 +1,5 @@
-//! Runs the procedure on simulated blocks with known truth: how often it errs, what it finds, and what ends it.
+//! Runs comparisons on simulated blocks with a known difference: tests how often a comparison is wrong, what it finds,
+//! and what ends it.
 
 use inferometer_analysis::ab::{
     Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, BlockFold, FEWEST_PAIRS, NextStep, Side,
@@ -130,7 +131,7 @@ fn trials(alike: [f64; 2], deviations: [f64; 2], effect: f64) -> (usize, usize, 
 
 #[test]
 fn sequential_comparisons_of_a_server_with_itself_find_a_difference_in_at_most_5_percent() {
-    // At most 20 of 400 are allowed. docs/ab.md states the rate for servers that drift more, each by itself.
+    // At most 20 of 400 are allowed. If each server drifts more by itself, the rate is higher: see docs/ab.md.
     for (what, alike, deviations, most) in [
         ("independent blocks", [0.0, 0.0], [0.0, 0.03], 20),
         ("a machine that drifts", [0.9, 0.0], [0.05, 0.01], 20),
@@ -265,8 +266,8 @@ fn a_block_excludes_the_requests_of_start_up_and_drain() {
     let ab =
         AbPlan { uncounted: 2, ..plan(&["requests_per_s", "output_tokens_per_s", "ttft_p50"]) };
     let mut fold = BlockFold::new(&pass, &ab, 7);
-    // Two requests in flight, in step: sent at 0, 100 and 200 ms. Each takes 100 ms and has 4 tokens. The first two and
-    // the last two have a different TTFT.
+    // Two requests are in flight. Both are sent at the same times: 0, 100 and 200 ms. Each takes 100 ms and has 4
+    // tokens. The first two and the last two have a different TTFT.
     for (index, (send_ms, ttft_ms)) in
         [(0.0, 70.0), (0.0, 70.0), (100.0, 40.0), (100.0, 40.0), (200.0, 90.0), (200.0, 90.0)]
             .into_iter()
@@ -276,7 +277,7 @@ fn a_block_excludes_the_requests_of_start_up_and_drain() {
         record.index = index as u32;
         fold.add(&record);
     }
-    let block = fold.finish().expect("it was played to its end");
+    let block = fold.finish().expect("all requests have records");
     // The window lasts from the first end at 100 ms to the first end of the last two requests at 300 ms. Four requests
     // end in it.
     let [requests, tokens, ttft] = [0, 1, 2].map(|at| block.values[at].expect("a value"));
@@ -294,7 +295,7 @@ fn a_single_request_is_a_complete_block_at_a_concurrency_of_one() {
     let ab = AbPlan { uncounted: 0, ..plan(&["e2e_p50", "requests_per_s"]) };
     let mut fold = BlockFold::new(&pass, &ab, 1);
     fold.add(&steady(1_000.0, 40.0, 20.0, 4));
-    let block = fold.finish().expect("it was played to its end");
+    let block = fold.finish().expect("all requests have records");
     let [e2e, rate] = [0, 1].map(|at| block.values[at].expect("a value"));
     assert!((e2e - 100.0).abs() < 1e-6 && (rate - 10.0).abs() < 1e-6, "{e2e}, {rate}");
 }
@@ -338,7 +339,7 @@ fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Optio
 #[test]
 fn a_block_whose_last_requests_were_refused_has_no_rate() {
     let pass = PassPlan::closed(2, Bound::requests(12));
-    let block = fold(&pass, 10, &[0.0, 0.0, 100.0, 100.0], 8).expect("it was played to its end");
+    let block = fold(&pass, 10, &[0.0, 0.0, 100.0, 100.0], 8).expect("all requests have records");
     assert_eq!((block.values, block.complete), (vec![None], 4));
 }
 

@@ -1,4 +1,4 @@
-//! Tests what decides about the end of a comparison in blocks, in addition to its answer: an open gate, a time limit, a
+//! Tests what decides when a comparison in blocks ends, in addition to its answer: an undecided gate, a time limit, a
 //! server that no longer answers.
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn plan() -> AbPlan {
     }
 }
 
-/// Runs a comparison with blocks of 1 s and 10 s of rest after each. `value` returns the figure of a block.
+/// Runs a comparison with blocks of 1 s and a pause of 10 s after each block. `value` returns the figure of a block.
 fn played(
     plan: &AbPlan,
     gate: &[Condition],
@@ -145,7 +145,7 @@ fn a_server_that_stops_answering_ends_a_comparison_and_earlier_pairs_still_count
     assert_eq!((answer.pairs, answer.ended_by), (18, AbEnding::NoFigure));
     assert_eq!(answer.figures[0].pairs, 10);
     assert!(
-        answer.sentence.contains("the last pairs of blocks have no value of this metric"),
+        answer.sentence.contains("the last pairs of blocks lack the metric that decides"),
         "{}",
         answer.sentence
     );

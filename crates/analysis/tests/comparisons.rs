@@ -1,4 +1,4 @@
-//! Tests by simulation how often comparisons are right. It runs fewer trials than the example `comparisons`.
+//! Tests by simulation how often comparisons are right. These tests run fewer trials than the example `comparisons`.
 
 #[path = "../examples/comparisons/simulation.rs"]
 mod simulation;

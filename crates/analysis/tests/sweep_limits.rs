@@ -1,4 +1,5 @@
-//! Tests how often the limits of a sweep are wrong: sweeps of simulated servers with a known curve and noisy figures.
+//! Tests how often the saturation that a sweep finds is wrong. The simulated servers have a known curve and noisy
+//! figures.
 
 use inferometer_analysis::growth::Growth;
 use inferometer_analysis::sweep::{
@@ -90,8 +91,8 @@ fn saturation_intervals_cover_the_limit_of_soft_curves_in_95_percent_of_sweeps()
     }
 }
 
-/// A trial of a server that works at 19, 20 or 21 requests per second. It keeps the same speed for a whole trial, so the
-/// errors within the trial are small. At lower rates, it keeps up.
+/// A trial of a server that works at 19, 20 or 21 requests per second. It keeps the same speed for a whole trial, so
+/// the errors within the trial are small. At lower rates, the server keeps up with the arrivals.
 fn of_several_speeds(asked: NextLevel, rng: &mut ChaCha8Rng) -> LevelTrial {
     let speed = [19.0, 20.0, 21.0][seed::below(rng, 3) as usize];
     let is_over = asked.by == Over::Rate && asked.load > 22.0;
@@ -128,7 +129,7 @@ fn a_sweep_by_rate_covers_the_mean_speed_of_a_server_whose_trials_have_several_s
         held += u64::from(most.requests_per_s.low <= 20.0 && 20.0 <= most.requests_per_s.high);
         found += u64::from(sweep.outcome() == SweepEnding::Found);
     }
-    assert!(held >= SWEEPS * 85 / 100, "{held} of {SWEEPS} intervals hold the mean");
+    assert!(held >= SWEEPS * 85 / 100, "{held} of {SWEEPS} intervals contain the mean");
     assert!(found >= SWEEPS * 95 / 100, "{found} of {SWEEPS} sweeps ended with an answer");
 }
 

@@ -1,4 +1,4 @@
-//! Builds a book with search from the pages in docs/: `cargo run -p inferometer-book`.
+//! Builds a searchable book from the pages in docs/: `cargo run -p inferometer-book`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

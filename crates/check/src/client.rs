@@ -1,5 +1,5 @@
-//! The client of a check. It generates load and records it as a run does. It runs in its own process, so that CPU time
-//! and memory are only those of the client.
+//! The client of a check. It sends requests and records the answers as a run does. It runs in its own process, so that
+//! the measured CPU time and memory are only those of the client.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If it cannot be removed, it stays in the system's folder for temporary files.
+        // An error is ignored: the folder then stays in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "inferometer.check/1";
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// The version of this form, the constant `SCHEMA`.
+    /// The name and version of the document: the constant `SCHEMA`.
     pub schema: &'static str,
     /// One entry for each number of streams.
     pub levels: Vec<Level>,
@@ -24,9 +24,10 @@ pub struct Document {
 pub struct Level {
     /// The number of streams.
     pub streams: u32,
-    /// The time between two tokens of a stream while errors were measured, in milliseconds.
+    /// The pace of the server when it does not send as fast as it can: the time between two tokens of a stream, in
+    /// milliseconds.
     pub gap_ms: f64,
-    /// Tokens per second of all streams at that pace.
+    /// Tokens per second of all streams together at that pace.
     pub paced_tokens_per_s: f64,
     /// Absolute difference between the arrival of the first token and the instant at which the server sent it, in
     /// microseconds.
@@ -44,10 +45,10 @@ pub struct Level {
     pub arrival_width_us: ErrorSpread,
     /// Number of token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
-    /// Delay from the due time of a request to its send, in microseconds. A request is due when the
-    /// previous one ends.
+    /// Delay from the due time of a request to its send, in microseconds. A request is due when the previous request of
+    /// the same stream ends.
     pub send_delay_us: ErrorSpread,
-    /// Client CPU seconds per million tokens at the pace of `gap_ms`, including time stamps and records.
+    /// Client CPU seconds per million tokens at the pace of `gap_ms`, including the work for time stamps and records.
     pub paced_client_cpu_s_per_mtok: f64,
     /// Bare reader CPU seconds per million tokens at the pace of `gap_ms`.
     pub paced_reader_cpu_s_per_mtok: f64,
@@ -56,7 +57,7 @@ pub struct Level {
     pub tokens_per_s: f64,
     /// Tokens per second of the bare reader when the server sends as fast as it can.
     pub reader_tokens_per_s: f64,
-    /// Client CPU seconds per million tokens at full speed, including time stamps and records.
+    /// Client CPU seconds per million tokens at full speed, including the work for time stamps and records.
     pub client_cpu_s_per_mtok: f64,
     /// Bare reader CPU seconds per million tokens at full speed.
     pub reader_cpu_s_per_mtok: f64,
@@ -66,8 +67,8 @@ pub struct Level {
     pub peak_concurrency: u64,
     /// Mean number of requests in flight, as the client reports it.
     pub mean_concurrency: f64,
-    /// The server's own statistics of the requests with which CPU time and concurrency were measured at this pace.
-    /// The errors are measured in a second pass with the same requests.
+    /// The server's own statistics of the pass in which CPU time and concurrency were measured at the pace of `gap_ms`.
+    /// The errors are measured in a second pass, which these statistics do not include.
     pub server: ServerStats,
 }
 

@@ -109,8 +109,8 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     drop(server);
     let missing = || {
         CheckError::new(
-            "check: the client's report does not contain its measurement \
-        errors",
+            "check: the client's report lacks the errors of its time stamps or the server's \
+        statistics",
         )
     };
     let (errors, told) = paced.errors.zip(paced.server).ok_or_else(missing)?;
@@ -162,7 +162,8 @@ const LARGEST_ERROR_P50_US: f64 = 100.0;
 const LARGEST_ERROR_P99_US: f64 = 500.0;
 const LARGEST_WIDTH_P99_US: f64 = 500.0;
 
-/// A level is trusted if all limits hold for it and for all levels before it.
+/// A level is trusted if neither this level nor an earlier one exceeds a limit or has a wrong number of requests in
+/// flight.
 fn verdict(levels: &[Level]) -> Verdict {
     let mut verdict = Verdict::default();
     for level in levels {

@@ -19,7 +19,7 @@ pub fn server<E: From<CheckError>>(
     listening: impl FnOnce(SocketAddr) -> Result<(), E>,
 ) -> Result<(), E> {
     let sockets = CheckError::Sockets;
-    // Only its send times matter, so the server needs no kernel time stamps of received data.
+    // The check uses only the send times of the server, so the server needs no kernel time stamps of received data.
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
     listening(at)?;

@@ -11,15 +11,15 @@ const HEAD: [&str; 13] = [
     "TTFT error us",
     "TTFT minus reader ms",
     "gap error us",
-    "with user stamps",
-    "width p99 us",
-    "CPU s/Mtok paced",
-    "reader",
-    "tokens/s",
+    "with user stamps us",
+    "interval width p99 us",
+    "paced: CPU s/Mtok",
+    "of reader",
+    "fast: tokens/s",
     "CPU s/Mtok",
-    "reader",
+    "of reader",
     "KB/stream",
-    "in flight, by server",
+    "in flight: client, server",
 ];
 
 /// Returns the table of levels, the lines of the open loops, and the verdict.
@@ -53,9 +53,11 @@ pub fn text(document: &Document) -> String {
     }
     let mut out = String::from(
         "This client was tested with a server that writes the send time into each token. Errors \
-            are p50 / p99 / max. TTFT minus the TTFT of a minimal reader is mean / p99. User \
-            stamps: the gap error with the program's time stamps instead of the kernel's. Requests \
-            in flight: peak and mean of the client, then of the server.\n\n",
+            are p50 / p99 / max. TTFT minus the TTFT of a minimal reader (a program that only \
+            reads the stream) is mean / p99. User stamps: the gap error with the program's time \
+            stamps instead of the kernel's. Paced: the server sends tokens at a fixed pace. Fast: \
+            it sends them as fast as it can. Requests in flight: peak and mean of the client, then \
+            of the server.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');

@@ -1,5 +1,5 @@
 //! Fits the constants of a profile of the embedded engine to measured rows, and computes the errors of the fit on rows
-//! that were left out. It measures nothing and writes no file.
+//! that were left out. This module measures nothing and writes no file.
 
 mod results;
 mod runs;
@@ -48,8 +48,8 @@ impl From<PlanError> for CalibrateError {
 
 /// The input of a fit.
 pub struct Request<'a> {
-    /// Names of stored runs, or paths of files with measurements. For engines since vLLM 0.8, a file is a CSV file of
-    /// runs or a result file of another tool. For older engines, there is a single file: a published table (Markdown),
+    /// Names of stored runs, or paths of files with measurements. For vLLM 0.8 and later, a file is a CSV file of runs
+    /// or a result file of another tool. For older engines, there is a single file: a published table (Markdown),
     /// optionally with a `#SECTION`.
     pub measured: &'a [String],
     /// The engine, with the profile from which the fit starts.
@@ -58,10 +58,10 @@ pub struct Request<'a> {
     pub rows: &'a [String],
     /// The number of requests in the measured saturated pass, if the rows do not state it.
     pub requests: Option<u32>,
-    /// The name of the new profile. If absent, it is `calibrated-MODEL`, or for engines since vLLM 0.8 `calibrated-`
-    /// and the name of the profile from which the fit starts.
+    /// The name of the new profile. If absent, it is `calibrated-MODEL`, or for vLLM 0.8 and later `calibrated-` and
+    /// the name of the profile from which the fit starts.
     pub name: Option<&'a str>,
-    /// The path of the store that contains the run; absent: `inferometer.db`.
+    /// The path of the store that contains the run. If absent, it is `inferometer.db`.
     pub store: Option<&'a str>,
 }
 
@@ -77,7 +77,7 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// If the measurements cannot be read, are predictions or have too few usable rows, or if a field of `request` does not
-/// apply to them.
+/// apply to these measurements.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let Calibrated { profile, text } = fitted(request)?;
     let profile = profile.with_own_card().map_err(CalibrateError::new)?;
@@ -93,8 +93,8 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     }
     let [only] = request.measured else {
         return Err(CalibrateError::new(
-            "engines before vLLM 0.8 are fitted to a single table or run; name one, or name an \
-                engine since vLLM 0.8 with --engine and a card with --card",
+            "engines before vLLM 0.8 are fitted to a single table or run; name one, or name vLLM \
+                0.8 or later with --engine and a card with --card",
         ));
     };
     let (table, measured_on, left_out) = measured(request, only)?;
@@ -149,8 +149,8 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     if is_by_multipliers {
         let _ = writeln!(
             text,
-            "so few rows are weak evidence for other rows: intervals are not narrower than those \
-                of {}",
+            "so few rows show little about the errors on other rows, so the intervals of predictions are at least as \
+             wide as with {}",
             config.profile.name
         );
     }
@@ -205,13 +205,13 @@ fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     Ok(Calibrated { profile, text: told + &text })
 }
 
-/// Rejects the flags that apply only to engines that are fitted to tables: `--rows` and `--requests`.
+/// Rejects `--rows` and `--requests`. They apply only to engines before vLLM 0.8, which are fitted to tables.
 fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
         Some((flag, _)) => Err(CalibrateError::new(format!(
             "{flag}: cannot be used here, because every run is used and states its number of \
-                requests; leave it out (it is for engines before vLLM 0.8, which are fitted to tables)"
+                requests; leave out this flag (only engines before vLLM 0.8 are fitted to tables and use it)"
         ))),
         None => Ok(()),
     }
@@ -299,7 +299,7 @@ fn measured(
     let requests = match (request.requests, saturated) {
         (Some(given), Some(sent)) if given != sent => {
             return Err(CalibrateError::new(format!(
-                "--requests: {given}, but the run sent {sent}"
+                "--requests: {given}, but the run sent {sent} in its saturated pass"
             )));
         }
         (given, sent) => given.or(sent).unwrap_or(PUBLISHED_REQUESTS),

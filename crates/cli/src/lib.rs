@@ -34,7 +34,7 @@
 //!     println!("{}: TTFT p50 {} ms, p99 {} ms", pass.load, ttft_ms.p50, ttft_ms.p99);
 //!     assert_eq!(pass.outcomes.failed(), 0);
 //! }
-//! // An error if the run was interrupted, if too many requests failed, or if an objective was not met.
+//! // This is an error if the run was interrupted, if too many requests failed, or if an objective was not met.
 //! judge(&plan, &context, &finished, Strictness::Lenient)?;
 //! # Ok(())
 //! # }

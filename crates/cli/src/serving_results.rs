@@ -1,5 +1,5 @@
-//! The single pass of a run, in the formats that `vllm bench serve` prints and saves. Nothing is printed or written
-//! here.
+//! The single pass of a run, in the formats that `vllm bench serve` prints and saves. This module neither prints
+//! nor writes anything.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::report::ReportError;
 
-/// The settings for the table and the result file.
+/// The settings of the table and of the result file.
 #[derive(Clone, Copy, Debug)]
 pub struct ServingSettings<'a> {
     /// The figures that are shown.
@@ -35,7 +35,9 @@ pub struct ServingResult {
     pub file: Value,
 }
 
-/// The instant at which a pass began: the earliest due time minus the offset of the first arrival in the load.
+/// The instant at which a pass began. If the load has a schedule, this is the earliest due time of a request minus
+/// the planned time from the beginning of the pass to its first request. If the load has no schedule, this is the
+/// earliest due time.
 fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     let first = records.iter().map(|record| record.due).min()?;
     match begin.plan.load().start(begin.seed(seed)).next_due() {
@@ -44,7 +46,7 @@ fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     }
 }
 
-/// Returns the table and the file of the first pass; None if nothing was recorded.
+/// Returns the table and the result file of the first pass; `None` if no request was recorded.
 ///
 /// # Errors
 /// If the log cannot be read, or if the pass cannot be converted to vLLM's format.

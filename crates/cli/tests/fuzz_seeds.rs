@@ -1,5 +1,5 @@
-//! Runs each fuzz target on its stored inputs, which are small. It calls the same functions as the fuzzer. So every
-//! problem that the fuzzer has found is tested in every run of the tests.
+//! Runs each fuzz target on its stored inputs, which are small. The tests call the same functions as the fuzzer. So
+//! every problem that the fuzzer has found is tested in every run of the tests.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -78,7 +78,7 @@ fn a_run_emits_its_events_in_order_and_its_report_is_reproduced_from_the_log() {
 fn a_run_that_is_interrupted_before_it_begins_measures_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let (plan, context) = planned(json!({"speed": 200, "requests": 4}), folder.path());
-    assert!(!context.host.interrupt.request(), "nobody asked before");
+    assert!(!context.host.interrupt.request(), "an interruption was requested before");
     let outcome = run(&plan, &context, &Events::none());
     assert!(matches!(outcome, Err(RunError::Interrupted(_))));
 }
@@ -100,7 +100,7 @@ fn requests_are_exported_and_results_of_other_tools_are_imported() {
     };
     (format("csv").expect("a format").write)(&job).expect("rows");
     let rows = std::fs::read_to_string(&file).expect("a file");
-    assert_eq!(rows.lines().count(), 1 + 8, "a line of names and one for each request");
+    assert_eq!(rows.lines().count(), 1 + 8, "a header line and a line for each request");
 
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures/vllm.json");
     let files = [fixture];
@@ -137,5 +137,5 @@ fn the_library_predicts_compares_predictions_and_searches() {
     assert_eq!(found.summary.searches.len(), 1);
     let (plan, context) = planned(cell, folder.path());
     let error = search(&plan, &context, &config).err();
-    assert!(matches!(error, Some(PredictError::Plan(_))), "the plan has neither");
+    assert!(matches!(error, Some(PredictError::Plan(_))), "the plan contains no search");
 }

@@ -134,7 +134,7 @@ fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() 
         let stop = ends.filter_map(|record| record.ended).min().expect("some were in flight");
         // The condition is checked every 50 ms.
         let late_s = stop.seconds_after(start) - at.seconds_after(first);
-        assert!((0.0..=0.06).contains(&late_s), "{late_s} s after it was certain");
+        assert!((0.0..=0.06).contains(&late_s), "{late_s} s after the condition was met");
     }
 }
 

@@ -1,10 +1,9 @@
-//! Estimates the offset between two clocks, with an error bound. These are functions of instants; no clock is read
-//! here.
+//! Estimates the offset between two clocks, with an error bound. This module reads no clock: callers pass the instants.
 //!
-//! An exchange is a message from this process and its answer. This clock stamps when the message is sent and when the
-//! answer is received. The other clock, the reference, makes its stamp between these two instants. So for any network
-//! delay, the offset (reference minus this clock) lies between `reference - received` and `reference - sent`. This
-//! interval is narrow if the round trip was short.
+//! An exchange is a message to another process, and the answer. This process reads its clock when it sends the message
+//! (`sent`) and when it receives the answer (`received`). The other process reads its clock between these two instants
+//! (`reference`). So for any network delay, the offset (reference minus this clock) lies between
+//! `reference - received` and `reference - sent`. This interval is narrow if the round trip was short.
 //!
 //! Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the offset at other instants,
 //! with a wider interval. The offset at an instant lies in the intersection of all these intervals. The middle of the
@@ -13,10 +12,11 @@
 use inferometer_model::time::Nanos;
 
 /// The assumed maximum drift between two clocks, in parts per million: crystal oscillators are accurate to about 50
-/// ppm each. If exchanges contradict this, for example because a clock is being set, the bounds are widened.
+/// ppm each. If exchanges contradict this maximum, for example after a step of one clock, the bounds are widened.
 pub const MAX_DRIFT_PPM: u64 = 100;
 
-/// Exchanges within this time of an instant, in nanoseconds, are used for the offset at that instant.
+/// The offset at an instant is computed from the exchanges that are at most this far from the instant, in nanoseconds.
+/// If there are none, the nearest exchange is used.
 const WINDOW_NS: u64 = 30_000_000_000;
 /// Exchanges in the same period of this length, in nanoseconds, are merged. This limits the memory of an idle rank to
 /// about 20 MB per day.
@@ -74,8 +74,8 @@ impl Known {
         (self.low - drifted, self.high + drifted)
     }
 
-    /// Merges these bounds of the offset with earlier bounds, at the instant of these bounds. None if the bounds
-    /// contradict each other, or if their instants are not in the same period of `TOGETHER_NS`.
+    /// Intersects this interval with an earlier interval, at the instant of this interval. None if the two intervals
+    /// do not overlap, or if their instants are not in the same period of `TOGETHER_NS`.
     fn with(&self, earlier: &Self) -> Option<Self> {
         let (low, high) = earlier.at(self.at);
         let (low, high) = (self.low.max(low), self.high.min(high));
@@ -174,8 +174,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A clock with an offset at instant 0 and a drift. `local` is the time of this clock at an instant of the
-    /// reference.
+    /// A simulated clock: its offset at instant 0 in nanoseconds, and its drift. `local` converts an instant of the
+    /// reference to this clock.
     #[derive(Clone, Copy)]
     struct Off {
         ns: i64,
@@ -189,7 +189,8 @@ mod tests {
         }
     }
 
-    /// A clock after one exchange every 250 ms; `ways` gives the two one-way latencies of each exchange.
+    /// Returns a clock after one exchange every 250 ms. `ways` returns the two one-way latencies of an exchange, in
+    /// nanoseconds.
     fn held(off: Off, seconds: u64, mut ways: impl FnMut(&mut ChaCha8Rng) -> (u64, u64)) -> Clock {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut clock = Clock::default();
@@ -239,10 +240,10 @@ mod tests {
                     let truth = 10_000 * SECOND + tenth * SECOND / 10;
                     let local = off.local(truth);
                     let found = clock.offset(local).expect("there were exchanges");
-                    let error = clock.to_reference(local).expect("the same").0.abs_diff(truth);
+                    let error = clock.to_reference(local).expect("an instant").0.abs_diff(truth);
                     assert!(error <= found.bound_ns, "{name}: {error} of {}", found.bound_ns);
                     assert!(found.bound_ns <= most, "{name}: {}", found.bound_ns);
-                    let back = clock.to_local(Nanos(truth)).expect("the same");
+                    let back = clock.to_local(Nanos(truth)).expect("an instant");
                     let error = back.0.abs_diff(local.0);
                     assert!(error <= 2 * found.bound_ns, "{name}: {error}");
                 }

@@ -3,7 +3,8 @@
 
 use crate::host_list;
 
-/// Returns the value of an environment variable. The calling program provides this function.
+/// A function that returns the value of an environment variable; None if the variable is not set. The calling program
+/// provides this function.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The program that started the processes.
@@ -88,9 +89,9 @@ pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
             (Some(rank_text), Some(size_text)) => {
                 return among(launcher, (rank, &rank_text), (size, &size_text), &set);
             }
-            // RANK and WORLD_SIZE are common names, so one of them alone does not mean that this launcher was used.
+            // RANK and WORLD_SIZE are common names. If only one of them is set, this launcher was probably not used.
             _ if launcher == Launcher::Torch => {}
-            // INFEROMETER_RANKS alone is normal in a Kubernetes Job, and in a process that works alone.
+            // In a Kubernetes Job, and in a process that works alone, INFEROMETER_RANK need not be set.
             (None, Some(size_text)) if launcher == Launcher::Own => {
                 if number(size, &size_text)? == 1 {
                     return Ok(LauncherState::Alone);

@@ -125,8 +125,8 @@ impl Lead {
         self.shared.lock().ranks.iter().map(|rank| rank.host.clone()).collect()
     }
 
-    /// Sets a function that is called once, when the first rank is lost. It is usually called on another thread. If a
-    /// rank has been lost already, it is called at once on this thread.
+    /// Sets a function that is called once, when the first rank is lost. The function is usually called on another
+    /// thread. If a rank is lost already, the function is called immediately, on this thread.
     pub fn when_lost(&self, alarm: impl FnOnce() + Send + 'static) {
         let mut states = self.shared.lock();
         match states.trouble() {
@@ -183,8 +183,8 @@ impl Lead {
         self.shared.lock().lost()
     }
 
-    /// Reports to the other ranks that the run is over; `failed` is the reason if it failed. Waits for at most 5
-    /// seconds.
+    /// Reports to the other ranks that the run is over; `failed` is the reason if the run failed. Waits at most 5
+    /// seconds until the other ranks have received this report.
     pub fn end(&self, failed: Option<String>) {
         self.order(Order::End { failed }, Vec::new());
         let until = monotonic_now() + GOODBYE;
@@ -198,7 +198,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Relaxed);
-        // The accepting thread checks `closed` only after a connection arrives, so this makes a connection.
+        // The accepting thread checks `closed` only after a connection arrives, so connect to it.
         let mut at = self.listening_at;
         if at.ip().is_unspecified() {
             at.set_ip(match at.ip() {
@@ -221,8 +221,8 @@ fn some_of(ranks: &[u32]) -> String {
     format!("{} {}{more}", if ranks.len() == 1 { "rank" } else { "ranks" }, names.join(", "))
 }
 
-/// Listens at the address of the meeting if this machine has the address; otherwise at all addresses. In the second
-/// case, the returned flag is false: the other ranks may not be able to connect.
+/// Listens at the address of the meeting. If this machine does not have that address, listens at all addresses of this
+/// machine. Then the returned flag is false, because the other ranks may not be able to connect.
 fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     let at = meeting.place();
     let addresses = meeting.addresses().map_err(|why| JoinError::Failed(format!("{at}: {why}")))?;
@@ -287,8 +287,8 @@ fn check_place(
         Err(why) => {
             (context.notice)(&format!(
                 "warning: rank 0 should be at {at}, but this machine does not have that address \
-                    and cannot reach itself there ({why}): the other ranks may not find it; if so, \
-                    give all ranks the address of this machine with --rendezvous HOST:PORT"
+                    and cannot connect to itself there ({why}); if the other ranks do not find \
+                    rank 0, give all ranks the address of this machine with --rendezvous HOST:PORT"
             ));
             Ok(())
         }

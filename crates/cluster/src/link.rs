@@ -123,7 +123,7 @@ pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionAborted => "closed its connection".to_owned(),
-        // The errors of this module are clauses already.
+        // The errors that this module creates already begin with a verb.
         io::ErrorKind::InvalidData => error.to_string(),
         _ => format!("cannot be reached: {error}"),
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_error_of_a_connection_is_a_clause_that_follows_it() {
+    fn each_connection_error_continues_a_sentence_that_begins_with_the_word_it() {
         let told = |error: io::Error| format!("it {}", in_words(&error, Duration::from_secs(60)));
         for (error, words) in [
             (io::ErrorKind::TimedOut.into(), "it did not communicate for 60 s"),

@@ -90,8 +90,8 @@ pub struct Meeting {
 }
 
 /// The default port at which the ranks of a job meet, from 20,000 to 29,999. The port is derived from the name of the
-/// job, so two jobs on one machine rarely have the same port. These ports are below those that systems assign to
-/// clients.
+/// job, so two jobs on one machine rarely have the same port. The ports in this range are below the ports that Linux
+/// assigns to outgoing connections by default (from 32,768).
 pub fn default_port(job: &str) -> u16 {
     let digest = Sha256::digest(job.as_bytes());
     20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(at(&place(None, None), Some("n2:6")), Ok("n2:6".to_owned()));
         let by_job = format!("n1:{}", default_port("a"));
         assert_eq!(at(&place(Some("n1"), None), None), Ok(by_job));
-        let error = at(&place(None, None), None).expect_err("nobody says where");
+        let error = at(&place(None, None), None).expect_err("no address of rank 0 is given");
         assert!(error.contains("INFEROMETER_SERVICE"), "{error}");
     }
 

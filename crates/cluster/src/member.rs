@@ -96,8 +96,8 @@ impl Member {
         self.shared.next_order()
     }
 
-    /// Sets a function that is called once if the pass must end early. It is called on another thread, or at once if
-    /// the pass must already end.
+    /// Sets a function that is called once if the pass must end early. The function is called on another thread. If
+    /// the pass must already end now, the function is called immediately, on this thread.
     pub fn when_stopped(&self, alarm: impl FnOnce() + Send + 'static) {
         self.shared.when_stopped(Box::new(alarm));
     }

@@ -60,8 +60,8 @@ pub(crate) enum Welcome {
     Joined { proof: String, salt: String },
     /// Rank 0 has connected to itself.
     Itself,
-    /// The process does not belong to this run, or it is too late. `mistake` is true if the process was started in a
-    /// wrong way.
+    /// Rank 0 refuses the process for the reason `why`. `mistake` is false if the process does not have the token of
+    /// the run, and true for all other reasons.
     Refused { why: String, mistake: bool },
 }
 
@@ -98,7 +98,8 @@ pub enum Order {
 pub struct SentRecord {
     /// The record.
     pub record: Record,
-    /// The text of the answer; None if its tokens need not be counted and it is not a turn of a conversation.
+    /// The text of the answer. None if rank 0 does not need the text: its tokens need not be counted, and the request
+    /// is not a turn of a conversation.
     pub text: Option<String>,
 }
 
@@ -106,13 +107,13 @@ pub struct SentRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockReport {
     /// The time by which the clock of rank 0 was ahead of the member's clock at the end of the pass, in nanoseconds.
-    /// Negative if it was behind.
+    /// Negative if the clock of rank 0 was behind.
     pub offset_ns: i64,
     /// The largest possible error of the instants of this pass, after conversion to the clock of rank 0, in
     /// nanoseconds.
     pub bound_ns: u64,
-    /// By how much the member's clock is slower, in parts per million, and the error bound of this value. None if the
-    /// run was too short for an estimate.
+    /// By how much the member's clock is slower than that of rank 0, in parts per million, and the error bound of this
+    /// value. None if the run was too short for an estimate.
     pub drift_ppm: Option<(f64, f64)>,
     /// The shortest round trip so far, in nanoseconds.
     pub round_trip_ns: u64,
@@ -167,7 +168,7 @@ pub(crate) enum Up {
 pub(crate) struct Down {
     /// The time of rank 0's clock when it received the message.
     pub clock: Nanos,
-    /// The number of the order in `what`; without one, the number of the member's current order.
+    /// The number of the order in `what`; if `what` is None, the number of the member's current order.
     pub order: u64,
     /// The next order; None if there is none yet.
     pub what: Option<Order>,

@@ -14,7 +14,7 @@ const WHILE_IDLE: Duration = Duration::from_millis(20);
 const WHILE_PREPARED: Duration = Duration::from_millis(5);
 /// The shortest time from the announcement of a pass to its start.
 const ANNOUNCED: Duration = Duration::from_millis(150);
-/// The longest round trip that an announcement takes into account. Longer round trips are treated as rare exceptions.
+/// The longest round trip that an announcement takes into account. A longer round trip counts as this long.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// What a rank waits for.
@@ -56,7 +56,7 @@ mod tests {
                 let per_second = f64::from(ranks) / period(waits_for, ranks).as_secs_f64();
                 assert!(
                     per_second <= 5_000.0 || ranks <= 100,
-                    "{ranks} ranks ask {per_second} times a second"
+                    "{ranks} ranks send {per_second} messages per second"
                 );
                 assert!(announced(ranks, nothing) > period(WaitsFor::Start, ranks));
             }

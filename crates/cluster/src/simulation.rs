@@ -55,7 +55,8 @@ struct SimulatedRun {
     ahead: Option<Duration>,
     /// The maximum number of bytes of messages that waited for rank 0 at one time.
     waiting: u64,
-    /// The number of records that arrived. `astray` counts the records that arrived twice or belong to another rank.
+    /// The number of different records that arrived. `astray` counts the records that arrived twice or belong to
+    /// another rank.
     records: u64,
     astray: u64,
     /// The time from the end of the pass until the last report arrived.
@@ -245,7 +246,7 @@ fn play(scene: Scene) -> SimulatedRun {
             let _ = sender.send((rank, Wish::Over));
         });
         ranks.push(Some((to, thread.expect("a thread"))));
-        let (_, wish) = wishes.recv().expect("its first word");
+        let (_, wish) = wishes.recv().expect("the first request of the rank");
         scheduler.wish(0, rank, wish);
     }
     scheduler.at(1_000_000_000, Event::Look);
@@ -259,19 +260,19 @@ fn play(scene: Scene) -> SimulatedRun {
             Event::Go(rank, down) => {
                 let slot = &mut ranks[rank as usize];
                 let Some((to, _)) = slot else { continue };
-                to.send(Go { at: now, down }).expect("it waits");
-                let (_, wish) = wishes.recv().expect("its next word");
+                to.send(Go { at: now, down }).expect("the rank waits");
+                let (_, wish) = wishes.recv().expect("the next request of the rank");
                 if !scheduler.wish(now, rank, wish)
                     && let Some((_, thread)) = slot.take()
                 {
-                    thread.join().expect("it ended");
+                    thread.join().expect("the thread ended without panic");
                 }
             }
         }
     }
     let Scheduler { mut outcome, merged, worked, started, done, replies, .. } = scheduler;
     let merged = merged.lock().unwrap();
-    let (started, done) = (started.expect("it started"), done.unwrap_or(now));
+    let (started, done) = (started.expect("the pass started"), done.unwrap_or(now));
     let pass = scene.pass.as_nanos() as u64;
     let (coded, bytes) = *coding.lock().unwrap();
     let least = ahead.lock().unwrap().iter().copied().min().unwrap_or(i64::MIN);
@@ -320,8 +321,9 @@ fn with_a_slow_rank_0_the_clock_bounds_still_hold_and_all_records_are_merged() {
 fn more_and_more_ranks_learn_the_start_time_in_advance_and_each_record_is_merged_once() {
     let most = std::env::var_os("INFEROMETER_MANY_RANKS").map_or(30, |_| u32::MAX);
     println!(
-        "| ranks | requests/s, tokens/s | messages/s | MB/s | busy | bound | wrong | start known ahead | waiting at rank 0 | \
-         after the end | answer | coding |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+        "| ranks | requests/s, tokens/s | messages/s | MB/s | rank 0 busy | clock error bound | largest clock error | \
+         start known before it | unread at rank 0 | last report after the end | time per reply | decoding |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let light: &[u32] = &[10, 100, 300, 1_000, 2_000, 4_000];
     for (rate, tokens, sizes) in [(1, 16, light), (10, 64, &light[..4])] {

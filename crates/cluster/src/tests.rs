@@ -63,7 +63,7 @@ fn members_execute_every_order_and_send_their_records_before_their_report() {
         plan: serde_json::from_str(r#"{"kind":"saturated","requests":4}"#).unwrap(),
         repeat: 1,
     };
-    // Four orders at once, then a pass, then the end.
+    // Four orders without waiting in between, then a pass, then the end of the run.
     let orders: Vec<Order> = (1..=4)
         .map(|input_length| Order::WarmUp { cell: CellPlan { input_length, ..cell } })
         .chain([Order::Pass { begin: pass, most_time: None }, Order::End { failed: None }])

@@ -4,7 +4,7 @@
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The number of random bytes for each proof.
+/// The number of random bytes of a nonce. Each proof covers two nonces, one from each side.
 const NONCE_BYTES: usize = 32;
 /// The shortest token that a file may contain, in bytes.
 const LEAST_BYTES: usize = 16;
@@ -49,8 +49,8 @@ impl Token {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The proof that this process has the token. `role` names the side that makes the proof, so that the other side
-    /// cannot use the same proof.
+    /// The proof that this process has the token. `role` names the side that makes the proof, so that a process without
+    /// the token cannot send a proof back to its author.
     pub(crate) fn prove(&self, role: &str, nonces: [&str; 2], said: &str) -> String {
         hex(hmac::sign(&self.0, signed(role, nonces, said).as_bytes()).as_ref())
     }

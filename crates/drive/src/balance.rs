@@ -3,7 +3,7 @@
 use inferometer_net::Address;
 use inferometer_plan::Balance;
 
-/// The servers under test, and whose turn it is.
+/// The servers under test, and which of them gets the next request.
 #[derive(Clone, Debug)]
 pub struct Servers {
     all: Vec<Address>,
@@ -38,7 +38,7 @@ impl Servers {
         self.all.len()
     }
 
-    /// Where a server listens.
+    /// The address at which a server listens.
     pub(crate) fn address(&self, server: usize) -> &Address {
         &self.all[server]
     }

@@ -32,7 +32,7 @@ pub(crate) struct Connections {
 /// The connections with one server.
 #[derive(Default)]
 struct OfServer {
-    /// Idle connections, most recently used last. May contain connections that have been closed since.
+    /// Idle connections, the most recently used one last. Some of them may have been closed in the meantime.
     idle: Vec<ConnId>,
     idle_count: usize,
     opening_ahead: usize,

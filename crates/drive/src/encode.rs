@@ -43,7 +43,7 @@ impl Endpoint {
 /// An encoded request.
 pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
-    /// Reads the response; for some dialects it needs the prompt, to find the output in the response.
+    /// Reads the response. For some dialects, the reader needs the prompt to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
     /// The number of the conversation that the request belongs to.
@@ -86,8 +86,8 @@ impl RequestInfo {
 /// What the encoder returns when the driver needs a request.
 pub(crate) enum NextRequest {
     Request(Box<Encoded>),
-    /// No request now: the source waits for the end of a request in flight or for a generated request, or too
-    /// many encoded requests wait for event loops that are far behind.
+    /// No request now. Either the source waits for the end of a request in flight or for a generated request, or
+    /// too many encoded requests wait for event loops that are far behind.
     Wait,
     Exhausted,
     /// Why the dialect does not support this request.
@@ -111,7 +111,7 @@ pub struct Encoder {
     /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
     ahead_bytes: usize,
-    /// For each conversation: the next turn, after the previous turn has ended.
+    /// For each conversation whose last sent turn has ended: its next turn.
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
     /// Which requests of the source are sent. The bodies of the other requests are only hashed.
@@ -260,8 +260,8 @@ impl Encoder {
         }
     }
 
-    /// Notifies the source that a request ended. The next turn is encoded at once, before it is due. Returns
-    /// the turns that will not be sent.
+    /// Notifies the source that a request ended. The next turn is encoded immediately, before it is due.
+    /// Returns the turns that will not be sent.
     pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<RequestInfo> {
         match self.source.ended(of, record, answer) {
             Follows::Nothing => {}

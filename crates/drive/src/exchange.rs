@@ -73,7 +73,7 @@ impl Exchange {
         self.record.reads.capacity() * size_of::<Read>() + self.reader.memory()
     }
 
-    /// By how much the memory of the response exceeds the plan's need, in bytes.
+    /// By how much the memory of the response exceeds the memory that the plan needs for it, in bytes.
     pub fn surplus_bytes(&self) -> usize {
         self.counted_bytes.saturating_sub(of_answer(self.record.planned_output()))
     }
@@ -145,7 +145,7 @@ impl Exchange {
     pub fn too_large(&self) -> Option<String> {
         let text = self.reader.parsed().text_bytes();
         let events = self.record.reads.len().max(self.reader.parsed().events.len());
-        // This is checked with each read. What every answer may have needs no look at the plan.
+        // This function runs at each read. Within the limits that hold for every answer, the plan is not needed.
         if self.counted_bytes <= ANSWER_BYTES && text <= text_of_answer(0) && events <= MAX_EVENTS {
             return None;
         }
@@ -197,7 +197,7 @@ impl Exchange {
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
         self.record.events = answer.events;
-        // Releases unused memory: it was reserved for the whole answer, and a record may wait to be written.
+        // Releases the unused part of the memory that was reserved for the answer: the record may wait to be written.
         self.record.reads.shrink_to_fit();
         self.record.events.shrink_to_fit();
         self.record.finish_reason = answer.finish_reason;

@@ -35,12 +35,12 @@ pub struct Job {
     pub over_limit: OverLimit,
     /// The number of connections to open before the pass starts.
     pub connections_ahead: usize,
-    /// The number of idle connections to keep open while the pass runs, so that a request need not open one.
+    /// The number of idle connections to keep open while the pass runs, so that requests need not open connections.
     pub spare_connections: usize,
     /// Whether a connection may be used for several requests, one after the other.
     pub reuse_connections: bool,
-    /// Ends the pass early when it returns a reason: requests in flight are cancelled, requests that were not
-    /// begun are skipped, and all are recorded.
+    /// When the watcher returns a reason, the pass ends early: requests in flight are cancelled, requests that were
+    /// not begun are skipped, and all of them are recorded.
     pub watcher: Option<Watcher>,
     /// The time limit of the pass, measured from its start. At this limit, the pass ends as if the watcher had returned
     /// a reason.
@@ -95,8 +95,8 @@ pub trait Recorder {
     /// Records a request that ended, with its output text if the encoder stores it.
     fn record(&mut self, record: Record, text: Option<String>);
 
-    /// Records requests that never begin and differ only in their index: `record` is the record of the first
-    /// of them, and `count` is their number.
+    /// Records `count` requests that never begin and differ only in their index. `record` is the record of the
+    /// first of these requests.
     fn record_never_begun(&mut self, mut record: Record, count: u32) {
         for _ in 0..count {
             let next = Record { index: record.index.wrapping_add(1), ..record.clone() };

@@ -39,7 +39,7 @@ struct Others {
 pub struct LiveCounts {
     /// Requests begun.
     pub begun: u64,
-    /// Requests ended, whatever their outcome.
+    /// Requests ended, with any outcome.
     pub ended: u64,
     /// Requests that ended without being complete.
     pub failed: u64,
@@ -110,7 +110,7 @@ impl LoopCounts {
 }
 
 impl LiveCounts {
-    /// Ended requests, including those never begun.
+    /// The number of requests that have ended or were never begun.
     pub fn over(&self) -> u64 {
         self.ended + self.never_begun
     }

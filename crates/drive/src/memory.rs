@@ -3,11 +3,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The memory that one answer may take, in bytes. If the plan needs more for an answer, it may take more.
+/// The memory that one answer may take, in bytes. If the plan needs more memory for an answer, this need is the limit.
 pub const ANSWER_BYTES: usize = 64 << 20;
-/// The memory that all answers in flight may take together beyond the plan's need, in bytes.
+/// The memory that all answers in flight may take together in addition to what the plan needs for them, in bytes.
 pub const ANSWERS_BYTES: usize = 128 << 20;
-/// If an answer is ended because of its size, its record contains only this number of first reads, and of first events.
+/// If an answer is ended because of its size, its record contains only the first reads and the first events, at most
+/// this number of each.
 pub const KEPT: usize = 4_096;
 
 /// The maximum memory of an output token, in bytes: two reads and two events, in lists that grow by doubling.
@@ -25,7 +26,7 @@ pub(crate) fn text_of_answer(output_tokens: u32) -> usize {
 
 /// The memory that the plan needs for an answer with this many output tokens, in bytes.
 pub fn of_answer(output_tokens: u32) -> usize {
-    // Four more than the tokens: the head, the finish reason, the usage and the end mark.
+    // One read and one event per token, and four more: the head, the finish reason, the usage and the end mark.
     (output_tokens as usize).saturating_add(4).saturating_mul(BYTES_PER_TOKEN)
 }
 

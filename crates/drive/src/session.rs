@@ -1,5 +1,5 @@
-//! Tells a router to which session a request belongs: a header or a cookie with an identifier. The identifier contains
-//! no part of the prompt.
+//! Adds a header or a cookie with the identifier of a session to requests, so that a router can send all requests of a
+//! session to one server. The identifier contains no part of the prompt.
 
 use std::borrow::Cow;
 

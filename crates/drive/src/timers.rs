@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use inferometer_net::{ConnId, Nanos};
 
 /// The timers of all connections. If a timer is armed again with a later time, it still expires at the earlier time,
-/// and the caller then arms it again. So arming a timer for each token costs nothing.
+/// and the caller then arms it again. Therefore, a timer can be armed for each token at almost no cost.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,

@@ -1,5 +1,5 @@
-//! The server's own tokenizer, through its `/tokenize` and `/detokenize` or similar paths. Never used while a
-//! pass runs.
+//! The server's own tokenizer, reached through its paths `/tokenize` and `/detokenize`, or similar paths. It is never
+//! used while a pass runs.
 
 use std::sync::OnceLock;
 
@@ -28,7 +28,8 @@ impl Api {
     }
 }
 
-/// A tokenizer inside the server under test. Each call is a request, so it is used only before or after a pass.
+/// A tokenizer inside the server under test. Each call sends a request, so the tokenizer is used only before or after a
+/// pass.
 pub struct ServerTokenizer {
     client: KeepAliveClient,
     model: String,

@@ -13,11 +13,11 @@ use inferometer_model::time::Nanos;
 
 /// Time between two checks.
 pub(crate) const CHECK_PERIOD: Duration = Duration::from_millis(50);
-/// A request in flight must exceed a limit by this much, because its response may have arrived in time and
-/// not been read yet.
+/// A request in flight counts as late only if it exceeds a limit by this time: its response may have arrived in
+/// time without being read yet.
 const READ_MARGIN: Duration = Duration::from_millis(100);
 
-/// What ends a pass early.
+/// Decides when a pass ends early.
 #[derive(Clone, Debug)]
 pub enum Watcher {
     /// Ends the trial of a search when its claim is certain.

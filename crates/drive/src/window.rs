@@ -17,7 +17,7 @@ impl<T> Default for Lookahead<T> {
 }
 
 impl<T> Lookahead<T> {
-    /// How many items have not been taken.
+    /// The number of items that were added and not taken.
     pub fn len(&self) -> usize {
         self.len
     }

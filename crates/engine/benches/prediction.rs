@@ -10,7 +10,8 @@ use inferometer_model::cell::CellPlan;
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
 
-/// Predicts 16 cells with 10 requests one by one and 399 at once, with the default limits of the engine.
+/// Predicts 16 cells: 10 requests one by one, and 399 requests that are sent at the same time. The engine has its
+/// default limits.
 fn grid(criterion: &mut Criterion) {
     for model in ["chatglm3-6b", "qwen-14b", "mistral-7b-openorca-awq"] {
         let config = EngineConfig::of_model(model).expect("a known model");

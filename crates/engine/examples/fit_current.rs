@@ -3,9 +3,10 @@
 //! and writes the constants of these fits to `data/rows/current/refits.csv`.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
-//! `quick` skips all fits without some of the runs. The argument `stored` fits nothing: it computes the errors again
-//! with the stored constants. The argument `two-rows` begins with the stored constants that were fitted without
-//! a card. It fits them to two rows of this card, and prints the errors on the other rows of the card.
+//! `quick` skips all fits without some of the runs. With the argument `stored`, nothing is fitted: the errors are
+//! computed again with the stored constants. With the argument `two-rows`, a fit for each card begins with the stored
+//! constants that were fitted without this card. The fit uses two rows of the card, and the errors on the other rows of
+//! the card are printed.
 
 use std::error::Error;
 use std::fs;
@@ -34,7 +35,7 @@ const STARTS: [(&str, Start); 6] = [
     ),
 ];
 
-/// The number of requests of the run at 2 requests/s. Only for this run, the durations of single steps were measured.
+/// The number of requests of the run at 2 requests/s. The durations of single steps were measured only in this run.
 const REQUESTS_OF_STEPS: u32 = 1212;
 
 /// The constants of all fits without some of the runs.
@@ -51,7 +52,7 @@ fn starts() -> Outcome<Vec<Profile>> {
     let start = |(name, start): &(&str, Start)| {
         let mut profile = profile(name)?;
         profile.provenance.clear();
-        let known = profile.steps.clone().ok_or("a profile of today")?;
+        let known = profile.steps.clone().ok_or("the profile has no [steps]")?;
         profile.steps = Some(StepConstants {
             step_us: start.step,
             sequence_us: start.sequence,
@@ -122,7 +123,7 @@ fn main() -> Outcome<()> {
         "stored" => STARTS.iter().map(|start| profile(start.0)).collect::<Result<_, _>>()?,
         "" | "quick" => fitted(&rows, &starts)?,
         other => {
-            return Err(format!("{other}: give `quick`, `stored`, `two-rows`, or nothing").into());
+            return Err(format!("{other}: give `quick`, `stored`, `two-rows` or no word").into());
         }
     };
     let outs = left_out_runs(&rows.runs);
@@ -212,7 +213,9 @@ fn with_two_rows(runs: &[MeasuredRun]) -> Outcome<()> {
 fn fitted(rows: &Rows, starts: &[Profile]) -> Outcome<Vec<Profile>> {
     let fitted = rows.fit(starts, &|_| true)?;
     for Determined { name, owner, value, prior, remaining } in &fitted.constants {
-        println!("{name:20} {owner:14} {value:10.4} from {prior:8.2}, spread left {remaining:.2}");
+        println!(
+            "{name:20} {owner:14} {value:10.4} from {prior:8.2}, remaining spread {remaining:.2}"
+        );
     }
     table("fitted", &rows.runs, &run_errors(&fitted.profiles, &rows.runs)?);
     let test = runs("test")?;
@@ -295,7 +298,7 @@ fn rounded(profile: &mut Profile) {
 
 fn table(what: &str, runs: &[MeasuredRun], errors: &[RunError]) {
     println!(
-        "{what}: errors in percent of requests/s, TPOT, TTFT p50, TTFT p99, E2E p50, and TTFT of limited loads"
+        "{what}: errors in % of requests/s, TPOT, TTFT p50, TTFT p99, E2E p50, and TTFT of limited loads"
     );
     for (run, errors) in runs.iter().zip(errors) {
         let load = run.pass.load();

@@ -1,5 +1,5 @@
 //! Prints how many rows of each published model are inside the ranges of a profile without rows of this model. About
-//! 90 % are expected for each model. It fits the profiles again and writes no file.
+//! 90 % of the rows are expected for each model. The profiles are fitted again, and no file is written.
 //!
 //! Run in the crate's folder: `cargo run --release --example left_out_scores`. It takes seconds.
 
@@ -61,11 +61,9 @@ fn main() -> Outcome<()> {
     let tgi = profile("a100-40g-tgi-1.3.4")?;
     let of_tgi = table(model, &format!("{model}-tgi"), Outputs::EndOfText)?;
     add("awq, TGI 1.3.4", &score(&without_model(&tgi, model), &of_tgi)?);
-    println!(
-        "{uncalibrated} of {rows} rows are uncalibrated: kinds of which one model alone was measured"
-    );
+    println!("{uncalibrated} of {rows} rows are uncalibrated: only one model has such weights");
 
-    println!("\nWith one table of their weights, and constants of one table of other weights:");
+    println!("\nRanges from a table with the same weights, constants from one with other weights:");
     let mut fitted = fit_to_other_weights(&vllm, &gptq)?;
     fitted.provenance.clone_from(&vllm.provenance);
     for (at, left) in fp16.iter().enumerate() {

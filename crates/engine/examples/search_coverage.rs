@@ -1,6 +1,6 @@
 //! Runs searches on four simulated engines with noise, in virtual time. Measures how often the interval of a search
 //! contains the true value, how wide the interval is, and the error of the estimate. Prints a line for each objective.
-//! `conformance/search` has the last results.
+//! `conformance/search` has the latest results.
 //!
 //! Usage: `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`. Runs only the
 //! cases whose names contain WORDS.

@@ -66,7 +66,7 @@ impl Memory {
     }
 
     /// The number of tokens of the longest sequence whose keys and values fit, at most 2^32 - 1. With a sliding window,
-    /// it is not more than the maximum length of a sequence.
+    /// the result is at most `max_model_len`.
     pub fn longest_sequence(&self) -> u32 {
         if self.windows.is_none() {
             return self.kv_blocks.saturating_mul(self.block_size);
@@ -91,7 +91,7 @@ impl Memory {
 /// Returns the number of KV blocks of an engine. All of its cards have the same number.
 ///
 /// # Errors
-/// If not even one block fits. If the weights alone are too large, the error says so.
+/// If not even one block fits. The error distinguishes whether already the weights do not fit.
 pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
     let memory = Memory::of(config);
     if memory.weight_bytes >= memory.usable_bytes {

@@ -37,7 +37,7 @@ pub struct Card {
     /// Throughput of single-precision products, in operations per second. It is not that of TF32, because engines do
     /// not use TF32.
     pub single_flops_per_s: f64,
-    /// CUDA compute capability. A file may write 8.9 in place of [8, 9].
+    /// CUDA compute capability as (major, minor). A card file may contain 8.9 instead of [8, 9].
     #[serde(deserialize_with = "capability")]
     pub capability: (u32, u32),
     /// Bytes per second between two cards, in one direction.
@@ -69,7 +69,7 @@ impl Card {
         Ok(card)
     }
 
-    /// Rejects figures that no card can have. Most of them are in another unit.
+    /// Rejects figures that no card can have. Most such figures are in another unit.
     pub(crate) fn check(&self) -> Result<(), String> {
         let flops = "operations per second, such as 9.89e14 for 989 TFLOP/s";
         let figure =
@@ -118,8 +118,9 @@ impl Card {
         if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
     }
 
-    /// The mistake if the bandwidth does not fit the operations per second. A figure
-    /// whose exponent is too large by three may still be possible on another device, but hardly both figures together.
+    /// The mistake if the bandwidth and the operations per second do not fit together ([`OPERATIONS_PER_BYTE`]). A
+    /// figure that is 1,000 times too large can still be in its own range. Its ratio to the other figure shows the
+    /// mistake.
     fn wrong_ratio(&self) -> Option<String> {
         let bandwidth = self.bandwidth_bytes_per_s;
         let fastest = self.dense_flops_per_s.max(self.single_flops_per_s);
@@ -137,13 +138,13 @@ impl Card {
     }
 }
 
-/// What to write as a bandwidth.
+/// What the user must write as a bandwidth, for error messages.
 const BYTES_PER_S: &str = "bytes per second, such as 3.35e12 for 3.35 TB/s";
-/// The fewest and the most operations per byte of bandwidth. Known devices have 2 (Groq LPU) to 1200 (TPU with eight
+/// The minimum and maximum operations per byte of bandwidth. Existing devices have 2 (Groq LPU) to 1200 (TPU with eight
 /// bits).
 const OPERATIONS_PER_BYTE: [f64; 2] = [1.0, 10_000.0];
 
-/// The memory of a card in bytes, as a check sees it.
+/// The memory of a card in bytes, with its plausible range.
 fn memory(bytes: f64) -> Figure {
     Figure {
         key: "memory_bytes".to_owned(),
@@ -218,7 +219,7 @@ pub fn card_file(card: &Card) -> Option<&'static str> {
     FILES.into_iter().find(|(name, _)| *name == card.name).map(|(_, text)| text)
 }
 
-/// Whether this is the path of a card's file, and not the name of a card.
+/// Whether `name` is the path of a card's file, and not the name of a card.
 pub fn is_card_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "toml")
 }

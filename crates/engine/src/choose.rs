@@ -1,5 +1,5 @@
 //! Selects a profile if the user names an engine or a card instead of a profile. The result is a fitted profile, or a
-//! combination of the constants of a version and of a card. It fits nothing.
+//! combination of the constants of a version and of a card. No constant is fitted here.
 
 use inferometer_model::suggest::did_you_mean;
 
@@ -60,7 +60,7 @@ pub fn choose_from(
     else {
         let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
         let expected = format!(
-            "is unknown{}; known are {}, or give the path of a card file (.toml)",
+            "is unknown{}; the known names are {}, or give the path of a card file (.toml)",
             did_you_mean(wanted, known.iter().copied()),
             known.join(", ")
         );
@@ -167,8 +167,8 @@ fn origin(profile: &Profile) -> String {
     format!("constants of {engine} {engine_version} on {card} (profile {name})")
 }
 
-/// Returns the profile of a card if no version is named: preferably one with measured rows of the model, otherwise that
-/// of the latest version.
+/// Returns the profile of a card if no version is named. A profile with measured rows of the model is preferred. Among
+/// several profiles, the latest version is used.
 fn of_card<'a>(
     known: &'a [Profile],
     engine: &str,
@@ -209,8 +209,8 @@ pub(crate) fn parse(text: &str) -> Result<(String, String), EngineError> {
 }
 
 /// The distance between two versions, computed from their first two numbers. A version with another major number is
-/// farther than any version with the same major number. The third number counts only if one of the versions is below
-/// 0.8 and both have a third number.
+/// farther away than any version with the same major number. The third numbers count only if one of the versions is
+/// below 0.8 and both versions have a third number.
 pub(crate) fn distance(one: &str, other: &str) -> u32 {
     let numbers = |version: &str| {
         let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());

@@ -123,7 +123,7 @@ impl Engine {
         let EngineRequest { lengths, block_hashes } = request.into();
         let Lengths { prompt, max_tokens, ends_after } = lengths;
         let has_tokens = prompt > 0 && max_tokens > 0 && ends_after > 0;
-        assert!(has_tokens, "a request has a prompt, asks for tokens and gets some");
+        assert!(has_tokens, "the prompt and the output must have at least one token");
         let prefix = Prefix::new(block_hashes).filter(|_| self.config.prefix_caching);
         let sequence = Sequence { max_tokens, ends_after, prefix, ..Sequence::new(id, prompt) };
         self.queues.waiting.push_back(sequence);
@@ -139,9 +139,9 @@ impl Engine {
         }
     }
 
-    /// Executes several decode steps at once: all consecutive steps that begin within `limit` from now, until a
-    /// sequence is admitted, ends or is preempted. Returns `None` if the next step is not a decode step of this kind.
-    /// With noise, it always returns `None`, because the noise of each step is sampled separately.
+    /// Executes several decode steps in one call: all consecutive steps that begin within `limit` from now, until a
+    /// sequence is admitted, ends or is preempted. Returns `None` if already the next step is not such a decode step.
+    /// With noise, the result is always `None`, because the noise of each step is sampled separately.
     ///
     /// The result equals that of repeated [`Engine::step`]: the same tokens, blocks and nanoseconds.
     pub fn steady_steps(&mut self, limit: Duration) -> Option<SteadySteps> {
@@ -169,7 +169,7 @@ impl Engine {
         Some(SteadySteps { steps, duration: Duration::from_nanos(spent_ns) })
     }
 
-    /// Gives every running sequence this many tokens, as decode steps do.
+    /// Gives every running sequence `steps` tokens, one for each decode step.
     fn advance(&mut self, steps: u32) {
         let Queues { running, kv, .. } = &mut self.queues;
         let sequences = running.len() as u64;
@@ -191,8 +191,8 @@ impl Engine {
 
     /// Executes one step; `None` if there is nothing to do.
     ///
-    /// An engine that schedules ahead has already scheduled this step while the previous one ran. It now schedules the
-    /// next one, so requests that arrive from now on take part only in the step after that.
+    /// An engine that schedules ahead has already scheduled this step while the previous step ran. In this call, the
+    /// engine schedules the next step. So a request that arrives later takes part only in the step after the next.
     pub fn step(&mut self) -> Option<Step> {
         if self.is_ahead {
             return self.step_ahead();
@@ -264,8 +264,8 @@ impl Engine {
     }
 
     /// Gives a token to each sequence in `running[from..]` whose tokens are all computed. Moves sequences that end to
-    /// `ended`. With chunked prefill, it first counts the scheduled tokens as computed, and returns the work of the
-    /// step. All of this is one loop, because a simulation spends most of its time here.
+    /// `ended`. With chunked prefill, this function first counts the scheduled tokens as computed, and returns the work
+    /// of the step. Everything is in one loop, because a simulation spends most of its time here.
     fn emit(
         &mut self,
         from: usize,

@@ -7,16 +7,22 @@ use crate::weights::Weights;
 /// Why an engine cannot be created or served as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
-    /// No model of this name.
-    #[error("--model: no model named `{name}`; known are {known}, or give a path to a config.json")]
+    /// No model has this name.
+    #[error(
+        "--model: no model named `{name}`; the known names are {known}, or give a path to a \
+            config.json"
+    )]
     UnknownModel {
         /// The name that was given.
         name: String,
         /// All known names, joined by commas.
         known: String,
     },
-    /// No profile of this name.
-    #[error("--profile: no profile named `{name}`; known are {known}, or give a path to a file")]
+    /// No profile has this name.
+    #[error(
+        "--profile: no profile named `{name}`; the known names are {known}, or give a path to a \
+            file"
+    )]
     UnknownProfile {
         /// The name that was given.
         name: String,
@@ -24,7 +30,7 @@ pub enum EngineError {
         known: String,
     },
     /// A profile names a card that is not known.
-    #[error("profile {profile}: no card named `{card}`; known are {known}")]
+    #[error("profile {profile}: no card named `{card}`; the known names are {known}")]
     UnknownCard {
         /// The profile.
         profile: String,
@@ -49,7 +55,7 @@ pub enum EngineError {
         /// The mistake in the file, with its position if known.
         reason: String,
     },
-    /// An engine version without a scheduler in this program.
+    /// This program has no scheduler for an engine version.
     #[error("profile {profile}: no scheduler for {engine} {version}, only for {known}")]
     UnknownEngine {
         /// The profile.
@@ -76,7 +82,7 @@ pub enum EngineError {
         /// The weights that the profile has constants for, joined by commas.
         known: String,
     },
-    /// A value that the engine does not accept.
+    /// The engine does not accept the value of an option.
     #[error("{flag} {found}: {expected}")]
     Invalid {
         /// The option, such as `--max-model-len`.
@@ -138,10 +144,10 @@ pub enum EngineError {
         reason: String,
     },
     /// The tokenizer failed to create the output texts.
-    #[error("the engine's texts: {0}")]
+    #[error("cannot create the output texts of the engine: {0}")]
     Tokenizer(#[from] inferometer_model::tokenizer::TokenizerError),
     /// An injected fault ended the server.
-    #[error("the server died of an injected fault")]
+    #[error("an injected fault ended the server")]
     Died,
 }
 

@@ -1,4 +1,5 @@
-//! The front end: the delay from the arrival of a request to the scheduler. It schedules nothing and reads no clock.
+//! The front end: the delay from the arrival of a request to the scheduler. This file schedules nothing and reads no
+//! clock.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use crate::engine::Engine;
 use crate::request::{EngineRequest, RequestId};
 
 /// Handles requests one after the other and passes each request to the scheduler after a delay. If the profile has no
-/// constants for this, the delay is zero.
+/// constants for the front end, the delay is zero.
 pub(crate) struct FrontEnd {
     service: Duration,
     delay: Duration,

@@ -18,9 +18,9 @@ pub enum AllocStatus {
 /// The largest supported number of tokens in a block.
 const LARGEST_BLOCK: usize = 32;
 
-/// The memory of layers with sliding-window attention. As vLLM's manager of hybrid KV caches does, layers are put into
-/// groups of equal size, and a block of a group has the same bytes for each group. A block that this file counts is one
-/// block of each group.
+/// The memory of layers with sliding-window attention. Layers are put into groups of equal size, as in vLLM's manager
+/// of hybrid KV caches. A block has the same number of bytes in each group. One block in the counts of this file stands
+/// for one block in each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowShare {
     /// The number of tokens that a windowed layer reads.
@@ -33,7 +33,8 @@ pub struct WindowShare {
     group: u32,
 }
 
-/// The first version of vLLM whose windowed layers keep only the window beside layers that keep the whole sequence.
+/// The first version of vLLM in which windowed layers keep only the window if other layers keep the whole sequence.
+/// In earlier versions, all layers of such a model keep the whole sequence.
 const HYBRID_FROM: (u32, u32) = (0, 10);
 
 impl WindowShare {
@@ -124,8 +125,8 @@ impl BlockManager {
         }
     }
 
-    /// Makes a sequence with `held` blocks hold those that it needs ([`Self::needed`]). Blocks outside of windows are
-    /// freed, except cached blocks of the prompt.
+    /// Changes the number `held` of a sequence's blocks to the number that it needs ([`Self::needed`]). Blocks outside
+    /// of windows are freed, except cached blocks of the prompt.
     #[inline]
     pub fn hold(&mut self, prefix: Option<&Prefix>, held: &mut u32, of: (u32, u32)) {
         let needed = self.needed(of);

@@ -1,4 +1,4 @@
-//! The profiles that a user has fitted and keeps for later predictions. Reads no files.
+//! The profiles that a user has fitted and stored for later predictions. This file reads no profiles from disk.
 
 use crate::choose::{distance, parse};
 use crate::config::EngineConfig;
@@ -30,7 +30,7 @@ pub struct ProfileNeed {
 }
 
 impl ProfileNeed {
-    /// What a configuration needs, with the engine and the card of its profile.
+    /// The need of a configuration, with the engine and the card of its profile.
     pub fn of(config: &EngineConfig) -> Self {
         let profile = &config.profile;
         Self {
@@ -58,7 +58,7 @@ impl ProfileNeed {
 }
 
 /// The last of the user's own profiles that meets the need. A profile that was fitted to `run` is not used for this
-/// run, because its errors would then be those of the fit and not those of a prediction.
+/// run, because the comparison would then show the errors of the fit, not the errors of a prediction.
 pub fn learned<'a>(
     own: &'a [OwnProfile],
     need: &ProfileNeed,

@@ -1,5 +1,5 @@
-//! Combines the constants of several profiles of the cost model since vLLM 0.8, for a version or a card that no profile
-//! has. It fits nothing.
+//! Combines the constants of several profiles of the cost model for vLLM 0.8 and later, for a version or a card that no
+//! profile has. No constant is fitted here.
 
 use crate::card::card;
 use crate::profile::{Profile, StepConstants};
@@ -8,9 +8,9 @@ use crate::profile::{Profile, StepConstants};
 const PRODUCTS_FACTOR: f64 = 0.93;
 
 /// Sets the times of the host and of the front end to those of a version. Between two versions with measured rows, each
-/// time is interpolated linearly, because newer versions need less time for a step. How the other times change between
-/// versions is not known well. For a version before or after all versions with measured rows, the times of the nearest
-/// one are used. The front end's times come only from versions with a measured TTFT.
+/// time is interpolated linearly. The other constants are not changed, because too little is known about their change
+/// between versions. For a version before or after all versions with measured rows, the times of the nearest version
+/// with measured rows are used. The front end's times come only from versions with a measured TTFT.
 ///
 /// Returns a text that names the versions of the host's times. If no version has measured rows, it returns `None` and
 /// sets nothing.

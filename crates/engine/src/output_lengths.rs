@@ -1,4 +1,4 @@
-//! Lengths of outputs that the model ends, computed from their mean alone. No random numbers are used.
+//! Lengths of outputs that the model ends, computed from their mean. No random numbers are used.
 
 /// Returns `count` output lengths with this mean, of at most `most` tokens. They are quantiles of a geometric
 /// distribution (the text ends after each token with the same probability), limited to `most`. Their order has no

@@ -1,6 +1,6 @@
-//! The prefix cache of vLLM since 0.8: which KV blocks of prompts are in memory. A block is identified by the hash of
-//! all tokens up to its end. The cache counts the sequences that hold a block, and evicts the least recently used
-//! block. [`crate::kv`] counts the free blocks. Blocks of outputs are never cached.
+//! The prefix cache of vLLM 0.8 and later: the KV blocks of prompts that are in memory. A block is identified by the
+//! hash of all tokens up to its end. The cache counts the sequences that hold a block, and evicts the least recently
+//! used block. [`crate::kv`] counts the free blocks. Blocks of outputs are never cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -71,7 +71,7 @@ pub struct PrefixCache {
 }
 
 impl PrefixCache {
-    /// Finds the cached blocks from the start of a prompt, `most` at most.
+    /// Finds the cached blocks from the start of a prompt, at most `most` blocks.
     pub fn lookup(&self, prefix: &Prefix, most: u32) -> CacheHit {
         let hashes = prefix.hashes.iter().take(most as usize);
         let cached = hashes.map_while(|hash| self.blocks.get(hash));
@@ -127,7 +127,7 @@ impl PrefixCache {
         still_held
     }
 
-    /// Evicts the longest idle blocks until at most `idle_blocks` idle blocks remain.
+    /// Evicts the blocks that have been idle for the longest time, until at most `idle_blocks` idle blocks remain.
     pub fn evict_down_to(&mut self, idle_blocks: u32) {
         while self.idle.len() > idle_blocks as usize {
             if let Some((_, hash)) = self.idle.pop_first() {

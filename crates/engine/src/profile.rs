@@ -56,7 +56,7 @@ pub struct Profile {
     /// Constants that all models share. If there are `steps`, only the constants for memory are used.
     #[serde(default)]
     pub constants: Constants,
-    /// The constants of the cost model of vLLM since 0.8; absent for the older cost model, which uses `constants`.
+    /// The constants of the cost model for vLLM 0.8 and later; absent for the older cost model, which uses `constants`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepConstants>,
     /// Constants of the kernels for quantised weights.
@@ -86,8 +86,8 @@ pub struct Constants {
     pub batch_root_us: f64,
     /// Time per sequence, layer and query head of a step, in nanoseconds.
     pub sequence_layer_head_ns: f64,
-    /// Host time per output token in the batch of a decode step, in nanoseconds. It occurs in engines that pass all
-    /// these tokens to the sampler in every step.
+    /// Host time per output token that the sequences of a decode step already have, in nanoseconds. It occurs in
+    /// engines that pass all these tokens to the sampler in every step.
     pub output_token_ns: f64,
     /// Fraction of the card's memory bandwidth that is reached.
     pub bandwidth_efficiency: f64,
@@ -185,7 +185,7 @@ impl Profile {
             PROFILE_SCHEMA => {}
             1 if profile.steps.is_none() => {}
             1 => {
-                let why = "schema = 1 with [steps]: the meaning of `layer_us` has changed; make \
+                let why = "schema = 1 with [steps]: the meaning of `layer_us` has changed; create \
                     the profile again with `inferometer calibrate`";
                 return Err(malformed(why.to_owned()));
             }
@@ -216,8 +216,8 @@ impl Profile {
         })
     }
 
-    /// Returns this profile with the data of the user's own card file, if it names one. It can then be used from any
-    /// folder and on any machine.
+    /// Returns this profile with the data of the user's own card file, if the profile names such a file. The result can
+    /// be used from any folder and on any machine.
     ///
     /// # Errors
     /// If the file of the card cannot be read.
@@ -230,8 +230,8 @@ impl Profile {
         Ok(self)
     }
 
-    /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8). The properties
-    /// are captured graphs, the sampler's host time, and the attention constants outside of graphs.
+    /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8): whether decode
+    /// steps run as CUDA graphs, the sampler's host time, `sequence_layer_head_ns` and `kv_reread_efficiency`.
     #[must_use]
     pub fn with_version_of(&self, other: &Self) -> Self {
         let mut changed = self.clone();
@@ -245,8 +245,8 @@ impl Profile {
     /// Whether the profile has constants for these weights.
     pub fn supports(&self, weights: Weights) -> bool {
         match weights {
-            // Fp32 is like Fp16 with wider numbers, and SqueezeLLM has a kernel similar to GPTQ. The cost model since
-            // vLLM 0.8 supports all kinds, but most of them are uncalibrated.
+            // Fp32 is like Fp16 with wider numbers, and SqueezeLLM has a kernel similar to GPTQ. The cost model for
+            // vLLM 0.8 and later supports all kinds, but most of them are uncalibrated.
             _ if self.steps.is_some() => true,
             Weights::Fp32 => self.weights.contains(&Weights::Fp16),
             Weights::SqueezeLlm => self.weights.contains(&Weights::Gptq),
@@ -254,7 +254,7 @@ impl Profile {
         }
     }
 
-    /// Rejects values that no card can have and that would give negative or infinite costs.
+    /// Rejects impossible values, because they would give negative or infinite costs.
     fn check(&self) -> Result<(), String> {
         if let Some(own) = &self.own_card {
             own.check().map_err(|why| format!("own_card: {why}"))?;
@@ -307,7 +307,11 @@ impl Profile {
             let has = match weights {
                 _ if self.steps.is_some() => true,
                 Weights::Fp16 => true,
-                Weights::Fp8 => false,
+                Weights::Fp8 => {
+                    let why =
+                        "weights: fp8 needs a section `steps`; without it, list fp16, gptq or awq";
+                    return Err(why.to_owned());
+                }
                 Weights::Fp32 | Weights::SqueezeLlm => {
                     return Err(format!("weights: {weights} has no constants; list fp16 or gptq"));
                 }
@@ -363,7 +367,7 @@ pub fn profile(name: &str) -> Result<Profile, EngineError> {
     Err(EngineError::UnknownProfile { name: name.to_owned(), known: names.join(", ") })
 }
 
-/// Returns the default profile of a model, which is used if no profile is named.
+/// Returns the default profile of a model. It is used if the user names no profile.
 ///
 /// # Errors
 /// Those of [`profile`].

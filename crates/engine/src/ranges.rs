@@ -11,7 +11,7 @@ use crate::fit::runs::{
 };
 use crate::profile::Profile;
 
-/// The maximum number of requests of a pass that are simulated again on a slower engine.
+/// The maximum number of requests that are simulated again, on a slower engine, for the ranges of a pass.
 pub const MOST_SIMULATED_AGAIN: usize = 20_000;
 
 /// The facts of a pass that its ranges depend on.
@@ -22,8 +22,8 @@ pub struct RangeInputs<'a> {
     pub in_flight: u64,
     /// The kind of the load.
     pub kind: LoadKind,
-    /// Returns the figures of the pass on an engine on which everything takes this many times as long; `None` if the
-    /// pass cannot be simulated again.
+    /// Returns the figures of the pass on an engine that needs `factor` times as long for everything; the argument is
+    /// `factor`. `None` if the pass cannot be simulated again.
     pub slower: &'a dyn Fn(f64) -> Option<RunFigures>,
 }
 
@@ -39,7 +39,8 @@ pub enum LoadKind {
     },
     /// Requests are sent at times that do not depend on the engine.
     Open {
-        /// The constant or mean recorded rate in requests per second; `None` if the rate changes.
+        /// The rate in requests per second: the constant rate, or the mean rate of a recording. `None` if the planned
+        /// rate changes.
         rate: Option<f64>,
         /// The relative standard deviation of a run's mean rate that random gaps between arrivals cause; 0 without
         /// random gaps.
@@ -70,8 +71,9 @@ impl LoadKind {
 
     /// The error column of each figure, in the order of the figures.
     ///
-    /// If the engine serves all requests of an open load, the requests per second are the rate of the load. With other
-    /// loads, they are the requests in flight divided by the latency, so they have the errors of the latency.
+    /// If the engine serves all requests of an open load, the requests per second are the rate of the load. In all
+    /// other cases, the requests per second are the requests in flight divided by the latency. So this figure has the
+    /// errors of the latency.
     fn columns(self, requests_per_s: Option<f64>) -> [ErrorColumn; 5] {
         let throughput = match self {
             Self::Open { rate, .. } if !is_behind(requests_per_s, rate) => ErrorColumn::Throughput,
@@ -102,7 +104,7 @@ fn scatter_of_rate(open: &OpenPlan) -> f64 {
     }
 }
 
-/// Whether the engine serves clearly fewer requests per second than are sent.
+/// Whether the engine serves clearly fewer requests per second than the client sends ([`SERVED`]).
 fn is_behind(served: Option<f64>, rate: Option<f64>) -> bool {
     served.zip(rate).is_some_and(|(served, rate)| served < SERVED * rate)
 }
@@ -117,7 +119,7 @@ pub struct FigureRange {
     pub predicted: f64,
     /// The range that is expected to contain 90 % of measurements.
     pub interval: [f64; 2],
-    /// Whether the range follows from errors of measured rows. Otherwise it is a guess.
+    /// Whether the range follows from errors of measured rows. If not, the range is a guess.
     pub calibrated: bool,
 }
 
@@ -146,9 +148,9 @@ pub fn figure_ranges(
     let found = found.values();
     std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
-        // Two cases are not covered by any measured row. If the engine is full, the TTFT mostly consists of waiting in
-        // the queue. If the client limits the requests in flight and the arrivals are random, it depends on the requests
-        // that arrive together.
+        // No measured row covers the TTFT in two cases. If the engine is full, the TTFT mostly consists of waiting in
+        // the queue. If the client limits the requests in flight and the arrivals are random, the TTFT depends on the
+        // requests that arrive together.
         let is_by_chance =
             is_full || matches!(inputs.kind, LoadKind::Limited { are_arrivals_known: false });
         let is_covered = !(is_by_chance && RunFigures::NAMES[at].starts_with("ttft"));
@@ -214,8 +216,8 @@ fn changes_by_speed(
     })
 }
 
-/// Widens the range of the rate of served requests. Both the predicted and the measured rate have the scatter of one
-/// run.
+/// Widens the range of the rate of served requests by the random scatter of arrivals. Both the predicted and the
+/// measured rate have the scatter of one run.
 fn by_arrivals(interval: [f64; 2], predicted: f64, scatter: f64) -> [f64; 2] {
     let of_two = NINE_OF_TEN * 2.0_f64.sqrt() * scatter;
     interval.map(|end| {

@@ -25,7 +25,7 @@ impl Reach {
         }
     }
 
-    /// The number of layers that are counted.
+    /// The number of layers in the sums; 1 if there is no window.
     pub fn layers(self) -> u64 {
         self.whole + self.windowed
     }
@@ -42,12 +42,13 @@ impl Reach {
         self.whole * all * all + self.windowed * (near * near + 2 * near * (all - near))
     }
 
-    /// By how much the context grows with the next token of a sequence that has `tokens` tokens.
+    /// The increase of [`Self::context`] with the next token of a sequence that has `tokens` tokens.
     pub fn growth(self, tokens: u32) -> u64 {
         self.whole + if tokens < self.window { self.windowed } else { 0 }
     }
 
-    /// The number of further tokens for which a sequence of `tokens` tokens keeps its growth.
+    /// The number of further tokens for which [`Self::growth`] of a sequence of `tokens` tokens stays the same;
+    /// `u32::MAX` if it never changes.
     pub fn steady(self, tokens: u32) -> u32 {
         if self.windowed == 0 || tokens >= self.window { u32::MAX } else { self.window - tokens }
     }

@@ -1,5 +1,5 @@
-//! Resolves a configuration as the engine does at its start: it fills in defaults and rejects what the engine would
-//! reject. The scheduler of the profile's engine provides the values that differ between schedulers.
+//! Resolves a configuration as the engine does at its start: fills in defaults, and rejects values that the engine
+//! would reject. The scheduler of the profile's engine provides the defaults and limits that differ between engines.
 
 use crate::card::Card;
 use crate::config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
@@ -13,7 +13,7 @@ impl EngineConfig {
     /// Fills in defaults and checks the given values.
     ///
     /// # Errors
-    /// The first option that the engine would reject, or that the profile has no constants for.
+    /// The first option that the engine would reject, or for which the profile has no constants.
     pub fn resolve(&self) -> Result<ResolvedConfig, EngineError> {
         let card = self.profile.card()?;
         let weights = self.resolve_weights(&card)?;
@@ -52,14 +52,14 @@ impl EngineConfig {
         })
     }
 
-    /// The layers with sliding-window attention. Only the cost model since vLLM 0.8 supports them. A window that is not
-    /// shorter than the longest sequence has no effect.
+    /// The layers with sliding-window attention. Only the cost model for vLLM 0.8 and later supports such layers.
+    /// `None` also if the window is not shorter than the longest sequence, because it then has no effect.
     fn resolve_windows(&self, limits: Limits) -> Option<Windows> {
         let is_shorter = |windows: &Windows| windows.tokens < limits.max_model_len;
         self.model.windows.filter(is_shorter).filter(|_| self.profile.steps.is_some())
     }
 
-    /// Whether prefix caching is on. By default, it is on if the engine supports it.
+    /// Whether prefix caching is on. By default, prefix caching is on if the engine supports it.
     fn resolve_prefix_caching(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
         if scheduler.supports_prefix_caching() {
             return Ok(self.prefix_caching.unwrap_or(true));
@@ -72,7 +72,7 @@ impl EngineConfig {
         Ok(false)
     }
 
-    /// Whether the engine schedules ahead. By default, this depends on its version.
+    /// Whether the engine schedules the next step while a step runs. The default depends on the version of the engine.
     fn resolve_async_scheduling(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
         match self.async_scheduling {
             Some(true) if self.profile.steps.is_none() => Err(EngineError::invalid(
@@ -103,7 +103,7 @@ impl EngineConfig {
             Some(tokens) if !scheduler.chunks_prefill() => Err(EngineError::invalid(
                 "--long-prefill-token-threshold",
                 tokens,
-                "this engine computes every prompt in one step; leave it out",
+                "this engine computes every prompt in one step; omit this option",
             )),
             _ => Ok(()),
         }
@@ -147,7 +147,9 @@ impl EngineConfig {
             ),
             Dtype::Bfloat16 if today && card.capability >= (8, 0) => Ok(weights),
             Dtype::Float32 | Dtype::Bfloat16 if quantised => {
-                let expected = format!("{weights} weights are multiplied in float16 only");
+                let expected = format!(
+                    "is not supported with {weights} weights by this engine on this card; use float16"
+                );
                 Err(EngineError::invalid("--dtype", dtype, expected))
             }
             Dtype::Bfloat16 if card.capability < (8, 0) => {
@@ -178,8 +180,8 @@ impl EngineConfig {
 }
 
 impl ResolvedConfig {
-    /// Settings that differ from the engine's default and that a server states only then: the names of their flags with
-    /// underscores, and their values.
+    /// Settings that the simulated server (`inferometer engine`) and stored predictions state only if they differ from
+    /// the default: (name of the flag with underscores, value).
     pub fn further_settings(&self) -> Vec<(&'static str, String)> {
         let is_default = scheduler(&self.profile)
             .is_ok_and(|usual| usual.schedules_ahead(&self.profile) == self.async_scheduling);
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_begins_with_the_option_that_was_given() {
+    fn a_refusal_begins_with_the_option_to_change() {
         type Change = fn(&mut EngineConfig);
         let cases: [(&str, Change); 4] = [
             ("--max-num-seqs 4096: must be at most the tokens in a step, which are 2048", |c| {

@@ -18,7 +18,7 @@ pub struct StepOutput {
 /// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// Prompts were computed; each got its first token.
+    /// Prompts were computed; each of their sequences got a token.
     Prompt,
     /// Every running sequence got a token.
     Decode,

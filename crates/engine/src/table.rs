@@ -1,5 +1,5 @@
-//! Predictions in the form of published tables. Each cell has figures with all requests at once and figures with
-//! requests one by one.
+//! Predictions in the form of published tables. Each row has figures of a saturated pass (all requests are sent at the
+//! same time) and of a one-by-one pass (each request is sent after the end of the previous one).
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
@@ -15,18 +15,18 @@ use crate::virtual_time::{VirtualRecord, simulate};
 /// One row of a table of predictions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableRow {
-    /// Saturated: requests completed per second.
+    /// Saturated pass: requests completed per second.
     pub requests_per_s: f64,
-    /// Saturated: output tokens per second.
+    /// Saturated pass: output tokens per second.
     pub output_tokens_per_s: f64,
-    /// One by one: mean of latency / (prompt + output), in milliseconds; absent if no token was generated.
+    /// One-by-one pass: mean of latency / (prompt + output tokens), in milliseconds; absent if no token was generated.
     pub latency_per_token_ms: Option<f64>,
-    /// One by one: mean of latency / output, in milliseconds; absent if no token was generated.
+    /// One-by-one pass: mean of latency / output tokens, in milliseconds; absent if no token was generated.
     pub latency_per_output_token_ms: Option<f64>,
 }
 
-/// Predicts a row: `one_by_one` requests in sequence, then `requests` all at once. The prediction has no noise; it
-/// follows from the cost model alone.
+/// Predicts a row from two passes: `one_by_one` requests one after the other, and `requests` requests that are sent at
+/// the same time. Noise in the configuration is ignored.
 ///
 /// # Errors
 /// If the engine would refuse to start with this configuration.
@@ -40,7 +40,7 @@ pub fn table(
 }
 
 /// Returns an endless iterator over the lengths of a cell's requests. If a mean is given, the model ends the outputs
-/// earlier: there are `count` output lengths with this mean, which repeat.
+/// earlier: the iterator repeats `count` output lengths with this mean.
 pub fn lengths(
     cell: CellPlan,
     mean_output: Option<f64>,
@@ -89,7 +89,7 @@ pub fn table_with_mean_output(
     })
 }
 
-/// The mean of latency / `tokens` over requests with output, in milliseconds; `None` if no request has output.
+/// The mean of latency / `tokens` over the requests with output, in milliseconds; `None` if no request has output.
 fn mean_ms(records: &[VirtualRecord], tokens: impl Fn(&VirtualRecord) -> u32) -> Option<f64> {
     let with_output = records.iter().filter(|record| record.output > 0);
     let latencies: Vec<f64> = with_output

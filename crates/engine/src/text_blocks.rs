@@ -1,5 +1,5 @@
-//! The load of a text-block log: a closed loop over requests of equal prompt length whose outputs the model ends. It
-//! reads no log.
+//! The load of a text-block log ([`crate::fit::MeasuredBlock`]): a closed loop over requests with equal prompt lengths.
+//! The model ends the outputs. This file reads no log.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
@@ -19,9 +19,9 @@ pub struct ClosedLoopLoad {
     pub prompt: u32,
     /// The mean output tokens.
     pub mean_output: f64,
-    /// The number of requests in flight.
+    /// The number of requests in flight at any time.
     pub in_flight: u32,
-    /// The number of completed requests.
+    /// The number of requests, all of which complete.
     pub completed: u32,
 }
 
@@ -39,7 +39,8 @@ impl ClosedLoopLoad {
         PassPlan::closed(self.in_flight, Bound::requests(self.completed))
     }
 
-    /// Simulates the load and returns output tokens per second, from the first send to the last end.
+    /// Simulates the load and returns output tokens per second, from the start of the load to the end of the last
+    /// request.
     ///
     /// # Errors
     /// If the engine would refuse to start with this configuration.

@@ -1,4 +1,4 @@
-//! Runs the engine in virtual time: it applies a load model without any real waiting.
+//! Runs the engine under a load model in virtual time, without any real waiting.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::step::{SteadySteps, Step};
 pub struct VirtualRecord {
     /// When the request was due.
     pub due: Nanos,
-    /// When the request was sent. It is later than `due` only if the requests in flight were limited.
+    /// When the request was sent: at `due`, or later if the number of requests in flight was limited.
     pub sent: Nanos,
     /// When the first token was generated; absent if there was none.
     pub first_token: Option<Nanos>,
@@ -99,7 +99,7 @@ struct Simulation<OnTokens> {
     records: Vec<VirtualRecord>,
     max_in_flight: u32,
     in_flight: u32,
-    /// Whether a request that was due had to wait for a slot.
+    /// Whether a due request had to wait because `max_in_flight` requests were in flight.
     was_full: bool,
     /// `None` after the callback has returned `Break`.
     on_tokens: Option<OnTokens>,

@@ -1,4 +1,4 @@
-//! The storage formats of a model's weights, and their sizes in bytes. It never loads weights.
+//! The storage formats of a model's weights, and their sizes in bytes. Weights are never loaded.
 
 use std::fmt;
 

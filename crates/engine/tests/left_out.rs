@@ -1,5 +1,5 @@
-//! Tests that the errors that profiles state for rows left out of a fit are the errors of a new fit without
-//! these rows.
+//! Profiles state the errors of rows that were left out of a fit. These tests fit again without the rows, and compare
+//! the errors.
 
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
@@ -48,7 +48,7 @@ fn awq_of_tgi() -> MeasuredTable {
 
 fn stated<'a>(profile: &'a Profile, table: &str) -> &'a Provenance {
     let of = |provenance: &&Provenance| provenance.table == table;
-    profile.provenance.iter().find(of).expect("a table that was fitted on")
+    profile.provenance.iter().find(of).expect("a table of the fit")
 }
 
 fn assert_same(place: &str, found: &ColumnErrors, stated: &ColumnErrors) {
@@ -156,7 +156,7 @@ fn most_rows_of_a_left_out_model_lie_in_the_ranges_stated_without_it() {
         };
         let fitted = knowing(fit(&start, std::slice::from_ref(other), constants).expect("a fit"));
         assert_nine_of_ten(&without_model(&fitted, &left.config.model.name), left);
-        // The same with less information: one table of another model with these weights, and constants that
+        // The same check with less information: one table of another model with these weights, and constants that
         // were fitted to one table of other weights.
         let fitted = knowing(of_gptq.clone());
         assert_nine_of_ten(&knowing_one_table(&fitted, &other.config.model.name), left);

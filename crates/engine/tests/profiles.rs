@@ -26,7 +26,7 @@ fn rows(engine: &str, table: &str) -> Vec<MeasuredRow> {
         "qwen-14b" => include_str!("../data/rows/qwen-14b.csv"),
         "baichuan2-13b-gptq" => include_str!("../data/rows/baichuan2-13b-gptq.csv"),
         "mistral-7b-openorca-awq" => include_str!("../data/rows/mistral-7b-openorca-awq.csv"),
-        other => panic!("a profile speaks of {other}, of which there are no rows"),
+        other => panic!("a profile names the table {other}, which has no rows"),
     };
     let outputs = if engine == "tgi" { Outputs::EndOfText } else { Outputs::RequestedLength };
     parse_rows(text, table, outputs).expect("rows that parse")

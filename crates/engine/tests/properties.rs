@@ -85,7 +85,7 @@ impl Witness {
             if output.finished == Some(Finish::Ignored) {
                 assert_eq!(output.tokens_so_far, so_far);
             } else {
-                assert_eq!(output.tokens_so_far, so_far + 1, "a token at a time");
+                assert_eq!(output.tokens_so_far, so_far + 1, "one token per step");
                 self.tokens += 1;
                 self.first_come_first_served(output.id);
             }
@@ -108,7 +108,7 @@ impl Witness {
         }
         let running = self.engine.stats().running;
         assert!(running <= self.engine.config().limits.max_num_seqs);
-        assert_eq!(running + stats.waiting, self.open.len() as u32, "none is lost");
+        assert_eq!(running + stats.waiting, self.open.len() as u32, "no request is lost");
         Some(step)
     }
 

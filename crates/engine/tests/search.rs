@@ -41,8 +41,8 @@ fn searches_on_a_noisy_engine_cover_the_limit_that_very_long_runs_show() {
             near += u64::from((estimate / truth).ln().abs() < 0.1);
         }
         // The intervals have a confidence of 95 %.
-        assert!(held * 100 >= 93 * SEEDS, "{objective}: {held} of {SEEDS} hold {truth}");
-        assert!(near * 10 >= 9 * SEEDS, "{objective}: {near} of {SEEDS} near {truth}");
+        assert!(held * 100 >= 93 * SEEDS, "{objective}: {held} of {SEEDS} contain {truth}");
+        assert!(near * 10 >= 9 * SEEDS, "{objective}: {near} of {SEEDS} are near {truth}");
         assert!(narrow * 10 >= 9 * SEEDS, "{objective}: {narrow} of {SEEDS} are narrow");
     }
 }

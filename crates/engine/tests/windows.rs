@@ -17,7 +17,7 @@ fn memory(config: &EngineConfig) -> Memory {
     Memory::of(&config.resolve().expect("a configuration"))
 }
 
-/// Simulates `count` requests that arrive at once.
+/// Simulates `count` requests that arrive at the same time.
 fn played(config: EngineConfig, count: u32, lengths: (u32, u32)) -> Vec<VirtualRecord> {
     let mut engine = Engine::new(config).expect("it starts");
     let mut load = AtOnce::new(count);
@@ -72,7 +72,7 @@ fn a_sequence_beyond_the_window_holds_blocks_of_windowed_layers_only_for_the_win
     ] {
         assert_eq!(memory.sequences(tokens), memory.kv_blocks / blocks, "{tokens}");
     }
-    // The longest sequence needs, in a prompt step of 8,192 tokens, the window and these tokens in windowed layers.
+    // In a prompt step of 8,192 tokens, windowed layers hold the window and these tokens of the longest sequence.
     let of_step = (1023_u32 + 8192).div_ceil(16) + 1;
     let longest = memory.longest_sequence();
     let whole = longest / 16;
@@ -81,7 +81,7 @@ fn a_sequence_beyond_the_window_holds_blocks_of_windowed_layers_only_for_the_win
     assert!(
         needed(whole) <= memory.kv_blocks && (fits_all || needed(whole + 1) > memory.kv_blocks)
     );
-    // Versions before 0.10 keep the whole sequence in all layers beside layers without a window.
+    // Versions before 0.10 keep the whole sequence in all layers if some layers have no window.
     let mut before = model;
     before.profile.engine_version = "0.9.2".to_owned();
     let before = Memory::of(&before.resolve().expect("resolved"));

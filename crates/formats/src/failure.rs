@@ -3,7 +3,7 @@
 
 use inferometer_model::outcome::{Outcome, Phase};
 
-/// Returns the text of a failure: the outcome as JSON, then the detail, if any, from the next line.
+/// Returns the text of a failure: a line with the outcome as JSON, then the detail, if there is one.
 pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
     let outcome = serde_json::to_string(&outcome)
         .expect("invariant: an outcome can always be written as JSON");
@@ -11,8 +11,8 @@ pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
 }
 
 /// Returns the outcome of a failed request and its detail. If [`to_text`] wrote the text, both are the
-/// original values. An HTTP reason phrase or a known Python exception gives its outcome; any other text
-/// gives [`Outcome::Malformed`]. In these cases the detail is the whole text.
+/// original values. A text of another program gives the whole text as the detail. Its outcome follows from an
+/// HTTP reason phrase or from the name of a Python exception; any other text gives [`Outcome::Malformed`].
 pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

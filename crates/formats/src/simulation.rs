@@ -1,5 +1,5 @@
-//! How result files of other tools state that the server was simulated: a text in their field `label`,
-//! which may contain any text. `export` writes it and `import` reads it.
+//! The mark of a simulated server in result files of other tools: one of two texts in their field `label`.
+//! `export` writes the mark and `import` reads it. Any other text in this field is a label of the user.
 
 use inferometer_model::target::Target;
 

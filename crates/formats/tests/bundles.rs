@@ -1,4 +1,4 @@
-//! Tests that a complete bundle is read as it was written, and that any other file is rejected with its reason.
+//! Tests that a complete bundle is read as it was written, and that any other file is rejected with the reason.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -211,7 +211,7 @@ fn every_invalid_bundle_is_refused_with_the_reason() {
                 assert!(!error.to_string().contains('\x1b'), "{error:?}");
             }
             Err(error) => wrong.push(format!("{words}: {error}")),
-            Ok(_) => wrong.push(format!("{words}: was taken")),
+            Ok(_) => wrong.push(format!("{words}: was accepted")),
         }
     }
     assert_eq!(wrong, [""; 0]);

@@ -154,7 +154,7 @@ fn rows_with_more_output_tokens_in_less_time_are_reported_as_phantom_tokens() {
     // 1152 tokens.
     let told = phantom("token", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
     assert!(told.contains("11.36 s for 2048 output tokens, but 19.09 s for 1024"), "{told}");
-    // A limit of 2,048 that cuts two rows is also found from the latency per token alone.
+    // A limit of 2,048 that cuts two rows is also found if only the latency per token is stated.
     let cut =
         ["1024 | 1024 | 13.00", "1024 | 2048 | 8.67", "512 | 1024 | 17.33", "512 | 2048 | 15.60"];
     let told = phantom("token", &cut).unwrap();
@@ -189,7 +189,7 @@ fn lengths_in_characters_instead_of_tokens_are_detected_with_the_log_of_the_page
 }
 
 #[test]
-fn the_v100_tables_can_be_computed_from_the_log_alone() {
+fn the_v100_tables_can_be_computed_from_only_the_log() {
     let all = runs(SUS_CHAT);
     let (table, log) = (&all[1], &all[3]);
     let made = published_tables(&published::size_tables(log).unwrap()).unwrap();

@@ -63,7 +63,7 @@ fn requests_of_vllm_bench_become_records_with_the_figures_of_the_file() {
     );
     let stated = &summary.imported.as_ref().unwrap().passes[0];
     assert_eq!(stated.numbers["p99_itl_ms"], number("p99_itl_ms"));
-    assert_eq!(stated.texts["tokenizer_id"], "tiny", "a path is of no use elsewhere");
+    assert_eq!(stated.texts["tokenizer_id"], "tiny", "the folder is removed");
 }
 
 #[test]
@@ -85,14 +85,14 @@ fn a_vllm_bench_file_without_requests_keeps_its_stated_figures() {
         assert_eq!(stated.agreeing[ours], source[theirs].as_f64().unwrap());
     }
     assert!(!stated.agreeing.contains_key("itl_p99"), "gaps between chunks are not our ITL");
-    assert_eq!(summary.cells[0].input_length, 0, "433 tokens of 6 prompts are of no one length");
+    assert_eq!(summary.cells[0].input_length, 0, "the prompts have different lengths");
 }
 
 /// Imports an exported file and exports it again.
 fn again(file: &Value) -> Value {
     let text = file.to_string();
     let Import { mut summary, records } =
-        import("again.json", text.as_bytes()).expect("what was exported").remove(0);
+        import("again.json", text.as_bytes()).expect("an exported file").remove(0);
     summary.started_at = "2026-11-20T15:01:12.000Z".to_owned();
     exported(&summary, &records[0].records)
 }
@@ -357,7 +357,7 @@ fn without_start_times_latencies_are_computed_but_no_concurrency_and_no_steady_s
     assert_eq!(summary.cells[0].input_length, 64);
     assert_eq!((found.peak_concurrency, found.mean_concurrency), (None, None));
     assert!(found.steady_state.is_none());
-    assert!(records.iter().all(|pass| pass.records.is_empty()), "without instants none is kept");
+    assert!(records.iter().all(|pass| pass.records.is_empty()), "no record without start times");
     let ttft = found.latencies.get(&ttft::FROM_SENT).unwrap();
     assert_eq!((ttft.mean_ci, ttft.p50_ci, found.requests_per_s_ci), (None, None, None));
     assert!(found.intervals.none_because.as_ref().unwrap().contains("when requests were sent"));

@@ -83,7 +83,8 @@ impl<R> Connection<R> {
         }
     }
 
-    /// Closes the connection after the last byte, unless [`WriteBuffer::close_after`] was called before.
+    /// Closes the connection gracefully after the last byte. An earlier call of [`WriteBuffer::close_after`]
+    /// has priority.
     pub fn close(&mut self) {
         if !self.output.is_closing() {
             self.output.close_after(Close::Gracefully);

@@ -15,7 +15,7 @@ pub struct Connections<R> {
     by_slot: Vec<Option<Box<Connection<R>>>>,
     open: usize,
     limits: Limits,
-    /// Connections that may not write yet, each with the instant from which it may.
+    /// Connections that must not write yet, each with the instant from which it may write.
     held: BTreeSet<(Nanos, ConnId)>,
 }
 

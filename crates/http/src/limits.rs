@@ -13,17 +13,17 @@ pub struct Limits {
     pub head_bytes: usize,
     /// The longest request body, in bytes.
     pub body_bytes: usize,
-    /// Maximum number of open connections. At this limit, a new connection makes the server close the longest
-    /// idle connection, or else the longest stalled one. If no connection is idle or stalled, the new
-    /// connection gets status 503 and is closed.
+    /// Maximum number of open connections. If it is reached when a new connection arrives, the server closes
+    /// the longest idle connection, or, if none is idle, the longest stalled connection. If no connection is
+    /// idle or stalled, the new connection gets status 503 and is closed.
     pub connections: usize,
-    /// Requests that may wait on a connection while a response is in progress. A client that sends more is
-    /// disconnected.
+    /// Maximum number of requests that may wait on a connection while a response is in progress. A client
+    /// that sends more is disconnected.
     pub queued_requests: usize,
     /// While at least this many bytes wait to be sent to the client, none of its requests is answered.
     pub unsent_bytes: usize,
-    /// Requests that are answered in one turn. The connection whose last answer is the oldest is served
-    /// first, so that no client delays the others.
+    /// Maximum number of requests that are answered in one turn. The connection whose last answer is the
+    /// oldest is served first, so that no client delays the others.
     pub answers_per_turn: usize,
     /// A connection is stalled if its client has read nothing for this time although bytes wait for it.
     pub stalled_after: Duration,

@@ -173,7 +173,7 @@ impl<H: Handler> Server<H> {
         self.answer(net, id);
     }
 
-    /// Writes unsent bytes, and answers the requests that waited for the client to read these bytes.
+    /// Writes unsent bytes. Then answers the requests that waited because these bytes had not been sent.
     fn write<N: Net>(&mut self, net: &mut N, id: ConnId) {
         self.flush(net, id);
         if self.connections.get_mut(id).is_some_and(|connection| connection.has_waiting()) {

@@ -46,8 +46,8 @@ impl WriteBuffer {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Writes at once, without a copy, if the buffer is empty; the buffer stores the bytes that the socket
-    /// does not accept. Returns whether the socket accepted all bytes.
+    /// Writes immediately, without a copy, if the buffer is empty. The buffer stores the bytes that the
+    /// socket does not accept. Returns whether the socket accepted all bytes.
     ///
     /// # Errors
     /// When the connection is broken.

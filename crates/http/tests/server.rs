@@ -11,7 +11,7 @@ use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::Request;
 
-/// Responds with the request's target: at once, after 100 ms (`/slow`), or held back for 50 ms
+/// Responds with the target of the request: immediately, after 100 ms (`/slow`), or held back for 50 ms
 /// (`/held`).
 struct Echo {
     limits: Limits,

@@ -87,16 +87,16 @@ pub(crate) fn log_in_short(ended: &ServerExit) -> String {
     match (ended.first_errors.first(), ended.last_lines.last()) {
         (Some(error), _) => format!("its first error: {}", error.trim()),
         (None, Some(line)) => format!("its last line: {}", line.trim()),
-        (None, None) => "it wrote nothing".to_owned(),
+        (None, None) => "the server wrote no output".to_owned(),
     }
 }
 
-/// The last lines of a log, as the end of a sentence. The first errors come before them, unless they are
-/// among the last lines.
+/// The last lines of a log, as the end of a sentence. The first errors are put before the last lines, except errors
+/// that are among the last lines.
 pub(crate) fn log_excerpt(ended: &ServerExit) -> String {
     let ServerExit { first_errors, last_lines, .. } = ended;
     if last_lines.is_empty() {
-        return "; it wrote nothing".to_owned();
+        return "; the server wrote no output".to_owned();
     }
     let block = |lines: &mut dyn Iterator<Item = &String>| {
         lines.map(|line| format!("\n    | {line}")).collect::<String>()

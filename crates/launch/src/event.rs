@@ -15,7 +15,7 @@ pub(crate) struct GuardConfig {
     pub command: Vec<String>,
     /// Environment variables in addition to those of this program.
     pub environment: BTreeMap<String, String>,
-    /// The server's working directory; `None` for that of this program.
+    /// The server's working directory; `None` for the working directory of this program.
     pub directory: Option<String>,
     /// The server is ready when a line of its log contains this text. `None` if the log does not show readiness.
     pub ready_line: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) enum Event {
 pub struct Usage {
     /// Processor time of all processes so far, in seconds.
     pub cpu_s: f64,
-    /// Resident memory, in bytes. Pages that several processes share count for each of them.
+    /// Resident memory, in bytes. A page that several processes share is counted once for each of these processes.
     pub rss_bytes: u64,
     /// The largest `rss_bytes` so far.
     pub peak_rss_bytes: u64,

@@ -1,5 +1,5 @@
 //! The guard process. It starts a server and writes the server's log. When the guard's standard input closes,
-//! it ends the server with all descendants. The guard ends when no descendant is left.
+//! the guard ends the server with all descendants. The guard itself ends when no descendant is left.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,14 +22,14 @@ use crate::tree::Tree;
 
 /// How often resource use is sampled. A sample takes some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);
-/// How long to wait for the rest of the log of a server that has ended. A child may keep the log open for
-/// longer. Even a busy machine can read the output that is already in the pipe within this time.
+/// How long to wait for the rest of the log of a server that has ended. A child of the server may keep the log open for
+/// longer. This time is enough, even on a busy machine, to read the output that is already in the pipe.
 const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often remaining processes are signalled again.
 const SIGNAL_EVERY: Duration = Duration::from_millis(100);
 /// The shortest time between two lines of the log that are sent to the launching process.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// How many pieces of the log may wait for the disk. With more pieces, the server's output blocks.
+/// How many pieces of the log may wait to be written to the disk. If this limit is reached, the server's output blocks.
 const LOG_QUEUE: usize = 64;
 
 /// The events that the guard waits for.
@@ -72,7 +72,7 @@ pub fn guard() -> io::Result<()> {
         }
     };
     if let Err(error) = watch(pid, reader, &sender) {
-        // Without its threads the guard could not end the server later.
+        // Without these threads, the guard could not end the server later.
         end_at_once();
         send(&Event::NotStarted(error.to_string()));
         return Ok(());
@@ -95,8 +95,8 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
-/// The name that stands for the names of environment variables. It does not look like the name of a key header, so only
-/// a complete value counts as a secret.
+/// The header name under which [`Secrets`] receives the values of environment variables. Because this is not the name
+/// of a header with a key, only complete values are redacted.
 const WHOLE: &str = "environment";
 
 /// The secrets to remove from the log: those in the header fields of requests, and those in the environment,
@@ -108,8 +108,8 @@ fn secrets(
     let variables = environment.filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         let is_secret = names_a_secret(&name) || is_key_header(&name.replace('_', "-"));
-        // The path of a file with a secret is not a secret itself. Only complete values are searched for,
-        // because a password may begin like an ordinary word.
+        // The path of a file with a secret is not a secret itself. Only complete values are redacted, because a
+        // password may begin with an ordinary word.
         (is_secret && !value.starts_with('/')).then(|| (WHOLE.to_owned(), value))
     });
     Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
@@ -195,8 +195,8 @@ struct Guard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// SIGTERM was sent to the first process. After this process has ended, SIGTERM is sent to the others
-    /// too.
+    /// SIGTERM was sent to the first process. After this process has ended, SIGTERM is also sent to the other
+    /// processes.
     Terminating {
         until: Nanos,
         sent_to_all: bool,
@@ -314,7 +314,7 @@ impl Guard {
 
     /// SIGTERM is first sent only to the server's first process, because this process can end its own
     /// children in order. When it has ended, SIGTERM is sent to all remaining processes. After the grace
-    /// period, SIGKILL is sent to all remaining processes, repeatedly, because they may start others.
+    /// period, SIGKILL is sent repeatedly to all remaining processes, because they may start new ones.
     fn continue_ending(&mut self, now: Nanos, exited: bool) {
         match self.ending {
             Ending::NotYet => {}

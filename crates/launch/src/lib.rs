@@ -1,8 +1,8 @@
 //! Servers as processes. This crate starts servers, waits until they are ready, watches them, and ends them
 //! with all their descendants, even if this program is killed.
 //!
-//! A server is never a child of the measuring process. Between the two is a *guard*: a second process of this
-//! program. The measuring process keeps the guard's standard input open. The guard is the parent of the
+//! A server is never a child of the measuring process. Between these two processes is a *guard*: a second process of
+//! this program. The measuring process keeps the guard's standard input open. The guard is the parent of the
 //! server and, as a subreaper, of every orphan among the server's descendants, in any session. When its input
 //! ends, the guard ends all of them. The kernel closes the input even if the measuring process is killed.
 //!

@@ -10,7 +10,7 @@ use inferometer_model::secrets::Secrets;
 const LAST_LINES: usize = 12;
 /// The number of lines with an error that are reported. The first error is often the cause of the others.
 const FIRST_ERRORS: usize = 2;
-/// The number of characters of each reported line.
+/// The maximum number of characters of a reported line.
 const LINE_CHARS: usize = 300;
 /// The maximum number of bytes that are stored from the end of a long log. They are in memory until the server has
 /// ended.
@@ -77,7 +77,7 @@ impl Log {
         self.file.write_all(&bytes[..fits])
     }
 
-    /// The last lines, including an incomplete one.
+    /// The last lines, including an incomplete line.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
         self.lines.last.iter().cloned().chain(open).collect()
@@ -112,7 +112,7 @@ impl Log {
 impl Lines {
     fn push(&mut self, bytes: &[u8], mut on_line: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // A very long line takes no more memory than is needed to report its beginning.
+            // Only the beginning of a very long line is stored, because only its beginning is reported.
             let room = (4 * LINE_CHARS).saturating_sub(self.open.len());
             self.open.extend_from_slice(&piece[..piece.len().min(room)]);
             if !piece.ends_with(b"\n") {

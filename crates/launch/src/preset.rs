@@ -1,5 +1,5 @@
-//! Presets: `[server]` tables in TOML that describe how to start known engines. A new preset needs a file in
-//! `presets` and a line here. No server is started here.
+//! Presets: `[server]` tables in TOML that describe how to start known engines. A new preset needs a file in the
+//! folder `presets` and a line in `PRESETS`. This module starts no server.
 
 use std::path::Path;
 
@@ -36,7 +36,8 @@ pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.into_iter()
 }
 
-/// The built-in preset of this name, or a preset from a TOML file with the keys of `[server]`.
+/// The built-in preset of this name. If there is none and `name` ends with `.toml`, the preset in this file, which
+/// has the keys of `[server]`.
 ///
 /// # Errors
 /// When there is neither such a preset nor such a file, or when the file is invalid.
@@ -64,15 +65,20 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     })?;
     if spec.preset.is_some() {
         return Err(LaunchError::Preset(format!(
-            "{name}: refers to another preset, which is not \
-            supported"
+            "{name}: has the key `preset`, but a preset must \
+            not use another preset"
         )));
     }
     Ok(spec)
 }
 
-/// Fills the absent keys of a `[server]` table from its preset. If the table has no model, the server is started with
-/// `model`, the model of the plan or of its target. Only the model in a preset file of the user has precedence over it.
+/// Fills the absent keys of a `[server]` table from its preset. If the command has the placeholder `{model}`, the
+/// server is started with the first of these models that is given:
+///
+/// - the model of the table
+/// - the model of the preset, if the preset is a file of the user
+/// - `model`: the model of the plan or of its target
+/// - the model of the preset, if the preset is built in
 ///
 /// # Errors
 /// The same errors as [`preset`].
@@ -94,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_gives_a_command_with_the_address_to_listen_on() {
+    fn every_preset_gives_a_server_with_an_address_to_listen_on_and_a_test_of_readiness() {
         for (name, _) in presets() {
             let spec = preset(name).unwrap();
             assert!(spec.description.is_some() && spec.notes.is_some(), "{name}");
@@ -125,7 +131,8 @@ mod tests {
         std::fs::write(&path, "command = ['serve']\nready_line = 'up'\n").unwrap();
         let spec = ServerSpec { preset: Some(path.display().to_string()), ..ServerSpec::default() };
         assert_eq!(complete(spec, None).unwrap().resolve().unwrap().command, ["serve"]);
-        // The model of the file has precedence over the model of the plan, which may only be its name in requests.
+        // The model of the file has precedence over the model of the plan. The latter may be only the name that
+        // requests use, and not a model that the server can load.
         std::fs::write(&path, "command = ['serve', '{model}']\nmodel = 'a'\n").unwrap();
         let spec = ServerSpec { preset: Some(path.display().to_string()), ..ServerSpec::default() };
         let of_file = complete(spec, Some("b")).unwrap();

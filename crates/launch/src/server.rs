@@ -37,9 +37,9 @@ pub struct ServerFiles {
     pub usage: PathBuf,
 }
 
-/// How a user follows the wait for a server, and interrupts it.
+/// How a user sees the progress of the wait for a server, and interrupts this wait.
 pub struct ReadyWait<'a> {
-    /// True when the user has interrupted the wait.
+    /// Set when the user interrupts the wait.
     pub stop: &'a AtomicBool,
     /// Called with a line of progress for the user.
     pub report: &'a dyn Fn(&str),
@@ -140,8 +140,8 @@ impl LaunchedServer {
         Ok(server)
     }
 
-    /// Waits until the server is ready. A server is ready when its ready URL answers with a status of success and its
-    /// log contains the ready line. A condition that the plan does not state is not checked.
+    /// Waits until the server is ready. A server is ready when its ready URL answers with a status from 200 to 299 and
+    /// its log contains the ready line. A condition that the plan does not state is not checked.
     ///
     /// # Errors
     /// When the server cannot be started, ends, or exceeds the timeout, or when the user interrupts the wait.
@@ -236,8 +236,9 @@ impl LaunchedServer {
         self.ended.as_ref()
     }
 
-    /// How the server ended, if it ends within this time. After a connection has broken, use this instead of
-    /// [`Self::has_ended`]: the guard may still be reading the end of the log.
+    /// Waits until the server ends, at most for the time `span`. Returns how the server ended; `None` if it still runs.
+    /// Use this method instead of [`Self::has_ended`] after a connection broke, because the guard may still be reading
+    /// the end of the log.
     pub fn ends_within(&mut self, span: Duration) -> Option<&ServerExit> {
         let until = monotonic_now() + span;
         while self.has_ended().is_none() {

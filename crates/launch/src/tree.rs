@@ -31,7 +31,7 @@ impl Tree {
     pub(crate) fn of(root: u32) -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        // A process that ends while this reads `/proc` is left out.
+        // A process that ends while `/proc` is read is left out.
         let all = numbers
             .filter_map(|pid: u32| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?));
         Self::among(root, all)
@@ -62,8 +62,8 @@ impl Tree {
         self.descendants.iter().map(|process| process.pid)
     }
 
-    /// The resource use of the descendants. Processor time includes descendants that have ended and were
-    /// waited for.
+    /// The resource use of the descendants. Processor time includes descendants that have ended, if their parent has
+    /// waited for them.
     pub(crate) fn usage(&self) -> Usage {
         let units = proc_units();
         let living: u64 = self.descendants.iter().map(|p| p.ticks + p.reaped_ticks).sum();
@@ -79,8 +79,8 @@ impl Tree {
     }
 }
 
-/// Parses `/proc/PID/stat`. The name of the program is in brackets and may contain any characters, also
-/// brackets.
+/// Parses `/proc/PID/stat`. The name of the program is in parentheses. It may contain any character, including
+/// parentheses.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;

@@ -7,7 +7,7 @@ use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
 /// When a pass stops starting requests: after a count, after a time, or at the earlier of the two. If both
-/// are `None`, the load model alone decides.
+/// are `None`, only the load model decides when it stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// The maximum number of requests; `None`: no such limit.

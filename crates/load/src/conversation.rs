@@ -37,7 +37,7 @@ pub enum TurnsFrom {
     },
     /// The human turns of the conversations in a ShareGPT file.
     Sharegpt {
-        /// The JSON file.
+        /// The path of the JSON file, or the name of a fetched data set.
         dataset: String,
         /// The maximum number of turns of a conversation; `None`: all turns in the file.
         turns: Option<Distribution>,
@@ -49,7 +49,7 @@ pub enum TurnsFrom {
 /// The plan of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnPlan {
-    /// The think time from the end of the previous answer; zero for the first turn.
+    /// The think time from the end of the previous answer, at most one day; zero for the first turn.
     pub think: Duration,
     /// Input tokens that the turn adds to the conversation; `None` if the data set determines them.
     pub input: Option<u32>,

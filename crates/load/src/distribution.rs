@@ -43,8 +43,9 @@ pub enum Distribution {
         /// The mean, at least 1.
         mean: f64,
     },
-    /// The normal distribution. Numbers below the minimum are raised to the minimum. If the deviation is
-    /// large relative to the mean, this raises the mean.
+    /// The normal distribution. Smaller numbers than the minimum (0 for [`Distribution::draw`], `least` for
+    /// [`Distribution::whole`]) are replaced by the minimum. If the deviation is large relative to the
+    /// mean, the mean of the drawn numbers is therefore larger.
     Normal {
         /// The mean.
         mean: f64,
@@ -111,7 +112,24 @@ impl Distribution {
         }
     }
 
-    /// The mean. It ignores that [`Self::draw`] and [`Self::whole`] raise small numbers to a minimum.
+    /// Parses a distribution of whole numbers, for [`Self::whole`].
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`], and if no whole number is in the range of `uniform`.
+    pub fn parse_whole(
+        text: &str,
+        number: impl Fn(&str) -> Result<f64, &'static str>,
+    ) -> Result<Self, String> {
+        match Self::parse(text, number)? {
+            Self::Uniform { least, most } if least.ceil() > most.floor() => {
+                Err("contains no whole number".to_owned())
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// The mean of the distribution, in which small numbers are not replaced by the minimum of
+    /// [`Self::draw`] or [`Self::whole`].
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant { value } => value,
@@ -148,7 +166,7 @@ impl Distribution {
     }
 
     /// Draws a whole number, `least` or more. With `Uniform`, all whole numbers of the range are equally
-    /// likely.
+    /// likely; the range must contain one ([`Self::parse_whole`]).
     pub fn whole(&self, rng: &mut impl RngCore, least: u32) -> u32 {
         let drawn = match *self {
             Self::Uniform { least, most } => {
@@ -216,6 +234,18 @@ mod tests {
             let problem = parse(wrong).unwrap_err();
             assert!(problem.contains(told), "{wrong}: {problem}");
         }
+    }
+
+    #[test]
+    fn a_range_without_a_whole_number_is_refused_only_if_whole_numbers_are_needed() {
+        let whole = |text| {
+            Distribution::parse_whole(text, |number| number.parse().map_err(|_| "is not a number"))
+        };
+        assert_eq!(whole("uniform:2.2..2.8").unwrap_err(), "contains no whole number");
+        for text in ["uniform:2.2..3.8", "uniform:3..3", "lognormal:2.2,0.1"] {
+            assert_eq!(whole(text), parse(text));
+        }
+        assert!(parse("uniform:2.2..2.8").is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum PassKind {
     /// One request at a time.
     OneByOne,
-    /// All requests due at once.
+    /// All requests are due at the start of the pass.
     Saturated,
     /// A given number of requests in flight: when one ends, the next one starts.
     Closed,

@@ -1,6 +1,6 @@
-//! A level over time: the rate of an open loop, or the concurrency of a closed one. It is constant, or
-//! consists of stages. Within a stage, it stays constant, or rises or falls along a curve. No random
-//! numbers are used.
+//! A level over time: the rate of an open loop, or the concurrency of a closed loop. A level is constant,
+//! or consists of stages. Within a stage, the level stays constant, or rises or falls along a curve. No
+//! random numbers are used.
 
 use std::fmt;
 use std::time::Duration;
@@ -171,8 +171,8 @@ impl Stages {
     }
 
     /// The class of a request that is due at this offset from the start of the pass: its stage, from 1,
-    /// followed by the class that the workload gave it. If there are no stages, it is the class of the
-    /// workload alone.
+    /// followed by the class that the workload gave it. If there are no stages, returns only the class of
+    /// the workload.
     pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
         let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
         let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);
@@ -194,7 +194,8 @@ impl Stage {
         mean * self.duration.as_secs_f64()
     }
 
-    /// The integral of the level over this many seconds from the start of the stage, or over the whole stage.
+    /// The integral of the level over this many seconds from the start of the stage, or over the whole stage if the
+    /// stage is shorter.
     fn area_until(&self, seconds: f64) -> f64 {
         let whole_s = self.duration.as_secs_f64();
         if seconds >= whole_s {

@@ -22,10 +22,10 @@ pub enum Due {
 /// The facts about an ended request that decide which requests are due next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedRequest {
-    /// The number of its conversation, from 0, in the order in which conversations began. In a workload
-    /// without conversations, each request is a conversation of its own.
+    /// The number of the request's conversation, from 0, in the order in which conversations began. In a
+    /// workload without conversations, each request counts as one conversation.
     pub conversation: u32,
-    /// Whether its answer is complete, so that a conversation can continue.
+    /// Whether the answer is complete, so that a conversation can continue.
     pub complete: bool,
 }
 
@@ -39,15 +39,15 @@ pub enum KeptConstant {
         /// Whether random arrivals are scaled to a fixed time span, so that their mean rate does not vary.
         is_span_fixed: bool,
     },
-    /// Nothing is constant. So the requests of one pass do not show how much the results of passes vary.
-    /// Contains the reason as text.
+    /// Nothing is constant. So the requests of one pass do not show how much results vary from pass to
+    /// pass. Contains the reason as text.
     Nothing(&'static str),
 }
 
 impl KeptConstant {
-    /// The value for a load in which all requests are due at once.
+    /// The value for a load in which all requests are due at the start.
     pub(crate) const AT_ONCE: Self = Self::Nothing(
-        "requests that are all due at once do not reach a steady state: use --repeat",
+        "requests that are all due at the start do not reach a steady state: use --repeat",
     );
 }
 
@@ -63,11 +63,12 @@ pub trait LoadModel: Send {
         None
     }
 
-    /// Tells the model that the caller has taken over the request of [`LoadModel::next_due`]. The next call
-    /// of `next_due` is about the request after it.
+    /// Removes the request of [`LoadModel::next_due`] from the model, because the caller now sends it. The
+    /// next call of `next_due` returns the due time of the following request.
     fn take(&mut self);
 
-    /// Tells the model that a request ended at this offset from the start of the pass, with any outcome.
+    /// The caller must call this when a request has ended, with any outcome. `at` is the offset of the end
+    /// from the start of the pass.
     fn ended(&mut self, at: Nanos, ended: EndedRequest);
 }
 
@@ -83,7 +84,7 @@ pub trait LoadPlan: Display {
     fn bound(&self) -> Bound;
 
     /// The limit of requests in flight that a plan sets for arrivals, and what happens to requests that are
-    /// due while it is reached. `None`: the plan sets no such limit.
+    /// due while this limit is reached. `None`: the plan sets no such limit.
     fn limit(&self) -> (Option<u32>, OverLimit) {
         (None, OverLimit::Queue)
     }
@@ -95,8 +96,8 @@ pub trait LoadPlan: Display {
     }
 
     /// Whether the requests in flight are limited to a number of two or more, so that a request may begin
-    /// when another one ends. A load with all requests at once counts as limited. For conversations and
-    /// arrivals, only [`LoadPlan::limit`] counts.
+    /// when another one ends. A load with all requests due at the start counts as limited. For conversations
+    /// and arrivals, only [`LoadPlan::limit`] counts.
     fn is_limited(&self) -> bool {
         self.limit().0.is_some_and(|limit| limit > 1)
     }
@@ -107,14 +108,15 @@ pub trait LoadPlan: Display {
     }
 
     /// Whether the pass may end before its number of requests is reached: because of a time bound, the end
-    /// of its stages, or the end of a recording. If so, it may have fewer records than
-    /// [`LoadPlan::requests`] says.
+    /// of its stages, or the end of a recording. If so, the pass may have fewer records than
+    /// [`LoadPlan::requests`] returns.
     fn may_end_before_its_count(&self) -> bool {
         self.bound().duration.is_some()
     }
 
-    /// The rate in requests per second, or the number of requests in flight; `None` if it is not constant,
-    /// and for other kinds of passes. In a search, it is the load of a trial.
+    /// The rate of an open loop in requests per second, or the number of requests in flight of a closed
+    /// loop. `None` if this number is not constant, and for other kinds of passes. In a search, the result
+    /// is the load of a trial.
     fn constant_load(&self) -> Option<f64> {
         None
     }

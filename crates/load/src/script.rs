@@ -30,7 +30,7 @@ impl Script {
     }
 
     /// Sets, for each conversation, the think time before each of its turns. The think time before a first
-    /// turn is ignored. Each conversation must have at least one turn.
+    /// turn changes no due time. Each conversation must have at least one turn.
     pub fn write(&mut self, think: impl IntoIterator<Item = Vec<Duration>>) {
         self.think = think.into_iter().map(Vec::into_boxed_slice).collect();
         self.conversations = self.think.len() as u32;

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_belongs_to_exactly_one_share_and_the_share_knows_its_index() {
+    fn each_request_belongs_to_exactly_one_share_and_index_of_returns_its_index() {
         for pass in passes() {
             for ranks in 1..=9 {
                 let shares: Vec<_> = (0..ranks).map(|rank| Share::of(&pass, rank, ranks)).collect();

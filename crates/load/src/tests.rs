@@ -235,7 +235,7 @@ fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
         })
     };
     let cell = |input_length| CellPlan { input_length, output_length: 32 };
-    // The first gaps of numpy.random.seed(0), and numpy.random.exponential().
+    // The first gaps of numpy.random.exponential() after numpy.random.seed(0).
     let gaps = [0.79587450816311, 1.2559307629658378, 0.9232231458040688, 0.7872011523172707];
     let sum: f64 = gaps.iter().sum();
     for (rate, input_length) in [(2.0, 128), (8.0, 512)] {
@@ -249,17 +249,19 @@ fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
             load.take();
         }
     }
-    // Later repeats are not those of the next seeds: a run with the next seed would share them.
+    // The second repeat of one seed must not have the arrivals of the first repeat of the next seed.
+    // Otherwise, runs with neighbouring seeds would share arrivals.
     assert_eq!(pass(2.0).seed(5, cell(128), 1), 5);
     assert_ne!(pass(2.0).seed(5, cell(128), 2), pass(2.0).seed(6, cell(128), 1));
     assert_ne!(pass(2.0).seed(5, cell(128), 2), pass(2.0).seed(5, cell(512), 2));
-    // Versions of vLLM that do not scale the gaps send the first request at once.
+    // Versions of vLLM that do not scale the gaps send the first request at the start.
     let PassPlan::Open(open) = pass(2.0) else { panic!("an open loop") };
     let due_of = |open: OpenPlan| {
         let mut load = load_model(&PassPlan::Open(OpenPlan { scaled: false, ..open }), 0);
         played(&mut *load, Duration::from_secs(3600)).0
     };
-    // It does not scale the gaps of a ramp, but sends its first request after the first gap.
+    // With a ramp, these versions do not scale the gaps either, but send the first request after the first
+    // gap.
     let ramp = Level::Stages(vec![stage(10, 2.0, 4.0)]);
     assert!(due_of(OpenPlan { rate: ramp, ..open.clone() })[0] > Nanos(100_000_000));
     let due = due_of(open);

@@ -3,7 +3,7 @@
 use inferometer_model::record::Record;
 
 /// The largest mean number of token events per read at which the tokens of a stream count as arriving separately. A
-/// step of speculative decoding may send this many tokens at once, each in its own event.
+/// step of speculative decoding may send this many tokens together, each in its own event.
 const MOST_PER_READ: usize = 4;
 
 /// How the token events of a stream are distributed over reads of the socket.
@@ -35,8 +35,8 @@ impl Bundles {
         bundles
     }
 
-    /// Whether the times between the stream's tokens are unknown. This is true if all tokens arrived at once,
-    /// or so many in each read that most of these times would be 0.
+    /// Whether the times between the stream's tokens are unknown. They are unknown if all tokens arrived together, or
+    /// if so many arrived in each read that most of these times would be 0.
     pub fn hide_gaps(&self) -> bool {
         self.ends_with_first || self.events > MOST_PER_READ * self.reads
     }

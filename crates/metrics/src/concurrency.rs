@@ -11,7 +11,8 @@ pub static PEAK: Definition = Definition {
     direction: None,
     over: CoveredRequests::Sent,
     notes: "A request that ends exactly when another one is sent does not overlap with it. Exact \
-        up to a million requests; beyond, times are rounded to 1/131,072 of the pass or finer.",
+        up to a million requests. With more requests, times are rounded to 1/131,072 of the pass \
+        or finer.",
     value: Value::Pass(peak_requests),
     title: "Peak concurrency",
     ..Definition::DEFAULT

@@ -16,11 +16,11 @@ pub struct Definition {
     pub name: &'static str,
     /// The formula as text, in terms of the fields of a record.
     pub formula: &'static str,
-    /// The unit of the values. Metrics in results are in milliseconds, or in milliseconds per token.
+    /// The unit of the values. A metric with a `result_key` is in milliseconds, or in milliseconds per token.
     pub unit: Unit,
     /// The instant from which the metric counts; absent if its formula has no such instant.
     pub origin: Option<Origin>,
-    /// Whether smaller or larger values are better; absent if neither are.
+    /// Whether smaller or larger values are better; absent if neither is better.
     pub direction: Option<Direction>,
     /// The requests that the metric covers.
     pub over: CoveredRequests,
@@ -113,12 +113,12 @@ pub struct ErrorBound {
     pub of: fn(&Timeline<'_>, &Widths, &mut Vec<ErrorMargin>),
 }
 
-/// How far the true value can be from a measured one, in the unit of the metric.
+/// How far the true value can be from the measured value, in the unit of the metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorMargin {
-    /// By how much the true value can be smaller than the measured one.
+    /// By how much the true value can be smaller than the measured value.
     pub below: f64,
-    /// By how much the true value can be larger than the measured one.
+    /// By how much the true value can be larger than the measured value.
     pub above: f64,
     /// The number of tokens or events that the value represents.
     pub weight: f64,
@@ -151,7 +151,7 @@ pub struct Exported {
 pub struct Live {
     /// The index among the metrics that are shown during a pass, from 0.
     pub place: u8,
-    /// The name of its Prometheus metric family, in seconds: `time_to_first_token_seconds`.
+    /// The name of the metric family for Prometheus, such as `time_to_first_token_seconds`. Its values are in seconds.
     pub family: &'static str,
     /// The description of the family, in one sentence.
     pub help: &'static str,
@@ -211,10 +211,12 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoveredRequests {
-    /// Requests that completed; failed ones are counted separately.
+    /// Requests that completed; failed requests are counted separately.
     Completed,
     /// Every request that was sent, whatever its outcome.
     Sent,
+    /// Every planned request, also those that were never sent.
+    Planned,
 }
 
 /// The unit of a metric's values.

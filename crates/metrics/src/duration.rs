@@ -1,8 +1,8 @@
-//! Duration of a pass: the time by which its rates are divided. This is never the planned time.
+//! Duration of a pass. Rates are counts divided by this duration, never by the planned time.
 
 use super::{CoveredRequests, Definition, PassData, Unit, Value};
 
-/// The time from the first send of a pass to the last end.
+/// The time from the first send of a request to the last end of a request in a pass.
 pub static DEFINITION: Definition = Definition {
     name: "duration",
     formula: "last end - first send_start",

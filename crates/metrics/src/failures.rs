@@ -7,7 +7,7 @@ pub static DEFINITION: Definition = Definition {
     name: "failures",
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
-    over: CoveredRequests::Sent,
+    over: CoveredRequests::Planned,
     notes: "Counts requests with every outcome except complete.",
     value: Value::Pass(failures_pct),
     title: "Failures",

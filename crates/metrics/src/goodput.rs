@@ -1,6 +1,6 @@
 //! Goodput: requests that met every objective on requests. Objectives on percentiles do not count here.
 
-use super::{Definition, Direction, PassData, Unit, Value, duration};
+use super::{CoveredRequests, Definition, Direction, PassData, Unit, Value, duration};
 
 /// Goodput: requests per second that met every objective on requests.
 pub static DEFINITION: Definition = Definition {
@@ -20,6 +20,7 @@ pub static ATTAINMENT: Definition = Definition {
     name: "slo_attainment",
     formula: "completed requests that met every objective on requests / planned requests",
     unit: Unit::Share,
+    over: CoveredRequests::Planned,
     notes: "Failed and dropped requests count as missed. Absent without --goodput.",
     value: Value::Pass(attainment),
     title: "SLO attainment",

@@ -28,7 +28,7 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         at.0.saturating_sub(1) / self.width_ns
     }
 
-    /// Extends the grid so that it covers a span of time. Returns the places of both ends in [`Grid::bins`].
+    /// Extends the grid so that it covers a span of time. Returns the indices of both ends in [`Grid::bins`].
     pub fn reach(&mut self, from: Nanos, until: Nanos) -> [usize; 2] {
         loop {
             let ends = [from, until].map(|at| self.bin_of(at));

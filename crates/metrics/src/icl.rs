@@ -1,4 +1,4 @@
-//! ICL: inter-chunk latency, the gaps between token events as they arrived. Gaps are not divided by tokens.
+//! ICL: inter-chunk latency, the gaps between the arrivals of token events. Gaps are not divided by tokens.
 
 use inferometer_stats::Weighted;
 

@@ -9,7 +9,7 @@ use crate::registry;
 use crate::slo::JudgedMetric;
 use crate::timeline::Timeline;
 
-/// The largest possible number of metrics by which a request is judged.
+/// The maximum number of metrics by which a request can be judged: the capacity of [`RequestFigures::values`].
 pub const MOST_JUDGED: usize = 12;
 
 /// Whether a request ended within its trial.
@@ -37,11 +37,11 @@ pub struct RequestFigures {
     pub ended: Option<Nanos>,
     /// Whether the request completed.
     pub complete: bool,
-    /// When the request was sent; absent if it was not.
+    /// When the request was sent; absent if it was not sent.
     pub sent: Option<Nanos>,
-    /// When the first visible output arrived; absent if none did.
+    /// When the first visible output arrived; absent if there was none.
     pub first: Option<Nanos>,
-    /// Whether the times between the request's tokens are known.
+    /// Whether the times between the request's tokens are known: the counts of this request only.
     pub gaps: Gaps,
     /// The number of output tokens; 0 if unknown.
     pub output_tokens: u32,
@@ -77,7 +77,8 @@ impl RequestFigures {
     }
 
     /// The figures of a request in flight at the instant `at`, in the best case: as if the request ended at `at`. If no
-    /// token has arrived, the first token counts as arriving at `at` too. The gaps between its tokens count as 0.
+    /// token has arrived, the first token counts as arriving at `at` too. The gaps between the request's tokens count
+    /// as 0.
     pub fn in_flight(
         index: u32,
         due: Nanos,
@@ -113,7 +114,7 @@ impl RequestFigures {
         self
     }
 
-    /// The request's value of a metric; absent if it has none, or if requests are not judged by the metric.
+    /// The request's value of a metric; absent if the request has none, or if requests are not judged by the metric.
     pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
         self.value_of(metric.definition())
     }

@@ -58,9 +58,9 @@ pub static REQUESTS: Definition = Definition {
     formula: "steady_output_tokens_per_s / mean output tokens of the completed requests",
     unit: Unit::RequestsPerSecond,
     notes: "Each request counts by its share of tokens inside the window of \
-        steady_output_tokens_per_s, so a request across an edge counts partly. (Counting requests \
-        that complete inside the window would be too low if many end together just after it.) \
-        Absent if steady_output_tokens_per_s is absent.",
+        steady_output_tokens_per_s, so a request across an edge counts partly. (A count of the \
+        requests that complete inside the window would be too low if many requests end together \
+        just after the window.) Absent if steady_output_tokens_per_s is absent.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second, steady state",
     ..OUTPUT_TOKENS
@@ -69,7 +69,7 @@ pub static REQUESTS: Definition = Definition {
 /// The smallest share of the window in which the number in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
 
-/// Tokens per second are only stated for a start-up or drain of at least this length, in seconds. The rate over a
+/// Tokens per second are stated only for a start-up or a drain of at least this length, in seconds. A rate over a
 /// shorter time is meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
@@ -81,7 +81,8 @@ fn requests_per_s(window: &PassData) -> Option<f64> {
     Some(steady_state(window)?.requests_per_s)
 }
 
-/// The steady state of a pass; `None` if the pass has no plateau, was not streamed, or has no counted output.
+/// The steady state of a pass; `None` if the pass has no plateau or leaves it too often, was not streamed, or has no
+/// counted output.
 pub fn steady_state(window: &PassData) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);

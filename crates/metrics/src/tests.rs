@@ -12,8 +12,8 @@ use inferometer_model::record::EventKind::{
 };
 use inferometer_model::record::{EventKind, Record};
 
-/// The value of a metric in billionths of its unit, as a whole number. So it can be compared with the decimal value in
-/// a test, in spite of binary rounding.
+/// The value of a metric in billionths of its unit, as a whole number. Such a number can be compared with the decimal
+/// value in a test, in spite of binary rounding.
 fn billionths(value: Option<f64>) -> Option<i64> {
     value.map(|value| (value * 1e9).round() as i64)
 }

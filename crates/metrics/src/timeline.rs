@@ -58,8 +58,8 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The token events with their numbers of tokens. If one event does not state its number, or their sum is an
-/// impossible count, the request's tokens are spread evenly over all token events.
+/// The token events with their numbers of tokens. If one event does not state its number, or the sum of the numbers is
+/// an impossible count, the request's tokens are spread evenly over all token events.
 fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
     let mut events = Vec::with_capacity(record.events.len());
     let mut all_known = true;

@@ -1,6 +1,7 @@
-//! Output tokens over time: how many arrived up to an instant. The count is exact up to a limit of stored events. With
-//! more events, bins of time count the tokens, so that memory does not grow. As in ITL, the tokens of an event are
-//! spread over the time since the previous event. So a window can begin or end between the tokens of a bundle.
+//! Output tokens over time: how many tokens arrived up to an instant. The count is exact up to a limit of stored
+//! events. With more events, bins of time count the tokens, so that memory does not grow. As in ITL, the tokens of an
+//! event are spread over the time since the previous event. So a window can begin or end between the tokens of a
+//! bundle.
 
 use super::TokenEvent;
 use super::grid::Grid;
@@ -30,8 +31,8 @@ pub struct TokenCurve {
     beyond: Option<Grid<Line>>,
 }
 
-/// The tokens of an event, in units of 1 / `UNIT`. They arrived evenly over a time, or all at once if this
-/// time is zero.
+/// The tokens of an event, in units of 1 / `UNIT`. They arrived evenly over a time, or all at the same instant if
+/// this time is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SpreadTokens {
     from: Nanos,
@@ -105,9 +106,10 @@ impl TokenCurve {
     }
 }
 
-/// How much one event, or a bin of events, adds to the number of tokens that had arrived at a later time: `tokens` and,
-/// as long as tokens arrive, `rate` x time. So an event changes only the bin in which its tokens begin to arrive and the
-/// bin in which they end, however long they take. All sums wrap around; the number of tokens itself always fits.
+/// The contribution of an event, or of a bin of events, to the number of tokens that have arrived at an instant:
+/// `tokens` + `rate` x time. The sum over all bins up to the instant is the number itself. Thus an event changes only
+/// two bins: the bin in which its tokens begin to arrive, and the bin in which they end. All sums wrap around; the
+/// number of tokens itself always fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Line {
     /// Units per 2^32 ns.
@@ -140,7 +142,7 @@ impl SpreadTokens {
         }
         let past_ns = instant.0.saturating_sub(self.from.0);
         let span_ns = self.until.0 - self.from.0;
-        // If the tokens of an event arrived all at once, none of them arrived before the event.
+        // If the tokens of an event arrived all at the same instant, none of them arrived before this instant.
         if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
     }
 
@@ -156,13 +158,13 @@ impl SpreadTokens {
         let rate = quotient(all, self.until.0 - from.0);
         let at_begin = rate.wrapping_mul(u128::from(from.0));
         grid.bins[first] += Line { rate, tokens: at_begin.wrapping_neg() };
-        // After its end, the event counts all of its tokens, also those that the division left over.
+        // After its end, the event counts all of its tokens, including the remainder of the division.
         grid.bins[last] += Line { rate: rate.wrapping_neg(), tokens: all.wrapping_add(at_begin) };
     }
 }
 
-/// The whole quotient. If the number fits into 64 bits, it is divided as such, because this is much faster than a
-/// division of 128 bits.
+/// The quotient, rounded down. If the number fits into 64 bits, the division uses 64 bits, because such a division is
+/// much faster than a division of 128 bits.
 fn quotient(number: u128, by: u64) -> u128 {
     match u64::try_from(number) {
         Ok(number) => u128::from(number / by),

@@ -12,8 +12,8 @@ pub static DEFINITION: Definition = Definition {
     name: "tpot",
     formula: "(E2E - TTFT) / (output tokens - output tokens up to the end of TTFT)",
     notes: "Excludes tokens up to and including the event that ends TTFT, because TTFT covers \
-        their time. Absent if no event follows it, without streaming, and in a pass with more than \
-        10 % of its streams in bundles.",
+        their time. Absent if no event follows this event, without streaming, and in a pass with \
+        more than 10 % of its streams in bundles.",
     source: "Inferometer; equals vLLM's TPOT if the first event has one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",
@@ -45,8 +45,8 @@ pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     Some(last.ms_after(timeline.events[first].arrival) / tokens)
 }
 
-/// TPOT for judging a request. It is 0 if no token follows the first visible event, because then no time
-/// between tokens can be too long.
+/// The TPOT by which a request is judged. It is 0 if no token follows the first visible event, because then no
+/// time between tokens can be too long.
 fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
     tpot_ms(timeline).or_else(|| timeline.first_visible().map(|_| 0.0))
 }

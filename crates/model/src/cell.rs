@@ -1,4 +1,4 @@
-//! A cell of the grid: an input length and an output length, and the names of its passes.
+//! A cell of the grid: an input length and an output length. Also the end of the name of a pass.
 
 use std::fmt;
 
@@ -30,8 +30,8 @@ impl fmt::Display for CellPlan {
     }
 }
 
-/// The text after the load in the name of a pass, such as `, trial 3`. It names the trial of a search or a
-/// sweep, or the repeat if it is not the first; otherwise it is empty.
+/// The text after the load in the name of a pass, such as `, trial 3` for a trial of a search or a sweep, or
+/// `, repeat 2`. The text is empty for the first repeat.
 pub fn trial_or_repeat_suffix(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

@@ -1,9 +1,9 @@
-//! Says by how much a figure differs from another one: in percent, or as a factor if it is more than twice as large.
+//! States by how much a figure differs from another one: in percent, or as a factor if it is more than twice as large.
 //! Large percentages are hard to understand: `8529 % higher` is `86.3 times as high`.
 
 use crate::digits::{Decimals, significant};
 
-/// A larger ratio is a factor, a smaller one is a percentage.
+/// A ratio above this value is shown as a factor, any other ratio as a percentage.
 const MOST_IN_PERCENT: f64 = 2.0;
 
 /// The ratio of a figure to another one.
@@ -16,7 +16,7 @@ impl Change {
         Self(1.0 + percent / 100.0)
     }
 
-    /// Whether the change is said as a factor.
+    /// Whether the change is shown as a factor.
     pub fn is_factor(self) -> bool {
         self.0 > MOST_IN_PERCENT
     }

@@ -59,6 +59,11 @@ pub fn significant(value: f64, digits: u8) -> String {
     decimal(value, decimals(value, f64::from(digits)))
 }
 
+/// A share in percent, without the sign `%`. It has up to six decimals, so that 99.99 % does not become 100 %.
+pub fn percent(share: f64) -> String {
+    decimal(share * 100.0, 6)
+}
+
 /// The number of decimals of a figure and of its interval. They have the same number, so that a reader can compare
 /// them digit by digit: `12.1 (9.7 to 14.5)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +143,13 @@ mod tests {
         assert_eq!(significant(0.0, 4), "0");
         assert_eq!(significant(-12_345.6, 4), "-12,346");
         assert_eq!(significant(0.001_234_56, 4), "0.001235");
+    }
+
+    #[test]
+    fn a_share_in_percent_has_the_digits_that_a_user_gave() {
+        for (share, text) in [(0.07, "7"), (0.57, "57"), (0.9999, "99.99"), (0.000_001, "0.0001")] {
+            assert_eq!(percent(share), text);
+        }
     }
 
     #[test]

@@ -28,6 +28,10 @@ mod tests {
         assert_eq!(parsed_bytes(b"\"word\""), 6);
         assert!(parsed_bytes(b"[[],[]]") > 800);
         assert!(parsed_bytes(br#"{"a":{}}"#) > 1_000);
-        assert_eq!(parsed_bytes(br#""\"{,[""#), 7, "in a string they are text");
+        assert_eq!(
+            parsed_bytes(br#""\"{,[""#),
+            7,
+            "in a string, brackets and commas count as text"
+        );
     }
 }

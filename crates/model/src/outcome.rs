@@ -53,10 +53,10 @@ pub enum Outcome {
     /// A response with status 200, streamed or whole, contained an error. The outcome does not depend on
     /// data after the error.
     ServerError,
-    /// The response cannot be parsed, or it is complete but has no token. If its usage states zero output tokens, it
-    /// is `Complete`.
+    /// The response cannot be parsed, or it ended correctly but has no token. A response without a token is `Complete`
+    /// if its usage states zero output tokens.
     Malformed,
-    /// The connection was refused, reset or could not be secured.
+    /// The connection was refused or reset, or TLS could not be established.
     Connection {
         /// The phase in which the connection failed.
         phase: Phase,

@@ -207,8 +207,8 @@ impl Record {
         self
     }
 
-    /// Changes the record as if its pass had been cut off at the instant `at`. If the record differs
-    /// then, `why` becomes its detail.
+    /// Changes the record as if its pass had been cut off at the instant `at`. If the cut changes the
+    /// record, `why` becomes its detail.
     #[must_use]
     pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
         let detail = Some(why.to_owned());
@@ -300,7 +300,7 @@ impl Record {
     }
 
     /// Output tokens, and the source of this count: the server's usage, otherwise the tokenizer that the user
-    /// named, otherwise the events. A count that [`Record::can_have`] excludes is not used. The requested
+    /// named, otherwise the stream's events. A count that [`Record::can_have`] excludes is not used. The requested
     /// length is never used as the count.
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
         let possible = |count: &u32| self.can_have(*count);
@@ -355,7 +355,7 @@ impl Record {
     }
 }
 
-// The texts below are stored in records and compared later: they never change.
+// The texts below never change: they are stored in records, and later versions search for the same text.
 
 /// The first part of the detail of a skipped turn, because an earlier turn of its conversation failed.
 /// In the detail, the outcome of the failed turn follows.
@@ -381,8 +381,8 @@ pub const STOPPED_AT_ERROR_RATE: &str =
 /// The detail of a request whose pass was ended by the time limit of a search, a sweep or a comparison.
 pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
 
-/// Why a pass was ended early. `detail` is the detail of a request that was cancelled or not sent
-/// because of this. `None` for other details.
+/// Why a pass was ended early, found from the detail of a request that was cancelled or not sent.
+/// `None` if the detail states another reason.
 pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
     let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
     known.into_iter().find(|known| Some(*known) == detail)

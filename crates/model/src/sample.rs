@@ -149,9 +149,9 @@ pub struct Observed {
 }
 
 impl ServerSample {
-    /// The metrics of several equal servers together. Values are summed; only for the share of KV memory
-    /// in use, the mean over the servers that state it is computed. Histograms with different bounds cannot be
-    /// added, so they are omitted.
+    /// The metrics of several equal servers together. Values are summed. For the share of KV memory in use,
+    /// the result is the mean over the servers that state this share. Histograms with different bounds cannot
+    /// be added, so they are omitted.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         let (mut with_kv_use, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
@@ -228,7 +228,7 @@ impl Buckets {
     }
 
     /// The values that were counted since an earlier state of the same histogram. `None` if the bounds
-    /// differ or the count is smaller than before, because the server was then restarted.
+    /// differ, or if the count is smaller than before: then the server was restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let same = self.below.len() == earlier.below.len()
             && self.below.iter().zip(&earlier.below).all(|(a, b)| a.0.to_bits() == b.0.to_bits());

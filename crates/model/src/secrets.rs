@@ -107,7 +107,7 @@ impl Secrets {
         }
     }
 
-    /// Whether a text contains a secret, or a beginning that identifies it.
+    /// Whether a text contains a secret, or a beginning that identifies a secret.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.start()))
     }
@@ -168,8 +168,8 @@ pub fn is_key_header(name: &str) -> bool {
         || last_word(name).is_some_and(|word| ["key", "token", "auth"].contains(&&*word))
 }
 
-/// The parts of a header field's value that are secrets. In a cookie and a digest, these are the values of
-/// the fields. Otherwise they are the text after an authorization scheme, and each word of this text.
+/// The parts of a header field's value that are secrets. In a cookie and a digest, the values of the fields
+/// are secrets. In other values, the text after an authorization scheme and each word of this text are secrets.
 fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     let schemes = ["bearer", "basic", "digest", "token", "negotiate", "apikey"];
     let is_scheme = |word: &str| schemes.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -257,7 +257,7 @@ pub fn names_a_secret_parameter(name: &str) -> bool {
 }
 
 /// The words of a name, in lower case. A word begins after `-` and `_`, and with a capital letter that follows a
-/// small one or a digit: `clientSecret` has two.
+/// small letter or a digit: `clientSecret` has two words.
 fn words(name: &str) -> Vec<String> {
     let (mut words, mut before) = (vec![String::new()], ' ');
     for character in name.chars() {

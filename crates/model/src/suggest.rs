@@ -1,6 +1,6 @@
 //! Suggests the known name that is closest to a mistyped one.
 
-/// More names than this that begin with a given text are no suggestion.
+/// If more known names than this begin with the given text, none of them is suggested.
 const MOST_LONGER: usize = 3;
 
 /// The known name that is most similar to `name`; `None` if no known name is similar enough.
@@ -45,7 +45,8 @@ fn missing(character: char) -> usize {
     if character.is_ascii_digit() { MISSING_DIGIT } else { 1 }
 }
 
-/// Levenshtein distance, in characters. Upper and lower case, and `-` and `_`, count as equal.
+/// Levenshtein distance in characters, with higher costs for digits. Upper and lower case, and `-` and `_`, count as
+/// equal.
 fn distance(a: &str, b: &str) -> usize {
     let normal = |text: &str| text.replace('-', "_").to_lowercase().chars().collect::<Vec<_>>();
     let (a, b) = (normal(a), normal(b));

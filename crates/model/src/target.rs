@@ -8,7 +8,7 @@ use crate::visible;
 
 /// The fact that names the card of the server.
 pub const CARD: &str = "card";
-/// The fact that says who stated the card. It is absent if the server or its machine stated it.
+/// The fact that says who stated the card. This fact is absent if the server or its machine stated the card.
 pub const CARD_SOURCE: &str = "card_source";
 /// The value of [`CARD_SOURCE`] if the user stated the card.
 pub const STATED_BY_USER: &str = "stated by the user";
@@ -39,8 +39,8 @@ pub struct Target {
     pub simulated: bool,
     /// The name of the embedded engine's profile; `None` for other servers.
     pub profile: Option<String>,
-    /// The names of the servers, if the load has several: the URL of each server, with its address in parentheses if
-    /// its host name has several addresses.
+    /// The names of the servers, if the load has several servers: the URL of each server, with its address in
+    /// parentheses if its host name has several addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
     /// Additional properties that the server stated (`max_model_len`, dtype, ...), or with which the embedded
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// The machine and the tools of the measurement, as this program found them; `None` is unknown.
+/// The machine and the tools of the measurement, as this program found them; `None` means unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name.

@@ -34,8 +34,8 @@ pub trait Tokenizer: Send + Sync {
     /// The plain ids: the ids of the tokens from which random prompts are made.
     fn plain_ids(&self) -> &[u32];
 
-    /// The texts of the plain ids, if prompts can be joined from these texts. `None` if this is not
-    /// known. Prompts are then made with [`Tokenizer::decode`].
+    /// The texts of the plain ids, if prompts can be joined from these texts. `None` if it is not known
+    /// whether they can; prompts are then made with [`Tokenizer::decode`].
     fn plain_words(&self) -> Option<&PlainWords> {
         None
     }

@@ -15,7 +15,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Whether the server is certainly on this machine: a loopback address or a Unix socket.
+    /// Whether the address is local: a loopback address or a Unix socket.
     pub fn is_here(&self) -> bool {
         match self {
             Self::Internet(address) => address.ip().is_loopback(),

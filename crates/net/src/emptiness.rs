@@ -59,9 +59,9 @@ impl Emptiness {
     /// wait.
     ///
     /// If the thread received a processor exactly once, it slept until the first arrival woke it, and then
-    /// waited for a processor. So the first arrival was at most `waited` + [`WAKE_UP`] before `woke`. If the
-    /// thread received a processor more often, it was stopped or preempted. Data may have arrived meanwhile,
-    /// so the bound does not change.
+    /// waited for a processor. So the first arrival was at most `waited` + [`WAKE_UP`] before `woke`. The
+    /// bound changes only in this case. If the thread received a processor more often, it was stopped or
+    /// preempted, and data may have arrived during this time.
     pub fn woke(&mut self, woke: Nanos, account: Option<Account>) {
         if let Some(Account { waited, turns: 1 }) = account {
             self.likely = woke - waited - WAKE_UP;

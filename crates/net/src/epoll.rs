@@ -29,7 +29,7 @@ const WAKER_TOKEN: u64 = u64::MAX;
 const LISTENER_BIT: u64 = 1 << 63;
 
 /// A wait that is longer than this is split into two parts. The kernel's account of the thread during the
-/// second part narrows the arrival intervals. After a shorter wait, they are narrow enough without it.
+/// second part narrows the arrival intervals. Shorter waits need no account: their intervals are narrow.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait. After it, an idle loop reads the clock and notices if the process was stopped.
 const HEARTBEAT: Duration = Duration::from_millis(50);
@@ -108,7 +108,7 @@ impl EpollNet {
         self.spin = spin;
     }
 
-    /// Returns the loop's statistics since the last call of this function, or since the start; resets them.
+    /// Returns the loop's statistics since the last call of this function, or since the start. Resets them.
     pub fn take_loop_stats(&mut self) -> LoopStats {
         self.run_delay.since_last();
         let waited_for_cpu = self.run_delay.take_total();
@@ -252,7 +252,7 @@ impl EpollNet {
         conn.ended |= event.ended;
         if event.readable {
             if conn.reported {
-                // The actor has not read the data that was reported before, so the socket may not be empty.
+                // The actor has not read the data that was reported before, so the socket may still contain it.
                 conn.drained_at = None;
             }
             conn.reported = true;
@@ -348,7 +348,7 @@ impl Net for EpollNet {
                     conn.socket.acknowledge_at_once();
                 }
                 self.loop_stats.truncated_control += u64::from(truncated);
-                // If the socket had not been drained, the bound of the earlier read is still the best one.
+                // If the socket had not been drained, the bound of the earlier read still applies.
                 let (certain, likely) = match conn.drained_at {
                     Some(drained_at) => self.emptiness.of_drained(drained_at, user),
                     None => (conn.empty_before, conn.empty_before),

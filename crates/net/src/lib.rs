@@ -93,8 +93,8 @@ pub struct Arrived {
     pub kernel: Option<Nanos>,
     /// When the read returned these bytes.
     pub user: Nanos,
-    /// The last instant before the arrival of these bytes at which the socket is known to have been empty, if
-    /// a wake-up takes at most 100 us.
+    /// The last instant before the arrival of these bytes at which the socket was empty. The [`Net`] of real
+    /// sockets assumes that a wake-up takes at most 100 us.
     pub empty_before: Nanos,
 }
 
@@ -122,7 +122,7 @@ pub trait Net {
     /// Begins to connect; [`Ready::Connected`] or [`Ready::ConnectFailed`] follows.
     ///
     /// # Errors
-    /// When the attempt fails at once: no route, no more file descriptors.
+    /// When the attempt fails immediately: for example, there is no route or no free file descriptor.
     fn connect(&mut self, to: &Address) -> io::Result<ConnId>;
 
     /// Reads the bytes that have arrived, up to the buffer's size.

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use inferometer_stats::histogram::Histogram;
 
-/// A turn of at least this length counts as a stall, as does a wait that ends at least this late.
+/// A turn of at least this length counts as a stall. A wait also counts as a stall if it ends too late by at
+/// least this time.
 pub const STALL: Duration = Duration::from_millis(10);
 
 /// Delays of a loop since the last call of [`crate::EpollNet::take_loop_stats`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopStats {
     /// The lengths of turns. A turn lasts from the end of one wait to the call of the next wait. Data that
-    /// arrives during a turn waits for the next turn, as does work that becomes due.
+    /// arrives during a turn, and work that becomes due during a turn, wait for the next turn.
     pub turns: Histogram,
     /// For each wait that timed out: how late it ended.
     pub overslept: Histogram,

@@ -52,7 +52,7 @@ impl Socket {
         }
     }
 
-    /// Makes the kernel send small writes at once.
+    /// Makes the kernel send small writes without delay.
     pub fn send_at_once(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
@@ -60,7 +60,7 @@ impl Socket {
         }
     }
 
-    /// The error that ended an attempt to connect, if one did.
+    /// The error that ended an attempt to connect, if there was an error.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Self::Tcp(stream) => stream.take_error(),
@@ -82,9 +82,8 @@ impl Socket {
         }
     }
 
-    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option, so this
-    /// does nothing. The other side of a Unix socket sees a reset only if this side has not read all of its
-    /// data.
+    /// Makes the connection end with a reset when it is closed. This function does nothing for a Unix socket,
+    /// which has no such option: the other side sees a reset only if this side has unread data.
     pub fn reset_on_close(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => sys::reset_on_close(stream),

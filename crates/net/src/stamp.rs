@@ -7,8 +7,8 @@ use inferometer_model::time::Nanos;
 
 use crate::sys;
 
-/// The age, in ns, at which the measured offset between the clocks is measured again. A wall clock that is
-/// slewed moves by at most 500 ppm: 50 us in this time.
+/// The offset between the clocks is measured again when the last measurement is older than this, in ns. A
+/// wall clock that is slewed moves by at most 500 ppm: 50 us in this time.
 const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 
 /// If the offset changes by more than this, in ns, slewing cannot explain the change: the wall clock was set.
@@ -26,9 +26,9 @@ pub struct StampStats {
 /// Keeps the kernel's receive time stamps switched on.
 ///
 /// The kernel switches stamps on when a first socket requests them, and off when the last such socket closes.
-/// It does this with a delay, on a work queue. Data that arrives during the delay has no stamp. So one socket
-/// requests stamps during the whole life of this value. At the beginning, it sends datagrams to itself until
-/// one of them has a stamp.
+/// A work queue of the kernel does this, with a delay. Data that arrives during the delay has no stamp. So
+/// one socket requests stamps during the whole life of this value. At the beginning, this socket sends
+/// datagrams to itself until one of them has a stamp.
 pub struct StampKeeper {
     _socket: UdpSocket,
 }

@@ -1,5 +1,5 @@
-//! Time limits for blocking calls that have none: the resolution of a name, the connection to a Unix socket,
-//! and writing many bytes to a receiver that reads slowly.
+//! Time limits for blocking calls without a time limit of their own: the resolution of a name, the connection
+//! to a Unix socket, and writing many bytes to a receiver that reads slowly.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};

@@ -56,7 +56,7 @@ impl Waker {
     /// Wakes the actor. Several calls before its turn count as one.
     pub fn wake(&self) {
         match &self.0 {
-            // A counter at its limit refuses the write, but then the thread is being woken anyway.
+            // A counter at its limit refuses the write. Earlier calls then already wake the thread.
             Way::Counter(counter) => drop((&*counter.0).write_all(&1u64.to_ne_bytes())),
             Way::Flag(flag) => flag.store(true, Relaxed),
             Way::All(wakers) => wakers.iter().for_each(Self::wake),

@@ -10,7 +10,7 @@ use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wa
 /// The minimum delay of a delayed acknowledgement in Linux.
 const DELAY: Duration = Duration::from_millis(40);
 const REQUESTS: usize = 12;
-/// How many answers to skip: at the beginning of a connection, acknowledgements are sent at once in any case.
+/// How many answers to skip: at the beginning of a connection, the kernel always acknowledges immediately.
 const SETTLED: usize = 4;
 
 /// Sends requests one after the other on one connection. A server with Nagle's algorithm answers each request

@@ -1,4 +1,4 @@
-//! TLS over in-memory pipes: an actor that is written without TLS, against a server that speaks TLS.
+//! TLS over in-memory pipes: an actor that is written without TLS, against a server that uses TLS.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};

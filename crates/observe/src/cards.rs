@@ -1,5 +1,6 @@
-//! The cards of a machine: their properties, and samples of their state. A source that does not exist is not
-//! an error, but a source that stops answering is. A new source needs a file in `cards` and a line here.
+//! The cards of a machine: their properties, and samples of their state. It is no error if a source does not
+//! exist, but it is an error if a source stops answering. A new source needs a file in `cards` and a line
+//! here.
 
 mod dcgm;
 mod nvidia_smi;

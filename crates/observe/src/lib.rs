@@ -2,8 +2,8 @@
 //! cards, and the properties of this machine.
 //!
 //! While a pass runs, an [`Observer`] polls on its own thread, with blocking requests. So the load generator
-//! neither waits for a response nor parses one. No figures are computed here: samples are written to the run
-//! log unchanged, and reports are computed from the log.
+//! does not wait for these responses, and does not parse them. No figures are computed here: samples are
+//! written to the run log unchanged, and reports are computed from the log.
 
 mod names;
 mod scrape;

@@ -1,5 +1,5 @@
 //! The names of metrics of each engine (`names.toml`), and a parser that finds these metrics in a server's
-//! text. A new engine needs a table in `names.toml`. There is no I/O here.
+//! text. A new engine needs a table in `names.toml`. This module does no I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ pub struct MetricNames {
     formulas: Vec<Formula>,
 }
 
-/// Whether to parse histograms too. They are long, so parsing them takes time.
+/// Whether to parse histograms too. Histograms have many lines, so parsing them takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// Histograms, gauges and counters.
@@ -99,8 +99,8 @@ impl MetricNames {
         Self { formulas }
     }
 
-    /// The user's names that do not occur in a text. The name of a counter without a value may occur only in
-    /// a comment.
+    /// The user's names that do not occur in a text. Comments are searched, too: a counter that has no value
+    /// yet may occur only in a comment.
     pub(crate) fn unknown_to(&self, text: &str) -> Vec<&str> {
         let base = |name: &str| histogram_of(name).map(str::to_owned);
         let samples = metrics(text).flat_map(|m| [Some(m.name.to_owned()), base(m.name)]);
@@ -198,7 +198,8 @@ fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     }
 }
 
-/// The histograms of all label sets, added to one histogram; `None` if a value is not a finite number.
+/// The sum of the histograms of all label sets. `None` if there is no count, or if a value is not a finite
+/// number.
 fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     let mut counted = false;

@@ -1,5 +1,6 @@
-//! Polls the server and the cards before, during and after a pass. During the pass, this runs on its own
-//! thread, not on that of the load generator. It never sends two requests at the same time.
+//! Polls the server and the cards before, during and after a pass. During the pass, the polling has its own
+//! thread, which is not the thread of the load generator. The observer never sends two requests at the same
+//! time.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -59,11 +60,11 @@ impl Observer {
         observed
     }
 
-    /// Polls each period until the sender of `over` is dropped, and then once more. This blocks, so it must
-    /// be called on a separate thread.
+    /// Polls each period until `over` receives a value or its sender is dropped, and then polls once more.
+    /// This function blocks, so it must be called on a separate thread.
     pub fn watch<T>(&mut self, mut observed: Observed, over: &Receiver<T>) -> Observed {
         if self.is_idle() {
-            // There is nothing to poll, but the caller expects this to end with the pass.
+            // There is nothing to poll, but the caller expects this function to end with the pass.
             let _ = over.recv();
             return observed;
         }

@@ -10,7 +10,7 @@ use crate::names::{Histograms, MetricNames};
 pub enum MissingMetrics {
     /// The server did not answer with status 200 and a UTF-8 text.
     NoAnswer(String),
-    /// The text does not contain the expected metrics. A new server may add them with its first request.
+    /// The text does not contain the expected metrics. A server may add them with its first request.
     NotYet(String),
 }
 
@@ -61,7 +61,8 @@ impl Scrape {
     /// Scrapes once, to check that there are known metrics, and that all metrics of the user exist.
     ///
     /// # Errors
-    /// When no known metric was found, or when metrics of the user are missing.
+    /// [`MissingMetrics::NoAnswer`] if there is no text; [`MissingMetrics::NotYet`] if the text contains no
+    /// known metric, or lacks metrics of the user.
     pub fn check(&self) -> Result<(), MissingMetrics> {
         let text = self.text().map_err(MissingMetrics::NoAnswer)?;
         let read = match self.names.unknown_to(&text).as_slice() {
@@ -78,7 +79,7 @@ impl Scrape {
     /// Scrapes the server once.
     ///
     /// # Errors
-    /// When no known metric was found; the error states the reason.
+    /// When there is no text, or the text contains no known metric; the error states the reason.
     pub(crate) fn sample(&self, histograms: Histograms) -> Result<ServerSample, String> {
         self.parse(&self.text()?, histograms)
     }

@@ -9,7 +9,7 @@ use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
 /// The smallest number of pairs of blocks for a decision. With fewer pairs, the variation between pairs
-/// is not known well enough.
+/// cannot be estimated well enough.
 pub const FEWEST_PAIRS: u32 = 8;
 
 /// The options of a comparison. The plans of both servers contain the same options.
@@ -53,7 +53,7 @@ impl AbFigure {
     }
 
     /// Whether the figure can be compared in blocks. It must be a rate of requests or of output tokens,
-    /// or a statistic over requests. Its metric must also state whether higher or lower is better.
+    /// or a statistic over requests. The metric must also state whether higher or lower is better.
     pub fn is_of_blocks(self) -> bool {
         let definition = self.metric.definition();
         let is_rate = [&throughput::REQUESTS, &throughput::OUTPUT_TOKENS].contains(&definition);

@@ -2,7 +2,7 @@
 //!
 //! A [`spec::Spec`] has the values of a plan file and of flags; most values may be absent. Resolving a
 //! spec returns a [`Plan`], in which all values are set. If the spec has mistakes, resolving it returns
-//! all of them at once. This crate does no I/O.
+//! all mistakes together. This crate does no I/O.
 
 pub mod ab;
 pub mod precision;

@@ -79,7 +79,7 @@ pub struct Plan {
     /// When passes are ended early. A value that never ends a pass is not serialized.
     #[serde(default, skip_serializing_if = "StopPlan::is_never")]
     pub stop: StopPlan,
-    /// The comparison with another server in alternating blocks; absent if the run is not part of one.
+    /// The comparison with another server in alternating blocks; absent if the run is not part of a comparison.
     /// Each block runs the only pass of the plan, and counts as one of its repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbPlan>,
@@ -106,7 +106,8 @@ impl Plan {
         self.search.is_some() || self.sweep.is_some()
     }
 
-    /// The maximum time of a search or a sweep in each cell; absent without one, or without a limit.
+    /// The maximum time of a search or a sweep in each cell; `None` if the plan is neither, or has no such
+    /// limit.
     pub fn max_time(&self) -> Option<Duration> {
         let search = self.search.as_ref().and_then(|search| search.max_time);
         search.or(self.sweep.as_ref().and_then(|sweep| sweep.max_time))

@@ -119,8 +119,8 @@ pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     is_in
 }
 
-/// Whether the word at index `at` of a command is a shell line, which a shell runs. It follows `sh -c`.
-/// The shell may have more options, such as `bash -euo pipefail -c` and `bash -lc`.
+/// Whether the word at index `at` of a command is a shell line: the text that a shell runs, as in
+/// `sh -c LINE`. The shell may have more options, such as `bash -euo pipefail -c` and `bash -lc`.
 pub fn is_line(command: &[String], at: usize) -> bool {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_shell = |word: &String| ["sh", "bash", "dash", "ksh", "zsh"].contains(&&*name(word));

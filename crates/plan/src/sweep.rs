@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::Over;
 
-/// The number of requests of the first trial, with one request in flight. A sweep that may not send so many cannot
-/// begin.
+/// The number of requests of the first trial, with one request in flight. If `max_requests` is smaller, the sweep
+/// cannot begin.
 pub const FEWEST_REQUESTS: u64 = 24;
 
 /// The resolved options of a sweep.

@@ -28,12 +28,12 @@ pub struct BuiltInTemplate {
     pub asks: &'static str,
 }
 
-/// The built-in templates. The first one is exactly that of the published record.
+/// The built-in templates. The first one is exactly that of the published log of SUS-Chat-34B.
 pub static TEMPLATES: [BuiltInTemplate; 8] = [
     BuiltInTemplate {
         name: "continue-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
-        asks: "continue a text (Chinese; used in the published results)",
+        asks: "continue a text (Chinese; as in the published log of SUS-Chat-34B)",
     },
     BuiltInTemplate {
         name: "continue-en",
@@ -85,7 +85,7 @@ pub enum TemplateError {
             for a brace"
     )]
     UnknownField(String),
-    /// A brace without its partner.
+    /// A single brace that does not belong to a field.
     #[error("has a single brace at character {0}; write {{{{ or }}}} for a brace")]
     LoneBrace(usize),
     /// A required field is missing.
@@ -193,6 +193,6 @@ pub struct BlockPass {
     pub wanted_chars: u32,
     /// Characters of each prompt: [`Template::prompt_chars`].
     pub prompt_chars: u64,
-    /// Wall time, in nanoseconds since 1970, at which the run's monotonic clock has its origin.
+    /// The wall-clock time at which the run's monotonic clock is 0, in nanoseconds since 1970.
     pub origin_unix_ns: i64,
 }

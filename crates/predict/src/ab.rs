@@ -77,8 +77,9 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     Ok(PredictedAb { document, folder, time })
 }
 
-/// Returns the configurations of both engines with the noise of their plans. If both plans have the same noise, it is
-/// the noise of one machine: both engines get the same noise, and their blocks continue one noise state.
+/// Returns the configurations of both engines with the noise of their plans. If both plans have the same noise, both
+/// engines count as running on one machine: they get the same noise, and each block continues the noise state of the
+/// block before it.
 fn with_noise(
     sides: &[Member; 2],
     configs: [&EngineConfig; 2],
@@ -92,7 +93,7 @@ fn with_noise(
     Ok([a, b])
 }
 
-/// Whether both sides have the same noise.
+/// Whether the plans of both sides have the same noise, so that both sides share one noise state.
 fn is_shared(sides: &[Member; 2]) -> bool {
     sides[0].variant.spec.noise == sides[1].variant.spec.noise
 }
@@ -107,7 +108,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
     };
     let passes = plan.passes_of(*cell);
     let [pass] = passes.as_slice() else {
-        return Err(PredictError::plan("ab: a comparison has one load"));
+        return Err(PredictError::plan("ab: a comparison needs exactly one load"));
     };
     let mut players = [
         Player::new(&sides[0].plan, &sides[0].context, configs[0].clone())?,

@@ -29,8 +29,8 @@ pub struct MeasuredRows {
     pub rows: Vec<PublishedRow>,
     /// The load of each row, if the source is a log; otherwise empty.
     pub blocks: Vec<ClosedLoopLoad>,
-    /// The passes of a stored run; `rows` then has the cells of the run, without figures. Empty for published tables,
-    /// and for runs with the same passes as published tables.
+    /// The passes of a stored run or of a result file, each with its own load. If there are such passes, `rows` has
+    /// their cells without figures. Empty for published tables, and for runs with the same passes as published tables.
     pub passes: Vec<MeasuredPass>,
     /// The numbers of requests that were measured, if known.
     pub counts: Option<Counts>,

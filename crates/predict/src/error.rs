@@ -10,7 +10,8 @@ use inferometer_store::StoreError;
 /// Why a prediction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    /// The plan, the engine or the measurements to compare with do not allow a prediction.
+    /// The plan or the settings of the engine cannot be predicted, or the measurements cannot be compared with a
+    /// prediction.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A part that predictions share with runs failed, such as the workload or the report.

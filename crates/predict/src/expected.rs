@@ -1,5 +1,6 @@
 //! Predicts the passes of a stored run whose engine, card and model are known, and compares the predictions with the
-//! measured figures. This shows the errors of a profile on runs that were not used in its fit. Nothing is stored.
+//! measured figures. The comparison shows the errors of a profile on a run that was not used in the fit of the profile.
+//! Nothing is stored.
 
 use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
@@ -24,19 +25,19 @@ const MOST_REQUESTS: u64 = 100_000;
 pub struct Expected {
     /// The name of the profile.
     pub profile: String,
-    /// The file of the profile, if it is one of the user's own profiles that was chosen for this engine.
+    /// The file of the profile, if one of the user's own profiles was chosen; `None` for other profiles.
     pub profile_file: Option<String>,
     /// The model, under a name that this program knows.
     pub model: String,
     /// The facts that the run states about its server, as flags: `--engine vllm-0.23.0 --card h100-sxm`.
     pub flags: String,
-    /// The flags with which `predict` simulates the same engine: [`Self::flags`], or with a profile of the user's own
-    /// that profile in place of engine and card.
+    /// The flags with which `predict` simulates the same engine. They are [`Self::flags`], but if the profile is one of
+    /// the user's own, `--profile` replaces `--engine` and `--card`.
     pub predict_flags: String,
     /// The prediction of each pass with its cell, compared with the measurement.
     pub passes: Vec<(CellPlan, PassPrediction)>,
-    /// The passes that are left out: no request of them completed, which says nothing about the speed of the engine.
-    /// Each with its cell and its load.
+    /// The cell and the load of each pass that is left out, because no request of the pass completed. Such a pass says
+    /// nothing about the speed of the engine.
     pub left_out: Vec<(CellPlan, String)>,
 }
 
@@ -45,25 +46,25 @@ pub struct Expected {
 pub enum ProfileChoice<'a> {
     /// This profile.
     Given(&'a Profile),
-    /// The last of these profiles of the user that was fitted to the engine, the card and the model of the run;
-    /// otherwise a built-in profile.
+    /// The last of these profiles of the user that was fitted to the engine, the card and the model of the run, but not
+    /// to the run itself. If there is none, a built-in profile.
     Own(&'a [OwnProfile]),
 }
 
-/// The built-in profiles alone.
+/// Only the built-in profiles.
 pub const BUILT_IN: ProfileChoice<'static> = ProfileChoice::Own(&[]);
 
-/// Returns the engine that a run was measured on, if its name, version, card and model are known.
+/// Returns the configuration of the engine that a run measured, if its name, version, card and model are known.
 ///
 /// # Errors
-/// If the name, the version, the card or the model is unknown, if a setting of the engine cannot be simulated, or if
-/// there is no profile of the engine on the card. The error states the reason.
+/// If the name, the version, the card, the number of cards or the model is unknown, if a setting of the engine cannot
+/// be simulated, or if there is no profile of the engine on the card. The error states the reason.
 pub fn known_engine(summary: &Summary, profile: ProfileChoice<'_>) -> Result<EngineConfig, String> {
     let facts = ServerFacts::of(String::new(), summary, None);
     config_of(&facts, profile, &summary.run_id).map(|(config, _)| config)
 }
 
-/// The engine of a run, and the file of its profile if it is one of the user's own.
+/// The engine of a run, and the file of the profile if one of the user's own profiles was chosen.
 fn config_of(
     facts: &ServerFacts,
     profile: ProfileChoice<'_>,
@@ -137,7 +138,8 @@ fn config_of(
 /// Predicts the passes of a run.
 ///
 /// # Errors
-/// If the engine of the run is not known ([`known_engine`]), or if its passes cannot be simulated.
+/// If the engine of the run is not known ([`known_engine`]) or is the embedded engine, if the run has too many
+/// requests, if its passes cannot be simulated, or if no request completed.
 pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {

@@ -1,9 +1,9 @@
-//! Predictions: a plan is simulated with the embedded engine in virtual time, which takes seconds. No server is
-//! contacted.
+//! Predictions: the embedded engine simulates a plan in virtual time. The simulation takes seconds of real time, and no
+//! server is contacted.
 //!
-//! [`predict()`] predicts the grid of a plan, [`search()`] a search or a sweep, and [`ab()`] a comparison.
-//! [`read_against`] reads the measurements that a prediction is compared with. The records are stored like those of a
-//! run, marked as predicted.
+//! [`predict()`] predicts the grid of a plan, [`search()`] a search or a sweep, and [`ab()`] a comparison of two
+//! settings. [`read_against`] reads the measurements that a prediction is compared with. Predicted records are stored
+//! in the same way as the records of a measured run. The results are marked as predicted.
 
 mod error;
 

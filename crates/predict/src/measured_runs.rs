@@ -47,7 +47,7 @@ pub fn measured_passes(
 /// summary; it may be empty for imported results.
 ///
 /// # Errors
-/// The errors of [`measured_passes`].
+/// The same errors as [`measured_passes`].
 pub fn passes_of(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
@@ -168,7 +168,8 @@ fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
     }
 }
 
-/// The prompt and output tokens of a request: counted if known, otherwise as requested.
+/// The prompt and output tokens of a request: the counted numbers. An unknown number is replaced by the requested
+/// number, or by the length of the cell.
 fn lengths_of(record: &Record, cell: CellPlan) -> (u32, u32) {
     let first_of = |counts: [u32; 3]| counts.into_iter().find(|count| *count > 0).unwrap_or(1);
     let made = Timeline::new(record).output_tokens;

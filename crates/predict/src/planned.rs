@@ -14,8 +14,9 @@ use crate::against::MeasuredRows;
 /// arguments of the embedded engine, by name.
 ///
 /// # Errors
-/// All mistakes: if the spec has a server, a search, a sweep or a comparison, if the plan is invalid, or if `against`
-/// has no row of the grid.
+/// All mistakes together. It is a mistake if the spec has a server, a search, a sweep or a comparison, if the plan is
+/// invalid, or if `against` has no row for a cell of the grid. If `against` has passes, loads in the spec are a
+/// mistake.
 pub fn planned(
     mut spec: Spec,
     engine_flags: BTreeMap<String, String>,
@@ -47,7 +48,7 @@ pub fn planned(
         }
     };
     if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
-        // The simulated passes must be those of the measured run, so loads from flags are rejected.
+        // The passes of the measured run replace the passes of the plan, so loads in the spec are rejected.
         refuse_loads(&spec, &against.origin)?;
         plan.passes.clear();
         for pass in &against.passes {
@@ -76,8 +77,8 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     }
 }
 
-/// Adds the mistakes in the other keys of a plan to the mistakes of its engine, so that all mistakes are reported at
-/// once. If two mistakes concern the same key, the mistake of the engine is left out.
+/// Returns the mistakes in the settings of the engine, and the mistakes in the other keys of the plan, so that all
+/// mistakes are reported together. If two mistakes concern the same key, the mistake of the engine is left out.
 pub fn with_mistakes_of_plan(
     of_engine: PlanError,
     spec: &Spec,
@@ -95,7 +96,7 @@ pub fn with_mistakes_of_plan(
     all.into()
 }
 
-/// The tables and keys of a spec that a prediction of a grid cannot have.
+/// Returns one mistake for each table or key of the spec that a prediction of a grid cannot have.
 fn misplaced(spec: &Spec) -> Vec<String> {
     let mut mistakes = refuse_servers(spec).err().map_or_else(Vec::new, |error| error.mistakes);
     let tables = [
@@ -122,9 +123,9 @@ pub fn refuse_servers(spec: &Spec) -> Result<(), PlanError> {
     let given = [
         (
             spec.target.is_some(),
-            "target: a prediction contacts no server; leave it out, or use `inferometer run`",
+            "target: a prediction contacts no server; leave out target, or use `inferometer run`",
         ),
-        (spec.server.is_some(), "server: a prediction starts no server; leave it out"),
+        (spec.server.is_some(), "server: a prediction starts no server; leave out server"),
     ];
     let mistakes: Vec<String> =
         given.into_iter().filter(|given| given.0).map(|given| given.1.to_owned()).collect();

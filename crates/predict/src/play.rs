@@ -35,7 +35,7 @@ pub struct SimulatedPlan<'a> {
     pub(crate) findings: Vec<Finding>,
     /// The state of the engine's noise, which continues from pass to pass.
     noise: Option<NoiseState>,
-    /// Whether loads and lengths come from a log.
+    /// Whether the loads and the lengths come from a log that `against` contains.
     pub(crate) of_log: bool,
     /// The hash over the requests; `None` if only their lengths were created.
     pub(crate) workload_hash: Option<String>,
@@ -95,9 +95,9 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
 pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
     if plan.workload.grid() == plan::Grid::Characters {
         return Err(PredictError::plan(format!(
-            "workload (--workload): {} has no output lengths before it is measured, so it cannot \
-                be predicted; use `inferometer run`, or leave out --workload and give a log of \
-                it with --against",
+            "workload (--workload): the output lengths of {} are known only after a measurement, \
+                so this workload cannot be predicted; use `inferometer run`, or leave out \
+                --workload and name a log of this workload with --against",
             plan.workload.name()
         )));
     }

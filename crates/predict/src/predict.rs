@@ -50,7 +50,7 @@ pub fn predict(
     Ok(Prediction { summary, run, folder, time })
 }
 
-/// Writes the tables of a prediction into the folder of its report, as `prediction.md`.
+/// Writes the tables of a prediction as `prediction.md` into `folder`, the folder of the report.
 ///
 /// # Errors
 /// If the file cannot be written.

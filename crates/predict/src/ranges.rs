@@ -1,10 +1,11 @@
-//! Combines the predicted figures of a pass, which have ranges, with the measured figures. It predicts nothing itself.
+//! Combines the predicted figures of a pass, with their ranges, and the measured figures of the pass.
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::ranges::FigureRange;
 
-/// Compares each figure with the measured figure, if there is one. `load` is the load of the pass, as text.
+/// Compares each predicted figure with the measured figure, if there is one. `figures` are in the order of
+/// [`RunFigures::values`]. `load` is the load of the pass, as text.
 pub(crate) fn compared(
     load: String,
     figures: [Option<FigureRange>; 5],

@@ -1,5 +1,6 @@
-//! Creates the requests that `run` would send, for virtual time: the same prompts in the same order. Only the lengths
-//! of the prompts are stored, and the hashes of their blocks if the engine has a prefix cache.
+//! Creates the requests that `run` would send, for a simulation in virtual time: the same prompts in the same order.
+//! Only the lengths of the prompts are stored. If the engine has a prefix cache, the hashes of their blocks are also
+//! stored.
 
 use std::sync::Arc;
 
@@ -40,8 +41,9 @@ pub struct PlayedRequests {
 }
 
 impl Requests {
-    /// Prepares the requests of a plan. Returns `None` for random words, unless the requests are to be written to a
-    /// file. All requests of a cell then have the same lengths, and only lengths matter.
+    /// Prepares the requests of a plan. Returns `None` for prompts of random words, because all requests of a cell then
+    /// have the same lengths, and the simulation needs only lengths. If the requests must also be written to a file,
+    /// they are always prepared.
     ///
     /// # Errors
     /// If the workload cannot be opened.
@@ -135,7 +137,7 @@ impl Counter {
             Prompt::TokenIds(ids) => Ok(ids.clone()),
             Prompt::Text(text) => self.tokenizer.encode(text),
             Prompt::Messages(messages) => {
-                // The template adds the same tokens to every chat, so their ids do not matter.
+                // The chat template adds the same tokens to every chat, so the ids of these tokens do not matter.
                 let mut ids = vec![0; FrontConfig::new("").chat_overhead_tokens as usize];
                 for message in messages {
                     ids.extend(self.tokenizer.encode(&contents(message))?);
@@ -191,7 +193,7 @@ impl Iterator for Stream {
 }
 
 impl Stream {
-    /// Returns the requests that were simulated. It is called after the pass.
+    /// Returns the requests that were simulated. Call this method after the simulation of the pass.
     ///
     /// # Errors
     /// If requests could not be created.
@@ -210,7 +212,7 @@ impl PlayedRequests {
         Self { asked: asked.collect(), error: None }
     }
 
-    /// Returns the record of a request with its requested lengths and its class.
+    /// Adds the requested lengths and the class of the request to its record.
     pub fn complete(&self, record: Record) -> Record {
         match self.asked.get(record.index as usize) {
             Some((input, output, class)) => Record {

@@ -105,7 +105,7 @@ fn over_the_limit(
     Ok(())
 }
 
-/// The latency of one request alone, in seconds.
+/// The latency of a request without other requests in flight, in seconds.
 fn latency_s(config: &EngineConfig, cell: CellPlan) -> Result<f64, PlanError> {
     let alone = table(config, cell, 1, 1).map_err(PlanError::new)?;
     Ok(if alone.requests_per_s > 0.0 { 1.0 / alone.requests_per_s } else { 0.0 })
@@ -139,14 +139,16 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     row.findings.push(finding);
 }
 
-/// Whether a mean of tokens equals the requested number, given that requests/s are rounded to two decimals.
+/// Whether a mean number of tokens equals the requested number. A small difference is accepted, because published
+/// requests/s are rounded to two decimals.
 fn near(mean: f64, asked: f64, requests_per_s: f64) -> bool {
     (mean / asked - 1.0).abs() < 0.01 + 0.006 / requests_per_s
 }
 
 /// A finding if the measured latency per output token differs from the prediction by nearly the same amount in all
-/// rows, and the amount is not small. Every measured step then takes longer or shorter by this amount. `rows` are
-/// (predicted, measured).
+/// rows. There must be at least four rows. The mean difference must be above 3 % of the mean prediction, and above
+/// three standard deviations of the differences. Then each measured step takes longer or shorter than predicted by this
+/// amount. `rows` are pairs (predicted, measured).
 pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
     let pairs: Vec<(f64, f64)> = rows
         .iter()

@@ -145,7 +145,8 @@ pub(crate) fn in_time(
     }
 }
 
-/// Predicts the answers of a search with the embedded engine, for all cells. Nothing is stored.
+/// Predicts the answers of a search with the embedded engine, for all cells. Empty if the plan has no search. Nothing
+/// is stored.
 ///
 /// # Errors
 /// If the plan cannot be simulated.
@@ -180,8 +181,8 @@ pub struct PredictedSearch {
     pub time: PlayTime,
 }
 
-/// Returns the plan. If it is a sweep without a number of cards, the number is set to that of the engine, because
-/// figures per card need it.
+/// Returns a copy of the plan. If a sweep has no number of cards, this number is set to the number of cards of the
+/// engine, because the figures per card need it.
 fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
     let mut plan = plan.clone();
     if let Some(sweep) = plan.sweep.as_mut().filter(|sweep| sweep.gpus.is_none()) {

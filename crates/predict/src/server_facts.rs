@@ -38,28 +38,29 @@ const SETTINGS: [(&str, &str); 14] = [
 /// caching has it on by default, and the others refuse the flag.
 const PREFIX_CACHING: &str = "enable_prefix_caching";
 
-/// The facts that a run states about its server.
+/// The facts that a run states about the server that it measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerFacts {
     /// The source of the facts, in words: `run 20261123-092501-1425`.
     pub origin: String,
     /// The model as the run names it; `None` if the run does not state it.
     pub model: Option<String>,
-    /// The profile of the embedded engine, if the run measured it with a profile that this program can read.
+    /// The name or the file of the embedded engine's profile, if the run measured the embedded engine and this program
+    /// can read the profile.
     pub profile: Option<String>,
     /// The name of the embedded engine's profile, if the run states a profile that is not built in.
     pub own_profile: Option<String>,
     /// The flags with their values, in the order in which they are printed. The names have underscores.
     pub flags: Vec<(&'static str, String)>,
-    /// The words that name the card, if no card that this program knows has this name.
+    /// The name of the card as the run states it, if this program knows no card of this name.
     pub other_card: Option<String>,
     /// The number of cards that were seen on the server's machine.
     pub cards_seen: usize,
 }
 
 impl ServerFacts {
-    /// The facts of a run. `plan` is its plan, if it is known: for the embedded engine, it has the paths of the user's
-    /// own files.
+    /// The facts of a run. `plan` is the plan of the run, if known. If the run measured the embedded engine, the plan
+    /// has the paths of the user's own model, profile and card files.
     pub fn of(origin: String, summary: &Summary, plan: Option<&Plan>) -> Self {
         let target = &summary.target;
         let own = OwnFiles::of(plan);
@@ -159,8 +160,8 @@ fn model_of(target: &Target, own: &OwnFiles) -> Option<String> {
     own.model.clone().or_else(|| known.or(stated.clone().next()).cloned())
 }
 
-/// The engine and its version, as in `vllm-0.23.0`. The text of a server becomes part of a command that is printed, so
-/// a version with other characters than versions have is not used.
+/// The engine and its version, as in `vllm-0.23.0`. The server supplies this text, and it becomes part of a printed
+/// shell command. So a version with characters that versions do not have is not used.
 fn engine_of(target: &Target) -> Option<String> {
     let engine = target.engine.as_ref()?.to_lowercase();
     let version = target.engine_version.as_ref()?.trim_start_matches('v');
@@ -169,13 +170,14 @@ fn engine_of(target: &Target) -> Option<String> {
     Some(words).filter(|words| words.chars().all(is_plain) && !version.is_empty())
 }
 
-/// The words that name the card: those of the user or of the server, otherwise those of the machine.
+/// The name of the card as the user or the server states it. If neither states it, the name that the server's machine
+/// reports.
 fn card_words(summary: &Summary) -> Option<&str> {
     let stated = CARD_FACTS.iter().find_map(|fact| summary.target.facts.get(*fact));
     stated.map(String::as_str).or_else(|| seen_card(summary))
 }
 
-/// The name of the machine's cards, if all have the same name.
+/// The name of the cards of the server's machine, if all cards have the same name.
 fn seen_card(summary: &Summary) -> Option<&str> {
     let cards = &summary.environment.cards;
     let mut names: Vec<&str> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
@@ -186,7 +188,8 @@ fn seen_card(summary: &Summary) -> Option<&str> {
     }
 }
 
-/// The value of a setting, if the server states one. The flag of a started server may also switch the setting off.
+/// The value of a setting, if the server states one. If the server was started with the flag `--no-NAME`, the value is
+/// `false`.
 fn setting(facts: &BTreeMap<String, String>, name: &str) -> Option<String> {
     let flag = name.replace('_', "-");
     if facts.get(&format!("--no-{flag}")).is_some_and(|value| value == "true") {

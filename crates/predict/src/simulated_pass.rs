@@ -22,7 +22,7 @@ pub(crate) struct SimulatedPass {
     pub simulated: records::SimulatedPass,
     /// The requests of the workload; `None` if only their lengths were created.
     pub played: Option<PlayedRequests>,
-    /// When the pass ended early, and why.
+    /// The instant at which the pass ended early, and the reason; `None` if the pass did not end early.
     pub cut_off: Option<(Nanos, &'static str)>,
     /// The pass with its first requests; `None` if it cannot be simulated again.
     pub repeatable: Option<Repeatable>,
@@ -56,7 +56,7 @@ impl SimulatedPass {
         dues.take_while(|due| self.cut_off.is_none_or(|(at, _)| *due <= at))
     }
 
-    /// The time from the first send to the last end.
+    /// The time from the first send of a request to the last end of a request; zero if no request was sent.
     pub fn span(&self) -> Duration {
         if self.cut_off.is_some() {
             return span(self.records());
@@ -67,7 +67,7 @@ impl SimulatedPass {
         first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
     }
 
-    /// Whether the engine ignored a prompt, because it is too long.
+    /// Whether the engine ignored at least one prompt, because the prompt was too long.
     pub fn has_ignored_prompts(&self) -> bool {
         self.simulated.requests().iter().any(|request| request.finish == Finish::Ignored)
     }
@@ -79,7 +79,7 @@ pub(crate) fn figures(records: impl IntoIterator<Item: Borrow<Record>>) -> Vec<R
     records.into_iter().map(|record| figures(record.borrow())).collect()
 }
 
-/// The time from the first send to the last end.
+/// The time from the first send of a request to the last end of a request; zero if no request was sent.
 pub(crate) fn span(records: impl IntoIterator<Item: Borrow<Record>>) -> Duration {
     let ends = records.into_iter().map(|record| {
         let Record { send_start, ended, .. } = record.borrow();

@@ -1,5 +1,6 @@
-//! Simulates a pass again on an engine that is slower or faster. Near the capacity, a small error of the engine's speed
-//! changes waiting times and throughput by large factors. So the ranges of these figures come from such simulations.
+//! Simulates a pass again on an engine that is slower or faster. If the load is close to the capacity of the engine,
+//! a small error of the predicted speed changes waiting times and throughput by large factors. So the ranges of these
+//! figures come from simulations with several speeds.
 
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
@@ -7,10 +8,12 @@ use inferometer_engine::{EngineConfig, EngineRequest};
 use inferometer_load::{Bound, PassPlan, Recording, ReplayPlan};
 use inferometer_model::time::Nanos;
 
-/// The maximum number of block hashes of the requests that are simulated again.
+/// The maximum total number of block hashes of the requests that are simulated again. This maximum limits the memory
+/// that they need.
 const MOST_HASHES: usize = 4 << 20;
 
-/// The first requests of a pass. They are stored only if the pass can be simulated again.
+/// The first requests of a pass. They are stored only if the pass can be simulated again: the profile has `[steps]`,
+/// and the arrivals do not depend on the engine.
 pub(crate) struct FirstRequests {
     requests: Vec<EngineRequest>,
     hashes: usize,
@@ -18,14 +21,14 @@ pub(crate) struct FirstRequests {
 }
 
 impl FirstRequests {
-    /// An empty list of requests for a pass on an engine.
+    /// An empty list for the requests of a pass on an engine.
     pub fn of(config: &EngineConfig, pass: &PassPlan) -> Self {
         let has_ranges = config.profile.steps.is_some();
         let is_open = matches!(pass, PassPlan::Open(_) | PassPlan::Replay(_));
         Self { requests: Vec::new(), hashes: 0, is_full: !(has_ranges && is_open) }
     }
 
-    /// Adds the next request, unless the maximum is reached.
+    /// Adds the next request, unless `MOST_SIMULATED_AGAIN` or `MOST_HASHES` would be exceeded.
     pub fn add(&mut self, request: &EngineRequest) {
         self.hashes += request.block_hashes.len();
         self.is_full |= self.requests.len() == MOST_SIMULATED_AGAIN || self.hashes > MOST_HASHES;
@@ -43,8 +46,8 @@ pub(crate) struct Repeatable {
 }
 
 impl Repeatable {
-    /// Creates a pass from its first requests and their due times. The pass is simulated again without noise. Returns
-    /// `None` if no requests were stored, because the arrivals depend on the engine or the profile has no steps.
+    /// Creates a pass from its first requests and the due times of all its requests. The pass is simulated again
+    /// without noise. Returns `None` if no requests were stored.
     pub fn new(
         config: &EngineConfig,
         pass: &PassPlan,
@@ -69,9 +72,11 @@ impl Repeatable {
         Some(Self { config: EngineConfig { noise: None, ..config.clone() }, pass, requests })
     }
 
-    /// Returns the figures of the pass on an engine on which everything takes `factor` times as long.
+    /// Returns the figures of the pass on an engine that needs `factor` times as long for everything; `None` if the
+    /// engine cannot start.
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
-        // The block size is not used, because the requests were created for this engine.
+        // The argument, the block size of the engine, is not needed: the block hashes of the requests were already
+        // computed for this block size.
         let requests = |_| self.requests.iter().cloned();
         simulate_slower(&self.config, &self.pass, factor, requests).ok()?
     }

@@ -1,4 +1,5 @@
-//! Stores the records of a prediction, marked as predicted, and computes its results in the same way as those of a run.
+//! Stores the records of a prediction, and computes its results in the same way as the results of a measured run. The
+//! results are marked as predicted.
 
 use std::collections::BTreeMap;
 
@@ -46,8 +47,8 @@ pub fn store(
 ) -> Result<(Summary, RunId, Traces), PredictError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
     stored.findings.extend(played.findings);
-    // Simulated tokens are recorded in groups, which says nothing about a server's streaming. With a log, output
-    // lengths come from the log, so they may be shorter than requested.
+    // Simulated tokens are recorded in groups. These groups say nothing about the streaming of a server, so findings
+    // about them are left out. With a log, the output lengths come from the log, so they may be shorter than requested.
     let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
     for mut pass in played.passes {
@@ -60,8 +61,8 @@ pub fn store(
 /// The load of a stored pass.
 struct StoredLoad {
     kind: LoadKind,
-    /// Simulates the pass again, so that its ranges include the effects of another speed of the engine; `None` if it
-    /// cannot be simulated again.
+    /// Simulates the pass again, so that the ranges include the effects of a slower or a faster engine; `None` if the
+    /// pass cannot be simulated again.
     repeatable: Option<Repeatable>,
 }
 
@@ -102,7 +103,7 @@ impl StoredPrediction {
     }
 
     /// Stores a pass. Findings about its records with a code in `expected` are left out. If `repeatable` is given, the
-    /// ranges of the pass include the effects of another speed of the engine.
+    /// ranges of the pass include the effects of a slower or a faster engine.
     ///
     /// # Errors
     /// If the pass cannot be written.
@@ -119,7 +120,7 @@ impl StoredPrediction {
         if let Some(error) = error {
             return Err(error.into());
         }
-        // Simulated tokens are recorded in groups, which says nothing about how a server sends its streams.
+        // Simulated tokens are recorded in groups. These groups say nothing about how a server sends its streams.
         let of_streams = [code::STREAM_IN_BUNDLES, code::SOME_STREAMS_IN_BUNDLES];
         let found = result.findings.iter().filter(|finding| !finding.is_one_of(&of_streams));
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
@@ -199,8 +200,8 @@ fn of_cell<T>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<&T> {
     all.iter().filter(|known| known.0 == cell).map(|known| &known.1).collect()
 }
 
-/// The predicted figures of each pass; `loads` and `measured` have one value per pass. Empty if nothing was measured
-/// and the profile has no step model.
+/// The predicted figures of each pass. `loads` has one value per pass. `measured` has one value per pass, or is empty
+/// if nothing was measured. The result is empty if nothing was measured and the profile has no step model.
 fn passes_of(
     cell: &Cell,
     row: &Row,
@@ -236,8 +237,8 @@ fn confidence_of(
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
-    // The throughput and the latencies of a cell are those of its passes, so they have the same ranges. Profiles
-    // without a step model state errors for the figures of cells instead.
+    // The throughput and the latencies of a cell are those of its passes, so they have the ranges of the passes. For a
+    // profile without a step model, the ranges come from the errors that the profile states for figures of cells.
     let range_of = |pass: Option<&PassSummary>| -> Option<&PassPrediction> {
         passes.get(index_of(cell, pass?)?).filter(|_| resolved.profile.steps.is_some())
     };
@@ -272,7 +273,8 @@ fn index_of(cell: &Cell, wanted: &PassSummary) -> Option<usize> {
     cell.passes.iter().position(|pass| std::ptr::eq(pass, wanted))
 }
 
-/// The lengths of a cell; the means if the requests have different lengths.
+/// The lengths of a cell. If the requests have different lengths, the mean lengths of the pass with the most completed
+/// requests.
 fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
     let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
     let pass = passes.max_by_key(|pass| pass.outcomes.complete);

@@ -67,7 +67,7 @@ fn sections(
     for (words, cells) in &of {
         let of_all = summary.cells.iter().all(|cell| cell.prediction.uncalibrated.is_none());
         let cells = if of_all && of.len() == 1 { String::new() } else { format!(" ({cells})") };
-        let _ = writeln!(out, "\nfrom the errors of {words}{cells}");
+        let _ = writeln!(out, "\nThese ranges follow from the errors of {words}{cells}");
     }
     for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
         let _ = writeln!(
@@ -168,7 +168,7 @@ fn passes(summary: &Summary) -> Grid {
     Grid { headings: headings.into_iter().map(str::to_owned).collect(), rows }
 }
 
-/// The distinct reasons, each with the cells that it applies to.
+/// The different reasons, each with the cells that have this reason.
 fn by_reason(
     summary: &Summary,
     reason: impl Fn(&Cell) -> Option<&String>,

@@ -1,5 +1,5 @@
-//! Reports prompts that are too long for the engine: the cells with such prompts, and why they do not fit. It rejects
-//! nothing.
+//! Reports the cells whose prompts are too long for the engine, and the limit that the prompts exceed. The simulated
+//! engine itself has already rejected these prompts.
 
 use inferometer_engine::Limits;
 use inferometer_model::cell::CellPlan;
@@ -40,12 +40,12 @@ impl TooLongPrompts {
         }
     }
 
-    /// A finding for each cell.
+    /// Returns one finding for each cell that has prompts without output.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
         self.0.iter().map(|Cell { cell, without_room, requests, shortest, limits }| {
             let most = limits.max_model_len;
             let why = if *shortest >= most {
-                format!("the engine accepts at most {most} tokens (--max-model-len)")
+                format!("prompt and output together have at most {most} tokens (--max-model-len)")
             } else {
                 format!(
                     "they do not fit into the KV cache or into a step of {} tokens",

@@ -1,4 +1,4 @@
-//! Tests comparisons in blocks with simulated engines, as the example `ab` does but with fewer trials.
+//! Tests comparisons in blocks with simulated engines, like the example `ab`, but with fewer trials.
 
 #[path = "../examples/ab/simulation.rs"]
 mod simulation;
@@ -20,13 +20,13 @@ fn blocks_detect_5_percent_under_drift_with_a_fifth_of_the_requests_of_whole_run
         .collect();
     found.sort_unstable();
     assert!(found.len() >= 18, "{} of {TRIALS}", found.len());
-    // This many rounds of whole runs are the reference: with a fifth of their requests, four of five trials must find
-    // the difference.
+    // The reference is six rounds of whole runs. In blocks, a fifth of the requests of these runs must be enough for
+    // four of five trials to find the difference.
     let rounds = 6;
     let fifth = 2 * rounds * u64::from(OF_RUN) / 5;
     assert!(found[15] <= fifth, "{found:?}, a fifth is {fifth}");
     let of_runs = (0..12).filter(|&seed| whole_runs(world, seed, rounds as usize)[2]).count();
-    assert!(of_runs < 10, "so many rounds of whole runs find it less often: {of_runs} of 12");
+    assert!(of_runs < 10, "{of_runs} of 12 trials with whole runs found the difference");
 }
 
 #[test]

@@ -53,14 +53,14 @@ impl Rows {
         Ok(Self { store, run, what })
     }
 
-    /// The rows as a stream of record batches. A requested schema is ignored: the protocol allows this.
+    /// The rows as a stream of record batches. A requested schema is ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface allows a producer that cannot convert its data to ignore the requested schema.
+        // The Arrow interface allows a producer to ignore the requested schema, if it cannot convert its data.
         drop(requested_schema);
         let reader = py.detach(|| self.open())?;
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)

@@ -1,5 +1,5 @@
 //! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
-//! attributes, are defined in Python. This module looks them up.
+//! attributes, are defined in Python. This module looks up the classes.
 
 use inferometer::compare::CompareError;
 use inferometer::export::ExportRunError;

@@ -33,7 +33,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Sends events as JSON documents. It has a mutex, because several threads of a run emit events.
+/// Sends events as JSON documents. The sender is in a mutex, because several threads of a run emit events.
 struct Sending<T>(Mutex<Sender<FromWorker<T>>>);
 
 impl<T: Send> Subscriber for Sending<T> {
@@ -262,7 +262,7 @@ fn refuse_engine_arguments(keys: &Map<String, Value>) -> Result<(), Error> {
     .into())
 }
 
-/// The arguments of the engine, which are keywords of predictions.
+/// The names of the engine's arguments, which are keywords of predictions.
 #[pyfunction]
 pub fn engine_keywords() -> Vec<String> {
     EngineFlags::keywords()

@@ -79,7 +79,7 @@ fn named<T: Copy, const N: usize>(
     let found = all.into_iter().find(|one| name(*one) == given);
     if found.is_none() {
         let known = all.map(name).join(", ");
-        mistakes.push(format!("{key}: `{given}` is unknown; known are {known}"));
+        mistakes.push(format!("{key}: `{given}` is unknown; use one of {known}"));
     }
     found
 }
@@ -128,7 +128,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
     Ok(document?)
 }
 
-/// The tables of a run as text: as on a terminal, or as Markdown.
+/// The tables of a run: as text for a terminal, or as Markdown.
 #[pyfunction]
 pub fn table(py: Python<'_>, store: PathBuf, name: &str, markdown: bool) -> PyResult<String> {
     let text = py.detach(|| {

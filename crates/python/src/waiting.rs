@@ -15,8 +15,8 @@ use crate::progress;
 /// How often signals are checked, and the progress of a pass is reported.
 const TURN: Duration = Duration::from_millis(100);
 
-/// After a second request to end, the number of turns without an event until the caller no longer waits for
-/// the work: ten seconds in total.
+/// After a second request to end, the caller waits at most this number of turns without an event: ten seconds
+/// in total.
 const PATIENCE: u32 = 100;
 
 /// The messages from the working thread to the waiting thread.
@@ -29,9 +29,9 @@ pub enum FromWorker<T> {
 
 /// The reaction to a signal or to an exception of the callback.
 pub enum OnSignal<'a> {
-    /// Request the run to end, and wait for its end, so that its records are stored.
+    /// Request the end of the run, and wait until the run has ended, so that its records are stored.
     Stop(&'a Interrupt),
-    /// Raise the exception at once. The work cannot be stopped, and ends later by itself.
+    /// Raise the exception immediately. The work cannot be stopped, and ends later by itself.
     Leave,
 }
 
@@ -56,8 +56,8 @@ pub struct Listening<'a, T> {
 /// Starts the work on a separate thread, and waits for its end. The callback is called on the current thread.
 ///
 /// # Errors
-/// The exception of a signal or the callback, if the work cannot be stopped or was requested twice to end.
-/// Also when no thread can be started, or when the working thread fails.
+/// The exception that a signal or the callback raised, if the work cannot be stopped, or if its end was
+/// requested twice. Also an error if no thread can be started, or if the working thread fails.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     sender: Sender<FromWorker<T>>,
@@ -72,7 +72,7 @@ pub fn wait<T: Send + 'static>(
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
-    // After a second request to end: the number of remaining turns, and the exception to raise then.
+    // After a second request to end: the number of remaining turns, and the exception to raise after them.
     let mut last: Option<(u32, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {

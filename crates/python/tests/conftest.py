@@ -1,4 +1,4 @@
-"""Fixtures of several tests: small plans, and a server that is written in Python."""
+"""Fixtures for several test files: small plans, and a server that is written in Python."""
 
 import json
 import threading

@@ -4,13 +4,13 @@
     target/python/bin/python crates/python/tests/paired_cost.py [--pairs 12] [--requests 400] [--tokens 128] [--command FILE]
 
 `crates/python/test.sh` creates the environment; its module is the development build. Without --command, the command
-is the one next to this Python, which is the same build. The server is the embedded engine in its own process. Both
-sides measure it in turn, at a speed at which the engine does not wait. Each measurement is a process: `inferometer
-run` on one side, and a Python that calls `im.run` with the same plan on the other side. Every second pair begins with
-the other side, so that a drift of the machine affects both. The output is the ratio Python / command of the processor
-time (user and system) and of the wall time of the whole process: the geometric mean over the pairs, with its 95 %
-interval by Student's t. It also has these ratios without the time of a run of one request (start, imports, report).
-The exit code is 1 if a measurement fails.
+is the file `inferometer` beside this Python executable, which is the same build. The server is the embedded engine in
+its own process. Both sides measure it in turn, at a speed at which the engine does not wait. Each measurement is a
+process: `inferometer run` on one side, and a Python that calls `im.run` with the same plan on the other side. Every
+second pair begins with the other side, so that a drift of the machine affects both. The output is the ratio Python /
+command of the processor time (user and system) and of the wall time of the whole process: the geometric mean over the
+pairs, with its 95 % interval by Student's t. The output also has these ratios without the time of a run of one request
+(start, imports, report). The exit code is 1 if a measurement fails.
 """
 import argparse
 import math
@@ -120,7 +120,8 @@ def main():
         if min(map(min, net.values())) > 0:
             print("  without a run of one request: %.3f (%.3f to %.3f)" % interval([p / c for p, c in zip(net["python"], net["command"])]))
         else:
-            print("  without a run of one request: no figure, because this run took as long; give more --requests")
+            print("  without a run of one request: no figure, because this run took as long as all requests; "
+                  "give more --requests")
 
 
 if __name__ == "__main__":

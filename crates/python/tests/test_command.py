@@ -1,6 +1,7 @@
 """Tests of the command of the package, and of its type annotations."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,9 +20,10 @@ def called(*arguments, **options):
     )
 
 
-def test_the_command_says_its_version_and_its_help():
-
-    assert called("--version").stdout == f"inferometer {inferometer.__version__}\n"
+def test_the_command_prints_its_version_and_its_help():
+    # A binary that was built in a checkout also prints its commit.
+    printed = called("--version").stdout
+    assert re.fullmatch(rf"inferometer {re.escape(inferometer.__version__)}( \(commit [0-9a-f]+\))?\n", printed)
     assert "Usage: inferometer" in called("--help").stdout
 
 
@@ -41,7 +43,7 @@ def test_exit_codes_are_those_of_the_command(tmp_path, arguments, code):
     assert "Traceback" not in ended.stderr
 
 
-def test_an_interruption_keeps_what_was_recorded(tmp_path):
+def test_an_interruption_keeps_the_records(tmp_path):
     # The second pass is so long that only the interruption can end it.
     slow = ["--speed", "10", "--input-lengths", "32", "--output-lengths", "500"]
     slow += ["--one-by-one", "1", "--requests", "20000"]
@@ -57,7 +59,7 @@ def test_an_interruption_keeps_what_was_recorded(tmp_path):
     assert "the records are kept" in rest
 
 
-def test_the_types_of_the_package_are_those_of_its_extension(tmp_path):
+def test_the_type_annotations_of_the_package_match_its_extension(tmp_path):
     checked = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "inferometer._inferometer", "--ignore-disjoint-bases"],
         capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONSAFEPATH": "1"},

@@ -60,7 +60,7 @@ class Ended:
 
 @pytest.fixture
 def act(tmp_path):
-    """Acts like a runner: fills in the inputs of the action, and runs its script."""
+    """Does what a runner of CI does: fills in the inputs of the action, and runs its script."""
     folder = tmp_path / "a folder"
     folder.mkdir()
 
@@ -94,7 +94,7 @@ def act(tmp_path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_every_script_that_a_workflow_names_is_there_and_can_be_run(path):
+def test_every_script_that_a_workflow_names_exists_and_is_executable(path):
     text = "\n".join(strings(document(path)))
     named = re.findall(r"(?:^|[\s\"'/])((?:packaging|\.ci|crates)/[\w./-]+)", text)
     for script in named:
@@ -102,7 +102,7 @@ def test_every_script_that_a_workflow_names_is_there_and_can_be_run(path):
     assert named or path == ROOT / "docs/ci/github.yml"
 
 
-def test_every_input_reaches_the_script_and_the_script_reads_no_other():
+def test_every_input_reaches_the_script_and_the_script_reads_no_other_variable():
     action = document(ROOT / "action.yml")
     (step,) = action["runs"]["steps"]
     for name in action["inputs"]:
@@ -119,7 +119,7 @@ def test_every_input_reaches_the_script_and_the_script_reads_no_other():
     assert all(re.search(rf"\b{name}\b", described) for name in step["env"])
 
 
-def test_the_examples_give_only_what_there_is():
+def test_the_examples_use_only_existing_inputs_and_variables():
     action = document(ROOT / "action.yml")
     (job,) = document(EXAMPLES[0])["jobs"].values()
     (used,) = [step for step in job["steps"] if "inferometer@" in step.get("uses", "")]
@@ -131,7 +131,7 @@ def test_the_examples_give_only_what_there_is():
     assert job["artifacts"]["reports"]["junit"] == "inferometer-gate/gate.xml"
 
 
-def test_a_release_publishes_on_a_tag_only_and_asks_for_little():
+def test_a_release_publishes_only_on_a_tag_and_has_few_permissions():
     release = document(ROOT / ".github/workflows/release.yml")
     assert release["permissions"] == {"contents": "read"}
     jobs = release["jobs"]
@@ -216,11 +216,11 @@ def test_every_option_becomes_its_flag(act):
     ]
 
 
-def test_a_server_that_does_not_start_is_an_error_and_no_answer(act):
+def test_a_server_that_does_not_start_is_an_error_without_an_answer(act):
     dead = {"base-command": engine(20), "head-command": "echo no {port}; exit 9"}
     ended = act(inputs={**SMALL, **dead, "rounds": "1", "gate": "output_tokens_per_s>-60%"})
     assert ended.code == 1, ended.stderr
-    assert ended.last == "error: inferometer run ended with 1 (above): nothing was compared"
+    assert ended.last == "error: inferometer run ended with exit code 1 (see above): nothing was compared"
     assert ended.answer == "" and not (act.folder / "inferometer-gate/gate.xml").exists()
 
 
@@ -235,8 +235,8 @@ BOTH = {"base-command": "base {port}", "head-command": "head {port}"}
         ({**GATE}, "BASE_COMMAND is missing: give PLAN, or BASE_COMMAND and HEAD_COMMAND"),
         ({**GATE, "base-command": "base {port}"}, "HEAD_COMMAND is missing"),
         ({**GATE, **BOTH, "head-command": "head"}, "HEAD_COMMAND has no {port}"),
-        ({**GATE, **BOTH, "plan": "p.toml"}, "PLAN says what is measured"),
-        ({**GATE, "plan": "no such.toml"}, "PLAN: no such.toml is no file"),
+        ({**GATE, **BOTH, "plan": "p.toml"}, "PLAN already states what is measured"),
+        ({**GATE, "plan": "no such.toml"}, "PLAN: no such.toml is not a file"),
         ({**GATE, **BOTH, "rounds": "many"}, "ROUNDS is `many`: give a number"),
         ({**GATE, **BOTH, "strict": "yes"}, "STRICT is `yes`: give true or false"),
         ({**GATE, **BOTH, "inferometer": "/no/such"}, "/no/such: no such command; install it"),
@@ -246,16 +246,16 @@ BOTH = {"base-command": "base {port}", "head-command": "head {port}"}
         ({**GATE, **BOTH, "input-lengths": "x"}, "input"),
     ],
 )
-def test_a_wrong_input_ends_with_one_line_before_anything_is_measured(act, inputs, told):
+def test_wrong_inputs_are_reported_before_anything_is_measured(act, inputs, told):
     ended = act(inputs=inputs)
     assert ended.code == 2, ended.stderr
-    # Every mistake in a plan is reported, one per line.
+    # Every mistake in a plan is reported on a separate line.
     assert all(line.startswith("error: ") for line in ended.stderr.splitlines()), ended.stderr
     assert told in ended.stderr and ended.stdout == "", ended.stderr
     assert not list(act.folder.glob("inferometer-gate/*round*"))
 
 
-def test_an_older_command_is_refused_before_anything_is_measured(act):
+def test_an_older_command_is_rejected_before_anything_is_measured(act):
     command = act.folder / "old"
     command.write_text(
         "#!/bin/sh\ncase $1 in\n--version) echo inferometer 0.0.9 ;;\n"
@@ -267,7 +267,7 @@ def test_an_older_command_is_refused_before_anything_is_measured(act):
     assert ended.last.startswith("error: ./old (inferometer 0.0.9) is older than gate.sh: its `compare` has no")
 
 
-def test_a_plan_without_the_two_names_is_refused_before_anything_is_measured(act):
+def test_a_plan_without_a_target_named_base_is_rejected_before_anything_is_measured(act):
     ended = act(inputs={**GATE, **plan(act.folder, base="old")})
     assert (ended.code, ended.stderr) == (2, "error: the plan.toml has no [[target]] with the name base\n")
 

@@ -8,7 +8,7 @@ import nbformat
 NOTEBOOK = Path(__file__).parent.parent / "examples" / "first-steps.ipynb"
 
 
-def test_the_example_notebook_runs_and_shows_tables_pictures_and_a_bar(tmp_path):
+def test_the_example_notebook_runs_and_shows_tables_charts_and_a_bar(tmp_path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}

@@ -62,7 +62,7 @@ def check(share, zsh, page=".1"):
 
 
 @pytest.mark.parametrize("runs", [{}, {"INFEROMETER": str(COMMAND)}], ids=["its own", "another"])
-def test_the_wheel_has_manual_pages_and_completions_where_they_are_looked_for(tree, runs):
+def test_the_wheel_has_manual_pages_and_completions_in_the_folders_that_man_and_shells_search(tree, runs):
     called(tree, "wheel.sh", **runs)
     check(tree / "target/wheels/data/share", "zsh/site-functions")
     # The script removes the files from the source tree, so that later builds do not contain them.
@@ -70,12 +70,12 @@ def test_the_wheel_has_manual_pages_and_completions_where_they_are_looked_for(tr
 
 
 def test_a_wheel_for_another_processor_asks_for_a_command_that_runs_here(tree):
-    with pytest.raises(AssertionError, match="name a command that runs here"):
+    with pytest.raises(AssertionError, match="set INFEROMETER to a command that runs here"):
         called(tree, "wheel.sh", "sparc-unknown-linux-gnu")
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
-def test_the_debian_package_has_them_too(tree):
+def test_the_debian_package_has_manual_pages_and_completions_too(tree):
     target = f"{os.uname().machine}-unknown-linux-gnu"
     called(tree, "deb.sh", target, tree / "out", BINARY=str(COMMAND))
     [package] = (tree / "out").glob("*.deb")

@@ -22,7 +22,7 @@ def test_rows_are_the_same_in_pyarrow_polars_pandas_and_duckdb(measured):
     assert arrow.schema.field("ttft_ms").metadata[b"about"]
 
 
-def test_the_rows_give_the_figures_of_the_results(measured):
+def test_the_results_can_be_computed_from_the_rows(measured):
     table = pyarrow.table(measured.requests()).to_pandas()
     for passed in measured.cells[0]["passes"]:
         rows = table[table["load"] == passed["load"]]
@@ -37,7 +37,7 @@ def test_every_event_of_every_stream_is_a_row(measured):
     assert figures.num_rows == len(measured.cells[0]["passes"])
 
 
-def test_a_reader_that_stops_early_leaves_nothing_behind(measured):
+def test_rows_can_be_read_after_another_reader_stopped_early(measured):
     reader = pyarrow.RecordBatchReader.from_stream(measured.events())
     reader.read_next_batch()
     reader.close()
@@ -45,7 +45,7 @@ def test_a_reader_that_stops_early_leaves_nothing_behind(measured):
     assert pyarrow.table(measured.requests()).num_rows == 15
 
 
-def test_a_run_that_is_not_there_is_a_store_error(measured, tmp_path):
+def test_an_unknown_run_is_a_store_error(measured, tmp_path):
     store = im.Store(measured.store)
     with pytest.raises(im.StoreError, match="nothing-like-it"):
         store.run("nothing-like-it")
@@ -64,7 +64,7 @@ def test_a_store_lists_finds_and_reads_runs(measured):
     assert again.report(measured.folder).joinpath("report.html").exists()
 
 
-def test_a_comparison_has_rows_a_gate_and_words(small):
+def test_a_comparison_has_rows_a_gate_and_text(small):
     runs = [
         im.predict(
             model=model, input_lengths=[64], output_lengths=[16], requests=50,
@@ -82,7 +82,7 @@ def test_a_comparison_has_rows_a_gate_and_words(small):
         im.compare(*runs, margin=5)
 
 
-def test_a_run_in_a_notebook_has_its_table_and_pictures_where_there_is_something_to_compare(measured, small):
+def test_a_run_in_a_notebook_shows_its_table_and_charts_if_it_has_several_cells(measured, small):
     page = measured._repr_html_()
     assert "<table" in page and measured.id in page and "<script" not in page
     # A chart of a single cell would have only one bar, so there is none.

@@ -71,7 +71,7 @@ def test_a_wrong_keyword_is_named_in_the_error(small, keys, words):
         im.run(**dict(small, **keys))
 
 
-def test_a_wrong_key_of_a_file_is_told_with_the_file(small, tmp_path):
+def test_a_wrong_key_of_a_file_is_reported_with_the_name_of_the_file(small, tmp_path):
     file = tmp_path / "plan.toml"
     file.write_text("num_prompts = 3\n")
     with pytest.raises(im.PlanError) as raised:
@@ -81,7 +81,7 @@ def test_a_wrong_key_of_a_file_is_told_with_the_file(small, tmp_path):
     assert ours.startswith("the keywords: `isl`") and "`input_lengths` N" in ours
 
 
-def test_numbers_of_other_types_are_numbers(small):
+def test_a_numpy_array_and_a_range_are_accepted_as_lists(small):
     lengths = numpy.array([16, 32])
     run = im.predict(input_lengths=lengths, output_lengths=range(8, 9), **_files(small))
     assert [cell["input_length"] for cell in run.cells] == [16, 32]
@@ -91,7 +91,7 @@ def _files(small):
     return {key: small[key] for key in ("store", "out")}
 
 
-def test_a_server_that_is_not_there_is_a_run_error(small):
+def test_an_unreachable_server_is_a_run_error(small):
     del small["speed"]
     with pytest.raises(im.RunError, match="127.0.0.1:9"):
         im.run(target="http://127.0.0.1:9", **small)
@@ -105,7 +105,7 @@ def test_the_lock_is_released_while_a_server_of_this_process_is_measured(small, 
     assert run.summary["target"]["model"] == "words"
 
 
-def test_events_come_in_their_order_on_the_calling_thread(small):
+def test_events_arrive_in_order_on_the_calling_thread(small):
     heard, threads = [], set()
 
     def hear(event):
@@ -176,7 +176,7 @@ def test_a_second_interruption_leaves_no_thread(small):
     assert listed["state"] == "interrupted"
 
 
-def test_what_a_callback_raises_ends_the_run_and_is_raised(small):
+def test_an_exception_of_a_callback_ends_the_run_and_is_raised(small):
     class Enough(Exception):
         pass
 
@@ -190,7 +190,7 @@ def test_what_a_callback_raises_ends_the_run_and_is_raised(small):
     assert im.Store(small["store"]).runs()[0]["state"] == "interrupted"
 
 
-def test_what_a_callback_raises_before_the_run_is_raised_too(small):
+def test_an_exception_of_a_callback_before_the_run_is_raised_too(small):
     def hear(event):
         raise LookupError("mine")
 
@@ -198,7 +198,7 @@ def test_what_a_callback_raises_before_the_run_is_raised_too(small):
         im.run(**dict(small, speed=1, output_lengths=[2000], progress=hear))
 
 
-def test_a_missed_objective_is_a_shortfall_and_raises_only_when_asked(small):
+def test_a_missed_objective_is_a_shortfall_and_only_check_raises_an_exception(small):
     # No machine reaches this throughput, and no delay of the client makes it uncertain.
     never = "output_tokens_per_s>1000000000"
     run = im.run(**dict(small, slo=never))
@@ -223,14 +223,14 @@ def test_a_plan_with_two_servers_gives_a_group(small, tmp_path):
     assert compared.rows and "a" in str(compared)
 
 
-def test_the_line_of_progress_ends_with_the_result_of_the_pass(small, capsys):
+def test_the_progress_line_ends_with_the_result_of_the_pass(small, capsys):
     im.run(**dict(small, progress=True))
     written = capsys.readouterr().err
     assert written.endswith("tokens/s\n"), written
     assert "saturated" in written
 
 
-def test_a_prediction_sends_nothing_and_takes_several_rates(small):
+def test_a_prediction_sends_nothing_and_accepts_several_rates(small):
     run = im.predict(
         model="chatglm3-6b", rate=[2, 8], input_lengths=[64], output_lengths=[16], requests=50,
         **_files(small),
@@ -238,11 +238,11 @@ def test_a_prediction_sends_nothing_and_takes_several_rates(small):
     assert run.summary["predicted"] is True
     [cell] = run.cells
     assert len(cell["passes"]) >= 2
-    with pytest.raises(im.PlanError, match="leave it out"):
+    with pytest.raises(im.PlanError, match="leave out target"):
         im.predict(target="http://127.0.0.1:8000", **_files(small))
 
 
-def test_a_prediction_takes_the_arguments_of_the_engine(small):
+def test_a_prediction_accepts_the_arguments_of_the_engine(small):
     plan = dict(input_lengths=[64], output_lengths=[64], requests=64, passes=["saturated"])
     narrow, wide = (
         im.predict(plan, max_num_seqs=n, gpu_memory_utilization=0.9, **_files(small))
@@ -261,7 +261,7 @@ def test_a_prediction_takes_the_arguments_of_the_engine(small):
     assert answers[0]["guess"] < answers[1]["guess"]
 
 
-def test_mistakes_in_arguments_of_the_engine_are_told_with_all_others(small):
+def test_mistakes_in_arguments_of_the_engine_are_reported_with_all_other_mistakes(small):
     with pytest.raises(im.PlanError) as raised:
         im.predict(max_num_seqs="many", block_size=-1, requests="many", num_prompts=3, **_files(small))
     assert len(raised.value.mistakes) == 4, raised.value.mistakes
@@ -304,7 +304,7 @@ def test_a_sweep_in_virtual_time_ends_at_saturation(small):
     assert answer["knee"]["load"] <= 8 and answer["gpus"] == 2
 
 
-def test_a_prediction_is_of_the_rows_that_it_is_compared_with(small, tmp_path):
+def test_a_prediction_has_the_lengths_of_the_measured_rows(small, tmp_path):
     table = tmp_path / "table.md"
     head = "| Input Length | Output Length | Throughput (requests/s) | Throughput (output token/s) "
     head += "| Average latency per token (ms) | Average latency per output token (ms) |\n"
@@ -320,7 +320,7 @@ def test_a_prediction_is_of_the_rows_that_it_is_compared_with(small, tmp_path):
         im.predict(model="chatglm3-6b", against=table, input_lengths=[7], output_lengths=[7], **_files(small))
 
 
-def test_a_prediction_takes_no_plan_of_a_search_or_of_a_server():
+def test_a_prediction_rejects_a_plan_with_a_search_or_a_server():
     for keys, why in [
         ({"search": {"over": "rate"}, "slo": "ttft_p95<500ms"}, "search"),
         ({"target": "http://127.0.0.1:1"}, "target"),

@@ -48,8 +48,9 @@ pub fn condition(result: &GateResult) -> String {
     }
 }
 
-/// Of results of the same objective or condition `text`, the one that is worst for it. `value` is the figure of a
-/// result. Results without a figure are left out.
+/// The worst of these results, which all belong to the objective or condition `text`: the largest figure if `text`
+/// states an upper limit, otherwise the smallest. `value` returns the figure of a result. Results without a figure are
+/// left out.
 pub fn worst<'a, T>(
     text: &str,
     results: impl Iterator<Item = &'a T>,
@@ -103,7 +104,7 @@ mod tests {
                 "ttft_p99 = 612 ms (590 to 640), limit < 500 ms",
             ),
             ("ttft_p99 <= 0.5 s", Some(0.25), None, "ttft_p99 = 0.25 s, limit <= 0.5 s"),
-            // Four digits would contradict the verdict.
+            // Rounded to four digits, the figure would be 500 ms, which does not meet the limit.
             (
                 "ttft_p99<500ms",
                 Some(499.97),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_result_is_the_largest_of_an_upper_limit_and_the_smallest_of_a_lower_one() {
+    fn the_worst_result_is_the_largest_for_an_upper_limit_and_the_smallest_for_a_lower_limit() {
         let values = [2.0, 5.0, 3.0];
         for (text, expected) in [("a<1ms", 5.0), ("a>=1", 2.0)] {
             let found = worst(text, values.iter(), |value| Some(*value));

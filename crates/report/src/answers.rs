@@ -44,8 +44,8 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
 
 /// How to read the table of trials, and why its figures differ from those by load.
 pub(crate) const OF_TRIALS: &str = "For each trial: values over all its requests, with start-up and \
-    drain. Requests/s: completed requests / time from the first send to the last end. So they \
-    differ from the values by load, which leave out start-up and drain.";
+    drain. Requests/s: completed requests / time from the first send to the last end. The values \
+    by load leave out start-up and drain, so they differ from these values.";
 
 /// Whether a run has an answer of a search or a sweep.
 pub(crate) fn has_answers(summary: &Summary) -> bool {

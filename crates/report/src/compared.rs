@@ -1,6 +1,6 @@
-//! The answer of a comparison in one sentence. There are three kinds of answers. One run is faster in a figure, by a
-//! stated difference. No difference was found. Or it is unknown whether the runs differ; then the number of rounds that
-//! would show it is stated.
+//! The answer of a comparison in one sentence. The three main kinds of answers are: one run is faster, with the
+//! difference in one figure; no difference was found; or it is unknown whether the runs differ. In the last case, the
+//! sentence states how many rounds are needed to find a difference, if this number is known.
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
@@ -78,7 +78,8 @@ fn no_difference(comparison: &Comparison) -> String {
     )
 }
 
-/// The answer if no difference is significant, and the interval of at least one row is too wide to exclude one.
+/// The answer if no difference is significant, and at least one row has no interval or an interval that is not inside
+/// the margin.
 fn unknown(comparison: &Comparison) -> String {
     let Comparison { baseline, contender, rows, options, .. } = comparison;
     let open = || rows.iter().filter(|row| row.verdict != RowVerdict::NoDifference);
@@ -91,7 +92,7 @@ fn unknown(comparison: &Comparison) -> String {
         (true, None) => {
             "; this interval excludes 0, but the repeats are too few to decide".to_owned()
         }
-        // The probability covers all rows together, and the interval only its own row.
+        // The p-value is corrected for all rows together. The interval is only about its own row.
         (true, Some(_)) => format!(
             "; this interval excludes 0, but the repeats are too few to decide about {} together",
             counted(rows.len(), "figure")
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_over_all_cells_stands_for_the_others() {
+    fn the_example_in_the_answer_is_a_row_over_all_cells_if_there_is_one() {
         let over_all = Row { cell: None, ..row("ttft_p99", -9.0, RowVerdict::Better) };
         let text = told_of(vec![row("requests_per_s", 5.2, RowVerdict::Better), over_all]);
         assert!(text.contains("ttft_p99 is 9.0 % lower") && text.contains("all cells"), "{text}");

@@ -31,11 +31,11 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
         (Some(ours), Some(theirs)) => (text(&row.baseline, &ours), text(&row.contender, &theirs)),
         (Some(ours), None) => {
             let (ours, lack) = (text(&row.baseline, &ours), no_theirs.unwrap_or_default());
-            return format!("{place}: {a} bears {ours}, but {lack} on {b}.");
+            return format!("{place}: {a} sustains {ours}, but {lack} on {b}.");
         }
         (None, Some(theirs)) => {
             let (theirs, lack) = (text(&row.contender, &theirs), no_ours.unwrap_or_default());
-            return format!("{place}: {b} bears {theirs}, but {lack} on {a}.");
+            return format!("{place}: {b} sustains {theirs}, but {lack} on {a}.");
         }
         (None, None) => {
             let (ours, theirs) = (no_ours.unwrap_or_default(), no_theirs.unwrap_or_default());
@@ -43,7 +43,9 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
                 true => ours.to_owned(),
                 false => format!("{ours} on {a}, and {theirs} on {b}"),
             };
-            return format!("It is unknown which of {b} and {a} bears more load: {why} ({place}).");
+            return format!(
+                "It is unknown which of {b} and {a} sustains more load: {why} ({place})."
+            );
         }
     };
     let remarks: String = [(a, &row.baseline), (b, &row.contender)]
@@ -53,7 +55,7 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
     let others = others(comparison, row);
     let Some(ratio) = row.ratio else {
         return format!(
-            "It is unknown whether {b} bears more load than {a}: both answers are only lower \
+            "It is unknown whether {b} sustains more load than {a}: both answers are only lower \
              bounds ({place}): {theirs} against {ours}{others}{remarks}."
         );
     };
@@ -65,18 +67,18 @@ fn sentence(comparison: &Comparison, row: &AnswerRow) -> String {
     };
     let estimate = match bound(row) {
         "" => "the estimate is",
-        _ => "it bears",
+        _ => "it sustains",
     };
     let first = match row.verdict {
         AnswerVerdict::Higher | AnswerVerdict::Lower => {
-            format!("{b} bears {times} times the load of {a} ({interval}; {place})")
+            format!("{b} sustains {times} times the load of {a} ({interval}; {place})")
         }
         AnswerVerdict::NoDifference => format!(
-            "No difference was found between {b} and {a}: {b} bears {times} times the load of {a} \
-             ({interval}; {place})"
+            "No difference was found between {b} and {a}: {b} sustains {times} times the load of \
+             {a} ({interval}; {place})"
         ),
         AnswerVerdict::Unknown => format!(
-            "It is unknown whether {b} bears more load than {a}: {estimate} {times} times the \
+            "It is unknown whether {b} sustains more load than {a}: {estimate} {times} times the \
              load of {a} ({interval}; {place})"
         ),
     };
@@ -234,10 +236,10 @@ pub(crate) fn explanation(comparison: &Comparison) -> String {
     let margin = significant(100.0 * comparison.options.margin);
     format!(
         "In brackets: {level} % intervals. The interval of the ratio follows from the intervals of \
-         both answers. \"higher\" and \"lower\": this interval does not contain 1, or no load \
-         meets the objectives on one side; if both were \
-         measured, a drift of the machine between the two would look the same. \"no difference\": \
-         it lies within {margin} % of 1. Single trials are not compared, because each search or \
+         both answers. \"higher\" and \"lower\": the interval of the ratio does not contain 1, or \
+         one side serves no load at all. If both sides were measured, a drift of the machine \
+         between the two measurements would look the same. \"no difference\": the interval of the \
+         ratio lies within {margin} % of 1. Single trials are not compared, because each search or \
          sweep chooses its own loads."
     )
 }
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_says_how_many_times_the_load_one_bears_with_the_intervals() {
+    fn the_sentence_states_the_ratio_of_the_loads_and_all_intervals() {
         use AnswerFigure::{HighestLoad, Knee, SaturatedOutputTokensPerS, SaturatedRequestsPerS};
         let (a, b) = (side(10.0, 9.0, Some(11.0)), side(20.0, 18.0, Some(22.0)));
         let open = AnswerSide { is_undecided: true, ..side(20.0, 18.0, None) };
@@ -300,44 +302,45 @@ mod tests {
         for (rows, text) in [
             (
                 vec![row(HighestLoad, a.clone(), b.clone())],
-                "B bears 2.00 times the load of A (95 % interval: 1.74 to 2.31; 512 x 128, with ttft_p99<1s): 20 in \
-                 flight (95 % interval: 18 to 22) against 10 in flight (95 % interval: 9 to 11).",
+                "B sustains 2.00 times the load of A (95 % interval: 1.74 to 2.31; 512 x 128, with ttft_p99<1s): 20 \
+                 in flight (95 % interval: 18 to 22) against 10 in flight (95 % interval: 9 to 11).",
             ),
             (
                 vec![row(HighestLoad, a.clone(), open)],
-                "B bears 2.00 times the load of A (95 % interval: 1.74 or more; 512 x 128, with ttft_p99<1s): 20 in \
-                 flight (95 % interval: 18 or more) against 10 in flight (95 % interval: 9 to 11); the interval of B is \
-                 one-sided; the answer of B is less precise than requested, because a limit ended it.",
+                "B sustains 2.00 times the load of A (95 % interval: 1.74 or more; 512 x 128, with ttft_p99<1s): 20 \
+                 in flight (95 % interval: 18 or more) against 10 in flight (95 % interval: 9 to 11); the interval \
+                 of B is one-sided; the answer of B is less precise than requested, because a limit ended it.",
             ),
             (
                 vec![row(HighestLoad, a.clone(), lacks(NoAnswer::NoLoadMeets))],
-                "512 x 128, with ttft_p99<1s: A bears 10 in flight (95 % interval: 9 to 11), but no load meets the \
-                 objectives on B.",
+                "512 x 128, with ttft_p99<1s: A sustains 10 in flight (95 % interval: 9 to 11), but no load meets \
+                 the objectives on B.",
             ),
             (
                 vec![unknown(row(HighestLoad, b.clone(), bounded.clone()))],
-                "It is unknown whether B bears more load than A: it bears at least 0.500 times the load of A (95 % \
-                 interval: 0.434 or more; 512 x 128, with ttft_p99<1s): at least 10 in flight (95 % interval: 9 or \
-                 more) against 20 in flight (95 % interval: 18 to 22); no load that was tried on B missed \
-                 the objectives.",
+                "It is unknown whether B sustains more load than A: it sustains at least 0.500 times the load of A \
+                 (95 % interval: 0.434 or more; 512 x 128, with ttft_p99<1s): at least 10 in flight (95 % interval: \
+                 9 or more) against 20 in flight (95 % interval: 18 to 22); no load that was tried on B missed the \
+                 objectives.",
             ),
             (
                 vec![unknown(row(HighestLoad, bounded.clone(), b.clone()))],
-                "It is unknown whether B bears more load than A: it bears at most 2.00 times the load of A (95 % \
-                 interval: 2.31 or less; 512 x 128, with ttft_p99<1s): 20 in flight (95 % interval: 18 to 22) against \
-                 at least 10 in flight (95 % interval: 9 or more); no load that was tried on A missed the objectives.",
+                "It is unknown whether B sustains more load than A: it sustains at most 2.00 times the load of A \
+                 (95 % interval: 2.31 or less; 512 x 128, with ttft_p99<1s): 20 in flight (95 % interval: 18 to 22) \
+                 against at least 10 in flight (95 % interval: 9 or more); no load that was tried on A missed the \
+                 objectives.",
             ),
             (
                 vec![unknown(row(HighestLoad, bounded.clone(), bounded))],
-                "It is unknown whether B bears more load than A: both answers are only lower bounds (512 x 128, with \
-                 ttft_p99<1s): at least 10 in flight (95 % interval: 9 or more) against at least 10 in flight (95 % \
-                 interval: 9 or more); no load that was tried on A missed the objectives; no load that was tried on B \
-                 missed the objectives.",
+                "It is unknown whether B sustains more load than A: both answers are only lower bounds (512 x 128, \
+                 with ttft_p99<1s): at least 10 in flight (95 % interval: 9 or more) against at least 10 in flight \
+                 (95 % interval: 9 or more); no load that was tried on A missed the objectives; no load that was \
+                 tried on B missed the objectives.",
             ),
             (
                 vec![row(HighestLoad, a.clone(), lacks(NoAnswer::Unknown))],
-                "512 x 128, with ttft_p99<1s: A bears 10 in flight (95 % interval: 9 to 11), but no load is known to \
-                 meet the objectives on B.",
+                "512 x 128, with ttft_p99<1s: A sustains 10 in flight (95 % interval: 9 to 11), but no load is \
+                 known to meet the objectives on B.",
             ),
             (
                 vec![
@@ -345,19 +348,19 @@ mod tests {
                     row(SaturatedOutputTokensPerS, a.clone(), b.clone()),
                     row(Knee, a.clone(), b.clone()),
                 ],
-                "B bears 2.00 times the load of A (95 % interval: 1.74 to 2.31; 512 x 128, at saturation): 20 requests/s \
-                 (95 % interval: 18 to 22) against 10 requests/s (95 % interval: 9 to 11); 20 output tokens/s (95 % \
-                 interval: 18 to 22) against 10 output tokens/s (95 % interval: 9 to 11); the knee is at 20 in flight \
-                 (95 % interval: 18 to 22) against 10 in flight (95 % interval: 9 to 11).",
+                "B sustains 2.00 times the load of A (95 % interval: 1.74 to 2.31; 512 x 128, at saturation): 20 \
+                 requests/s (95 % interval: 18 to 22) against 10 requests/s (95 % interval: 9 to 11); 20 output \
+                 tokens/s (95 % interval: 18 to 22) against 10 output tokens/s (95 % interval: 9 to 11); the knee \
+                 is at 20 in flight (95 % interval: 18 to 22) against 10 in flight (95 % interval: 9 to 11).",
             ),
             (
                 vec![AnswerRow {
                     verdict: AnswerVerdict::Unknown,
                     ..row(HighestLoad, a.clone(), a)
                 }],
-                "It is unknown whether B bears more load than A: the estimate is 1.00 times the load of A (95 % \
-                 interval: 0.87 to 1.15; 512 x 128, with ttft_p99<1s): 10 in flight (95 % interval: 9 to 11) against 10 \
-                 in flight (95 % interval: 9 to 11).",
+                "It is unknown whether B sustains more load than A: the estimate is 1.00 times the load of A (95 % \
+                 interval: 0.87 to 1.15; 512 x 128, with ttft_p99<1s): 10 in flight (95 % interval: 9 to 11) \
+                 against 10 in flight (95 % interval: 9 to 11).",
             ),
         ] {
             assert_eq!(told(rows), text);

@@ -40,7 +40,7 @@ pub struct Comparison {
     /// The servers in order, the best first, for each figure at each load; empty for a single server.
     #[serde(default)]
     pub ranking: Vec<Ranking>,
-    /// The best server at each load, one sentence per load; after searches and sweeps, which server bears more load.
+    /// The best server at each load, one sentence per load; after searches and sweeps, which server sustains more load.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -139,8 +139,8 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// The best server at each load, one sentence per load. After searches and sweeps: which server bears more load, one
-/// sentence for each cell and tier. The sentences about predictions say that they are predicted.
+/// The best server at each load, one sentence per load. After searches and sweeps: which server sustains more load, one
+/// sentence for each cell and tier. A sentence about predictions begins with `predicted: `.
 pub fn answers(ranking: &[Ranking], loads: &[LoadRanking], are_predicted: bool) -> Vec<String> {
     let loads = loads.iter().filter_map(load_ranking::sentence);
     let before = if are_predicted { "predicted: " } else { "" };
@@ -230,7 +230,7 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
             }
             let are_predicted = comparison.runs.iter().all(|run| run.predicted);
             let exactness = match are_predicted {
-                true => "both are predicted, and how exact such differences are is unknown",
+                true => "both are predicted, and the error of such differences is unknown",
                 false => "the interval covers the variation between pairs",
             };
             let mut sentence = format!(
@@ -239,10 +239,10 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
             );
             if are_repeated {
                 sentence +=
-                    " The figure of a run is the mean over its repeats; repeats are no pairs.";
+                    " The figure of a run is the mean over its repeats; repeats are not pairs.";
             }
             if !are_predicted && own().any(|effect| effect.pairs == 1) {
-                sentence += " One pair has no interval: give `rounds` in the plan for more pairs.";
+                sentence += " One pair has no interval: set `rounds` in the plan for more pairs.";
             }
             (format!("Effect of {argument}"), sentence, table)
         })

@@ -116,7 +116,7 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
 /// A sentence that states whether the figures drift from repeat to repeat, and whether consecutive repeats
 /// are correlated. Each of the two statements uses the figure with the smallest p-value.
 fn over_time(comparison: &Comparison) -> Option<String> {
-    let sides = ["the baseline", "the other"];
+    let sides = ["the baseline", "the contender"];
     let all: Vec<(&Row, &str, OverTime)> = comparison
         .rows
         .iter()
@@ -183,13 +183,13 @@ fn advice(comparison: &Comparison) -> Option<String> {
 /// The meaning of intervals and verdicts.
 fn meaning(comparison: &Comparison) -> String {
     format!(
-        "Intervals are 95 % intervals over repeats, for each row alone. \"better\" and \"worse\": \
-            the difference is significant after correction for all {} rows, and both were \
-            measured alternately. A server compared with itself has such a row in at most {} of \
-            100 comparisons. \"differs\": also \
-            significant, but a drift over time would look the same. \"no difference\": the \
-            interval is within {} %. \"not enough data\": with the stated number of rounds, a \
-            difference of {} % in this row would be found in four of five comparisons.",
+        "Intervals are 95 % intervals over repeats, separate for each row. \"better\" and \
+            \"worse\": the difference is significant after correction for all {} rows, and both \
+            sides were measured alternately. A server compared with itself has a \"better\" or \
+            \"worse\" row in at most {} of 100 comparisons. \"differs\": also significant, but a \
+            drift over time would look the same. \"no difference\": the interval is within {} %. \
+            \"not enough data\": with the stated number of rounds, a difference of {} % in this \
+            row would be found in four of five comparisons.",
         comparison.rows.len(),
         FALSE_ALARMS * 100.0,
         significant(comparison.options.margin * 100.0),
@@ -249,7 +249,7 @@ pub(crate) fn verdict(row: &Row) -> String {
             let whose = match row.repeats {
                 [1, 1] => "one value each",
                 [1, _] => "one value of the baseline",
-                _ => "one value against the baseline",
+                _ => "one value of the contender",
             };
             format!("{whose}: a difference without an interval")
         }

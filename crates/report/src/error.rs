@@ -1,5 +1,5 @@
 //! Errors of the conversion of a plot to PNG. A missing figure is not an error: tables show `-`, and
-//! charts a gap.
+//! charts show a gap.
 
 use thiserror::Error;
 
@@ -12,10 +12,10 @@ pub enum ReportError {
         /// The message of the SVG parser.
         why: String,
     },
-    /// The scale is not between 0.1 and 8, or there is no memory for an image of this size.
+    /// The scale is not between 0.1 and 8, or the image would be too large.
     #[error(
         "the plot cannot be {width} x {height} pixels (scale {scale}); \
-         use a scale between 0.1 and 8, on a machine with enough memory for this image"
+         use a scale between 0.1 and 8; a very large plot needs a smaller scale"
     )]
     Size {
         /// The requested scale.

@@ -1,5 +1,5 @@
-//! Escapes text from outside of the program, such as the model name that a server reports. Such text must not
-//! become markup.
+//! Escapes text from outside of the program, such as the model name that a server reports. In a page or a
+//! Markdown file, such text must not act as markup.
 
 use inferometer_model::visible;
 
@@ -34,7 +34,7 @@ pub(crate) fn markdown(text: &str) -> String {
         let is_inside = |beside: Option<char>| beside.is_some_and(char::is_alphanumeric);
         let is_markup = match character {
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' | '&' => true,
-            // Within a word, as in `max_tokens`, it is no markup.
+            // Within a word, as in `max_tokens`, an underscore is not markup.
             '_' => !(is_inside(before) && is_inside(characters.peek().copied())),
             _ => false,
         };

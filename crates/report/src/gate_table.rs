@@ -41,7 +41,8 @@ fn met(gate: &GateResult) -> String {
     text.to_owned()
 }
 
-/// The number of decimals with which the difference and its interval compare with the limit as the condition says.
+/// The number of decimals with which the texts of the difference and of the ends of its interval are on the same side
+/// of the limit as their values. Then a rounded text does not contradict the result.
 fn decimals(gate: &GateResult) -> usize {
     let limit = split(&gate.condition).and_then(|(_, _, limit)| number_and_unit(limit));
     let limit = limit.and_then(|(number, _)| number.parse().ok());

@@ -252,7 +252,11 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
                     return format!("{}: {why}", result.condition);
                 }
                 let (by, ends) = (gate_table::difference(result), gate_table::interval(result));
-                format!("{}: it is {by}, interval {ends}{}", result.condition, doubt(result))
+                format!(
+                    "{}: the difference is {by}, interval {ends}{}",
+                    result.condition,
+                    doubt(result)
+                )
             })
             .collect()
     };
@@ -269,7 +273,7 @@ fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
 
 /// The outcome of an answer without a gate. A knee has no better direction, so it never fails.
 fn answer_without_gate(row: &AnswerRow, margin: f64, told: &str) -> CaseResult {
-    // Without a ratio, the verdict says that the contender serves no load at all.
+    // If there is no ratio, the verdict `Lower` means that the contender serves no load at all.
     let is_beyond = row.ratio.is_none_or(|ratio| ratio.value < 1.0 - margin);
     match row.verdict {
         AnswerVerdict::Lower if is_beyond && row.figure != AnswerFigure::Knee => {

@@ -83,7 +83,9 @@ fn notice_at(
 ) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
-            true => "this program measured it on another machine, and the verdict was made there",
+            true => {
+                "this program measured the run on another machine, and the verdict was made there"
+            }
             false => "this program did not measure anything here",
         };
         format!("IMPORTED from {} ({}): {whose}", imported.place(), imported.format)

@@ -1,4 +1,4 @@
-//! Which of several servers bears more load, in one sentence for each cell and tier.
+//! States in one sentence for each cell and tier which of several servers sustains more load.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
         [] => return Some(format!("{cell}, {what}: no answer{open}.")),
         [only] => {
             let load = known(ranking.over.unit(), &only.load, &confidence);
-            return Some(format!("{cell}, {what}: {} bears {load}{open}.", only.name));
+            return Some(format!("{cell}, {what}: {} sustains {load}{open}.", only.name));
         }
         [best, others @ ..] => (best, others),
     };
@@ -43,8 +43,10 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
     let clear = |other: &&RankedServer| apart(other).low.is_some_and(|low| low > 1.0);
     let alike: Vec<&RankedServer> = others.iter().filter(|other| !clear(other)).collect();
     let first = match alike.as_slice() {
-        [] if others.len() == 1 => format!("{} bears more load than {}", best.name, others[0].name),
-        [] => format!("{} bears the most load", best.name),
+        [] if others.len() == 1 => {
+            format!("{} sustains more load than {}", best.name, others[0].name)
+        }
+        [] => format!("{} sustains the most load", best.name),
         alike => {
             let equal = |other: &&&RankedServer| (apart(other).value - 1.0).abs() < EQUAL_WITHIN;
             let equal: Vec<&RankedServer> = alike.iter().filter(equal).copied().collect();
@@ -88,14 +90,15 @@ fn names(servers: &[&RankedServer]) -> String {
     servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// How many rounds of a server have no answer: `; 1 of 3 rounds of slow has no answer, and its load is that of the
-/// others`. Absent if all rounds have one.
+/// How many rounds of a server have no answer, as a part of a sentence: `; 1 of 3 rounds of slow has no answer: the
+/// load of slow comes from the other rounds`. Absent if all rounds have an answer.
 fn unanswered(server: &RankedServer) -> Option<String> {
     let RankedServer { name, rounds, unanswered, .. } = server;
     let has = if *unanswered == 1 { "has" } else { "have" };
     (*unanswered > 0).then(|| {
         format!(
-            "; {unanswered} of {rounds} rounds of {name} {has} no answer, and its load is that of the others"
+            "; {unanswered} of {rounds} rounds of {name} {has} no answer: the load of {name} comes \
+             from the other rounds"
         )
     })
 }
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sentence_says_which_server_bears_more_load_by_how_much_with_the_interval() {
+    fn one_sentence_states_which_server_sustains_more_load_and_the_difference_with_its_interval() {
         let (fast, slow) = (("fast", [27.9, 26.8, 29.1]), ("slow", [20.1, 19.5, 20.7]));
         let near = ("near", [27.0, 26.0, 28.0]);
         let first = "512 x 128, with ttft_p95<500ms: ";
@@ -160,9 +163,9 @@ mod tests {
                 vec![fast, slow],
                 Some("ttft_p95<500ms"),
                 format!(
-                    "{first}fast bears more load than slow: 27.9 requests/s (95 % interval: 26.8 to 29.1), \
-                     38.8 % higher (95 % interval +32.1 to +46.2 %) than slow with 20.1 requests/s \
-                     (95 % interval: 19.5 to 20.7)."
+                    "{first}fast sustains more load than slow: 27.9 requests/s (95 % interval: 26.8 to 29.1), 38.8 \
+                     % higher (95 % interval +32.1 to +46.2 %) than slow with 20.1 requests/s (95 % interval: 19.5 \
+                     to 20.7)."
                 ),
             ),
             (
@@ -176,9 +179,9 @@ mod tests {
             (
                 vec![("fast", [270.0, 260.0, f64::INFINITY]), slow],
                 None,
-                "512 x 128, at saturation: fast bears more load than slow: 270 requests/s (95 % interval: 260 \
-                 or more), 13.4 times as high (95 % interval 12.8 times or more) as slow with 20.1 requests/s \
-                 (95 % interval: 19.5 to 20.7)."
+                "512 x 128, at saturation: fast sustains more load than slow: 270 requests/s (95 % interval: 260 or \
+                 more), 13.4 times as high (95 % interval 12.8 times or more) as slow with 20.1 requests/s (95 % \
+                 interval: 19.5 to 20.7)."
                     .to_owned(),
             ),
         ] {
@@ -192,7 +195,7 @@ mod tests {
         ranking.unknown.push("slow".to_owned());
         let text = sentence(&ranking).unwrap();
         assert!(
-            text.contains("fast bears 1.00 requests/s (95 % interval: 0.90 to 1.10)"),
+            text.contains("fast sustains 1.00 requests/s (95 % interval: 0.90 to 1.10)"),
             "{text}"
         );
         assert!(text.ends_with("no load is known to meet the objectives on slow."), "{text}");
@@ -220,8 +223,9 @@ mod tests {
         let mut ranking = ranking(&loads, Some("ttft_p95<500ms"));
         ranking.servers[1].unanswered = 1;
         let text = sentence(&ranking).unwrap();
-        assert!(text.contains("fast bears more load than slow"), "{text}");
-        let words = "; 1 of 3 rounds of slow has no answer, and its load is that of the others.";
+        assert!(text.contains("fast sustains more load than slow"), "{text}");
+        let words =
+            "; 1 of 3 rounds of slow has no answer: the load of slow comes from the other rounds.";
         assert!(text.ends_with(words), "{text}");
     }
 }

@@ -71,8 +71,8 @@ pub(crate) fn of_valid_run(summary: &Summary) -> &'static str {
         (0, 0) => "the client's own error is small compared with every figure",
         (_, 0) => "every figure of the table is trusted or bounded",
         _ => {
-            "throughput and mean latencies of each cell are trusted or bounded, other figures are \
-                unreliable (?)"
+            "throughput and mean latencies of each cell are trusted or bounded, some other \
+                figures are unreliable (?)"
         }
     }
 }

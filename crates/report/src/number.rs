@@ -3,7 +3,7 @@
 use inferometer_model::digits;
 pub(crate) use inferometer_model::digits::{count, decimal, with_unit};
 
-/// The digits after which the text of a number is the number itself.
+/// The number of significant digits with which the text of every `f64` is exact: the text parses to the same number.
 const MOST_DIGITS: u8 = 17;
 
 /// The text for an absent figure.
@@ -29,8 +29,8 @@ pub(crate) fn significant(value: f64) -> String {
     if value.is_finite() { digits::significant(value, 4) } else { MISSING.to_owned() }
 }
 
-/// A figure as [`significant`] writes it, but beside a limit: with so many digits that the text compares with the limit
-/// as the figure does. 499.97 beside a limit of 500 is `499.97`.
+/// A figure that is shown beside its limit. The text has four significant digits, or more if the rounded figure would
+/// not be on the same side of the limit as the figure. 499.97 beside a limit of 500 is `499.97`, not `500`.
 pub(crate) fn beside(value: f64, limit: Option<f64>) -> String {
     let Some(limit) = limit.filter(|_| value.is_finite()) else { return significant(value) };
     let texts = (4..=MOST_DIGITS).map(|digits| digits::significant(value, digits));
@@ -38,7 +38,8 @@ pub(crate) fn beside(value: f64, limit: Option<f64>) -> String {
     texts.into_iter().find(is_alike).unwrap_or_else(|| value.to_string())
 }
 
-/// The number of decimals, at least two, with which each value compares with the limit as its text does.
+/// The smallest number of decimals, from 2 on, with which the text of each value is on the same side of the limit as
+/// the value. 2 if there is no limit, or if no number of decimals up to 17 is enough.
 pub(crate) fn decimals_beside(values: &[f64], limit: Option<f64>) -> usize {
     let Some(limit) = limit else { return 2 };
     let is_alike = |decimals: usize| {

@@ -65,7 +65,7 @@ fn answer(rankings: &[&Ranking]) -> String {
         .collect();
     parts.extend(differences.iter().map(|([one, other], texts)| {
         format!(
-            "{one} against {other}: {}; one profile predicts both, so how exact these differences are is unknown",
+            "{one} against {other}: {}; one profile predicts both, so the error of these differences is unknown",
             texts.join(", ")
         )
     }));
@@ -124,7 +124,7 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
                 other.ratio_ci.map_or(String::new(), |ends| format!(", {}", digits.interval(ends)));
             let apart = match other.predicted {
                 _ if other.is_significant => "",
-                Some(PredictedRatio { same_profile: true, .. }) => "; exactness unknown",
+                Some(PredictedRatio { same_profile: true, .. }) => "; error unknown",
                 Some(_) => "; ranges overlap or are not stated",
                 None => "; not distinguishable",
             };
@@ -215,11 +215,11 @@ mod tests {
             answers(&by_one),
             [
                 "64 x 16, 8 in flight: B against A: requests/s 0.3 % higher, TTFT p99 25.0 % higher, E2E p99 the \
-              same; one profile predicts both, so how exact these differences are is unknown; the predictions are \
+              same; one profile predicts both, so the error of these differences is unknown; the predictions are \
               uncalibrated, so their ranges are only guesses"
             ]
         );
-        assert!(table(&by_one).has("A 99.7 (1.00; exactness unknown)"));
+        assert!(table(&by_one).has("A 99.7 (1.00; error unknown)"));
         let by_two = [
             predicted(ranking("requests_per_s", "B", 1.6, true), false, false),
             predicted(ranking("e2e_p99", "B", 0.9, false), false, false),

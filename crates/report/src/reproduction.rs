@@ -1,5 +1,5 @@
-//! The result of repeating a run, as one sentence, and advice if the result is undecided. The result
-//! comes from the analysis.
+//! The result of repeating the run of a bundle, as one sentence, and further lines: advice, or a warning.
+//! The result comes from the analysis.
 
 use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionResult, Row};
 use inferometer_model::change::Change;
@@ -8,13 +8,13 @@ use inferometer_model::digits;
 use crate::difference::{interval, signed};
 use crate::number::significant;
 
-/// The maximum number of repeats that the advice proposes. If more are needed, the advice is to reduce the
-/// variation.
+/// The maximum number of repeats that the advice proposes. If more repeats are needed, the advice is to
+/// reduce the variation of the figures, or to accept a larger margin.
 const MOST_ADVISED: u32 = 50;
 /// The maximum number of figures that a sentence names; further figures are only counted.
 const MOST_NAMED: usize = 3;
 
-/// The result in one sentence. It ends with the facts that differ, each with both values.
+/// The result in one sentence. The sentence ends with the facts that differ, each with both values.
 pub fn sentence(answer: &Reproduction, facts: &[[String; 3]]) -> String {
     format!("{}{}", words(answer), facts_words(facts))
 }
@@ -61,7 +61,8 @@ fn words(answer: &Reproduction) -> String {
     }
 }
 
-/// Additional lines: advice if the result is undecided, or a warning if a difference may be a drift.
+/// Additional lines: advice if the result is undecided, or a warning if a drift may be the cause of a
+/// difference.
 pub fn remarks(answer: &Reproduction) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(row) = &answer.headline else { return lines };
@@ -77,7 +78,8 @@ pub fn remarks(answer: &Reproduction) -> Vec<String> {
     );
     if differs && !matches!(row.design, Design::Alternated { .. }) {
         lines.push(
-            "The two were not measured in turn: a drift of the machine would look the same."
+            "The bundle and this run were not measured alternately: a drift of the machine can cause \
+             the same difference."
                 .to_owned(),
         );
     }
@@ -87,7 +89,7 @@ pub fn remarks(answer: &Reproduction) -> Vec<String> {
 /// A sentence on a single value that is compared with several values: whether it is within their range.
 fn among(row: &Row, found: &Among) -> String {
     let range = format!("{} to {}", significant(found.smallest), significant(found.largest));
-    let others = format!("the {} values of the other ({range})", found.others);
+    let others = format!("the {} values of the other side ({range})", found.others);
     let one = format!("{}: the single value, {},", row.figure, significant(found.value));
     match found.is_inside() {
         true => format!("{one} is within {others}."),
@@ -101,12 +103,12 @@ fn among(row: &Row, found: &Among) -> String {
 fn what_to_do(row: &Row, needed: u32) -> String {
     if needed > MOST_ADVISED {
         return format!(
-            "To decide, about {needed} repeats of each are needed: use longer passes (--requests, \
-                --duration), a machine without other work, or a larger --margin."
+            "To decide, about {needed} repeats of the bundle and of this run are needed: use longer \
+                passes (--requests, --duration), a machine without other work, or a larger --margin."
         );
     }
     let [there, here] = row.repeats.map(|repeats| u32::try_from(repeats).unwrap_or(u32::MAX));
-    let again = format!("reproduce it with --repeat {needed}");
+    let again = format!("reproduce the bundle with --repeat {needed}");
     if there >= needed {
         return format!("To decide: {again}.");
     }
@@ -261,8 +263,8 @@ mod tests {
         assert!(one.contains("make a bundle of a run with --repeat 6 or more"), "{one}");
         let noisy = answer(ReproductionResult::NotDecided { needed: 848 }, row(-3.1, None, [4, 4]));
         let noisy = remarks(&noisy).join(" ");
-        assert!(noisy.starts_with("To decide, about 848 repeats of each"), "{noisy}");
-        assert_eq!(told([6, 1], None), "To decide: reproduce it with --repeat 6.");
+        assert!(noisy.starts_with("To decide, about 848 repeats of the bundle and of"), "{noisy}");
+        assert_eq!(told([6, 1], None), "To decide: reproduce the bundle with --repeat 6.");
         let found = Among { value: 34.0, smallest: 30.0, largest: 33.0, others: 4 };
         let outside = told([1, 4], Some(found));
         assert!(outside.contains("34, is outside the 4 values of the other"), "{outside}");
@@ -273,7 +275,7 @@ mod tests {
             ReproductionResult::Slower { from_pct: 0.0, to_pct: 9.0 },
             row(-5.0, None, [5, 5]),
         );
-        assert!(remarks(&slower)[0].contains("not measured in turn"));
+        assert!(remarks(&slower)[0].contains("not measured alternately"));
     }
 
     #[test]

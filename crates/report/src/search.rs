@@ -1,6 +1,7 @@
 //! The answer of a search for people: a sentence and a table. The verdicts come from the analysis.
 
 use inferometer_analysis::search::{self, Claim, LoadAnswer, SearchAnswer};
+use inferometer_model::digits::percent;
 
 use crate::number::{MISSING, significant};
 use crate::text_table::{Align, Table};
@@ -22,7 +23,7 @@ pub(crate) fn explanation(answer: &SearchAnswer) -> String {
             of independent requests. The {}% interval of the answer uses all trials together. So it \
             may contain a load whose own trials missed or met the objectives; the table marks such \
             a load with \"alone\".",
-        trimmed(answer.confidence * 100.0)
+        percent(answer.confidence)
     )
 }
 
@@ -104,9 +105,4 @@ fn alone(answer: &SearchAnswer, load: &LoadAnswer) -> &'static str {
 /// A load with four significant digits.
 fn load_text(load: f64) -> String {
     significant(load)
-}
-
-fn trimmed(percent: f64) -> String {
-    let text = format!("{percent:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

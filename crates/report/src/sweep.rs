@@ -18,8 +18,8 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
             first token to its end. Latencies are means, and absent if requests arrive \
             faster than the server completes them. Request latency is from due to end. Tokens/s per \
             user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
-            output tokens/s per user. The interval of the answer can be wider than that of its \
-            load, because it contains errors that all trials share.",
+            output tokens/s per user. The interval of the answer also contains errors that all \
+            trials share, so it can be wider than the interval of its load.",
         significant(answer.confidence * 100.0)
     )
 }

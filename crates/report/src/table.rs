@@ -218,7 +218,7 @@ pub(crate) fn passes(summary: &Summary) -> Table {
 
 /// Input and output tokens per second together; absent if one of the two is unknown.
 fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
-    // A summary that was stored before prompts could be uncounted has 0 for an unknown number.
+    // In summaries of earlier versions, 0 stands for an unknown number of input tokens.
     let input_tokens = pass.input_tokens.filter(|tokens| *tokens > 0)?;
     let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0)?;
     Some(pass.output_tokens_per_s? + input_tokens as f64 / seconds)

@@ -174,7 +174,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         (began.elapsed().as_secs_f64(), memory("VmHWM:"), first.load(Relaxed));
     println!(
         "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, \
-         {} MiB when a tenth was merged; log {:.2} bytes a token",
+         {} MiB when a tenth was merged; log {:.2} bytes per token",
         summary.output_tokens,
         summary.planned,
         ranks - 1,
@@ -193,7 +193,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     }
 }
 
-/// A value of `/proc/self/status` about the memory of this process, in bytes.
+/// The memory of this process, in bytes: the value in `/proc/self/status` with the name `which`.
 fn memory(which: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap_or_default();

@@ -10,6 +10,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_http::client::lead_to_same_server;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::STOPPED_AT_MAX_TIME;
@@ -34,16 +35,16 @@ use crate::verdict::{Strictness, failures, suspect};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The fact of a target with the number of servers that are compared: `1` or `2`.
+/// The name of the fact that states how many servers are compared: `1` or `2`.
 pub(crate) const SERVERS: &str = "servers";
-/// The fact of a target with the salt of the random order of blocks.
+/// The name of the fact that contains the salt of the random order of blocks.
 pub(crate) const ORDER_SALT: &str = "order_salt";
-/// The fact of a target with the conditions of the gate, as the user wrote them.
+/// The name of the fact that contains the conditions of the gate, as the user wrote them.
 pub(crate) const GATE: &str = "gate";
 /// The default names of the sides.
 const NAMES: [&str; 2] = ["A", "B"];
 
-/// A comparison of two servers, resolved.
+/// A comparison with the resolved plans of both sides.
 pub struct AbRun {
     /// The name of the comparison.
     pub name: String,
@@ -51,7 +52,8 @@ pub struct AbRun {
     pub sides: [Member; 2],
     /// Whether both sides are one server with the same settings.
     pub one_server: bool,
-    /// Whether each side gets different prompts of the same lengths, because one server may cache prompts.
+    /// Whether the two sides get different prompts of the same lengths. This is so if both sides send their requests to
+    /// one server, because this server may cache prompts.
     pub different_prompts: bool,
     /// The gate: conditions on the differences between the sides.
     pub gate: Vec<Condition>,
@@ -70,8 +72,8 @@ pub struct FinishedAb {
 }
 
 impl AbRun {
-    /// Resolves the plans of both sides. `variants`: two servers, or one server that is compared with itself.
-    /// `engine_flags`: arguments of the embedded engine on each side. `gate`: conditions on the differences.
+    /// Resolves the plans of both sides. `variants` has two servers, or one server that is compared with itself.
+    /// `engine_flags` has the arguments of the embedded engine on each side. `gate` has conditions on the differences.
     ///
     /// # Errors
     /// All mistakes in the plans of both sides.
@@ -97,7 +99,7 @@ impl AbRun {
         let mut sides = Vec::new();
         for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
             let learned = PlanInputs { engine_flags, ..PlanInputs::default() };
-            // With one server, each side gets different prompts, because the server may cache them.
+            // With different salts, the two sides get different prompts: one server may cache prompts.
             let own = if different_prompts { format!("{salt}-{side}") } else { salt.clone() };
             let spec = Spec {
                 salt: Some(own),
@@ -124,7 +126,7 @@ impl AbRun {
                         context.facts.insert(GATE.to_owned(), conditions.clone());
                     }
                     if side == NAMES[1] {
-                        // The user is asked once for both sides.
+                        // Side A asks the user, and looks for local servers, for both sides.
                         context.host.confirm = None;
                         context.host.find_local_servers = false;
                     }
@@ -322,7 +324,7 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     Ok((both, [is_same, lead_to_same_server]))
 }
 
-/// Refuses a data set if one server would get its prompts twice: once on each side.
+/// Refuses a data set if one server would get each of its prompts twice: once from each side.
 fn check_prompts(plan: &Plan, different_prompts: bool) -> Result<(), RunError> {
     if different_prompts && plan.workload.dataset().is_some() {
         return Err(RunError::plan(format!(
@@ -373,7 +375,7 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let mut outcomes = OutcomeCounts::default();
     passes().for_each(|pass| outcomes.add_all(&pass.outcomes));
-    // If no request of a block completed before the time limit, the server may have no fault.
+    // If the time limit ended a block before its first request completed, the server may work correctly.
     let is_cut = |pass: &PassSummary| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME);
     if outcomes.total() > 0 && outcomes.complete == 0 && !passes().all(is_cut) {
         return Some(Shortfall::Failed(format!("no request completed ({outcomes})")));
@@ -383,7 +385,7 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
     if failed as f64 > limit * of.max(1) as f64 {
         return Some(Shortfall::Failed(format!(
             "{failed} of {of} requests failed, more than --max-failures {}% ({outcomes})",
-            limit * 100.0
+            percent(limit)
         )));
     }
     suspect(summary).filter(|_| strictness == Strictness::Strict)

@@ -1,4 +1,5 @@
-//! Computes the answer of a stored comparison of two servers again, from the logs of its runs, and writes it again.
+//! Computes the answer of a stored comparison of two servers again, from the logs of its two runs, and writes the new
+//! answer.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,8 @@ pub struct AnsweredAgain {
     pub cut: Vec<String>,
 }
 
-/// Writes the answer of a stored comparison; without a folder, into the default folder of the comparison.
+/// Writes the answer of a stored comparison into a folder. If `folder` is `None`, this is the default folder of the
+/// comparison.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -53,7 +55,8 @@ pub fn write(
 pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
     let mut sides: [Option<StoredRun>; 2] = [None, None];
     for row in store.runs()? {
-        // A run that cannot be read is skipped: if it belongs to this comparison, an error below says so.
+        // A run that cannot be read is skipped. If it belongs to this comparison, a run is missing, which is an error
+        // below.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
         if fact("group") == Some(name) {

@@ -4,12 +4,12 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_model::finding::{Finding, code};
 
-/// The names of the fact that states how many requests a server runs at once. A server that `run` started also states
-/// the names of its own flags.
+/// The possible names of the fact that states how many requests a server runs at the same time. If `run` started the
+/// server, the fact has the name of the server's flag.
 const MAX_NUM_SEQS: [&str; 2] = ["max_num_seqs", "--max-num-seqs"];
 
-/// A finding if the sides state different limits on the requests that they run at once, and no pass had more requests
-/// in flight than both limits allow. `None` if the requests in flight of a pass are unknown.
+/// A finding if the servers state different limits on the requests that they run at the same time, and no pass had more
+/// requests in flight than the lower limit. `None` if the number of requests in flight of a pass is unknown.
 pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     let [a, b] = runs else { return None };
     let limit = |run: &Summary| -> Option<u64> {
@@ -30,7 +30,7 @@ pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     let mut advice = format!(
         "to see the effect of the limits, measure with more than {lower} requests in flight"
     );
-    // At a rate, the number of requests in flight is not chosen.
+    // If the load is a request rate, the user does not choose the number of requests in flight.
     if passes().all(|pass| pass.kind != PassKind::Open) {
         advice += &format!(", such as --concurrency {higher}");
     }
@@ -76,7 +76,7 @@ mod tests {
             (run(FACT, "many", &eight), run(FACT, "8", &eight), false),
             (run("other", "64", &eight), run(FACT, "8", &eight), false),
             (run(FACT, "64", &[None]), run(FACT, "8", &[None]), false),
-            // The pass of unknown concurrency may have reached the limit.
+            // A pass with an unknown number of requests in flight may have reached the limit.
             (run(FACT, "64", &[Some(4), None]), run(FACT, "8", &eight), false),
         ] {
             let found = limits_not_reached(&[a, b]);

@@ -9,7 +9,7 @@ use inferometer_plan::ab::AbPlan;
 use crate::estimate::{about, in_words};
 use crate::event::PairEnded;
 
-/// The fact of a target that names its side of the comparison: `a` or `b`.
+/// The name of the fact that states the side of a target in the comparison: `a` or `b`.
 pub(crate) const SIDE: &str = "side";
 
 /// The state after the last pair: the deciding figure on both sides, and the estimate so far.

@@ -1,5 +1,5 @@
-//! Settings of the connection to the server under test: the certificate authorities that we trust, the
-//! certificate that we present, and the proxy that we use. This module sends nothing.
+//! Settings of the connection to the server under test: the trusted certificate authorities, the certificate of the
+//! client, and the proxy. This module sends nothing.
 
 use std::path::Path;
 
@@ -44,8 +44,8 @@ pub(crate) fn access(
     Ok(ServerAccess { trust, identity, proxies })
 }
 
-/// Parses a proxy that a flag or a plan names. A user name or a password is refused: other users can see
-/// flags in the list of processes, and plans are stored.
+/// Parses the address of a proxy from a flag or a plan. A user name or a password is refused: other users can see flags
+/// in the list of processes, and plans are stored.
 fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
@@ -90,7 +90,7 @@ fn identity(spec: &Spec) -> Result<Option<Identity>, PlanError> {
         let is_key = matches!(error, TlsError::Key { .. });
         let path = if is_key { key } else { certificate };
         let advice = if is_key && spec.client_key.is_none() {
-            "; name its file with --client-key"
+            "; give the key file with --client-key"
         } else {
             ""
         };

@@ -1,5 +1,5 @@
-//! Connects to a server and identifies it. If the user requests it, waits for a server that is not ready yet.
-//! Starts no server.
+//! Connects to a server and identifies the server. With `--wait`, waits for a server that is not ready yet. Starts no
+//! server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -30,7 +30,7 @@ pub(crate) struct Reached {
     pub(crate) found: ServerInfo,
 }
 
-/// How to connect to a server, and what it must state.
+/// How to connect to a server, and what the server must state.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectOptions<'a> {
     pub(crate) url: &'a Url,
@@ -38,7 +38,7 @@ pub(crate) struct ConnectOptions<'a> {
     pub(crate) access: &'a ServerAccess,
     /// Whether the server must list a model, because the plan names no model.
     pub(crate) lists_a_model: bool,
-    /// Whether the plan names dialect and model, so that the server need not state them.
+    /// Whether the plan names the dialect and the model. The server then need not state them.
     pub(crate) is_named: bool,
     /// Whether the plan starts the server.
     pub(crate) is_launched: bool,
@@ -63,11 +63,11 @@ pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     }
 }
 
-/// Connects to a server and identifies it. If the server is not ready, repeats this until a time limit.
+/// Connects to a server and identifies it. If the server is not ready, tries again until the time `wait` has passed.
 ///
 /// # Errors
-/// When the time limit is reached; the error contains the reason of the last attempt. Immediately, if waiting cannot
-/// help.
+/// When the time limit is reached; the error contains the reason of the last attempt. If waiting cannot help, the error
+/// is returned immediately.
 pub(crate) fn wait_for(
     wanted: ConnectOptions<'_>,
     wait: Duration,
@@ -113,8 +113,8 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
         Err(error) => return Attempt::Failed(error.to_string()),
     };
     let ServerInfo { loading, lists_models, models, dialect, .. } = &reached.found;
-    // A gateway may serve models that it does not list. So if the plan names dialect and model, a single attempt
-    // ignores an answer that looks like a server that is loading.
+    // A gateway may serve models that it does not list. So if the plan names dialect and model, an attempt without
+    // `--wait` ignores that the server seems to be loading.
     if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
         let advice = match (waits, is_launched) {
             (true, _) => String::new(),

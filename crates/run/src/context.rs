@@ -1,5 +1,5 @@
-//! The inputs of a run in addition to its plan. They are not part of the measurement: where results are written, how
-//! the server is accessed, and what the calling program provides.
+//! Everything that a run needs besides its plan: salt, headers, how the server is accessed, where results are written,
+//! and what the calling program provides.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::prompts::EarlierWork;
 use crate::resumed_cell::ResumedCell;
 use crate::team::Team;
 
-/// The inputs of a run in addition to its plan.
+/// Everything that a run needs besides its plan.
 #[derive(Default)]
 pub struct Context {
     /// What the calling program provides for a run.
@@ -35,12 +35,12 @@ pub struct Context {
     pub out: Option<PathBuf>,
     /// Which files are written into the folder.
     pub files: ReportFiles,
-    /// Facts to store with the target: which of the servers of a plan it is.
+    /// Facts to store with the target, such as its name if a plan has several servers.
     pub facts: BTreeMap<String, String>,
-    /// Cells that an earlier run of this plan has completed, or of which it has trials. These passes are not measured
-    /// again.
+    /// Cells of an earlier, incomplete run of this plan. For a search or a sweep, an incomplete cell is included if it
+    /// has trials. The passes of these cells are copied into this run, and are not measured again.
     pub resumed: Vec<ResumedCell>,
-    /// The requests of an earlier run. This run does not begin if its requests would differ from them.
+    /// The requests of an earlier run. If the requests of this run would differ from them, this run does not begin.
     pub same_work: Option<EarlierWork>,
     /// The role of this process among those that measure the plan together.
     pub team: Team,
@@ -51,17 +51,20 @@ pub struct Context {
 /// Which files of a report are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportFiles {
-    /// Figures, plots, and the report as Markdown and as a page.
+    /// Figures, plots, and the report as Markdown and as an HTML page.
     #[default]
     All,
-    /// Figures only: as JSON, as CSV and as a table.
+    /// Only figures: as JSON, as CSV and as a table.
     Figures,
 }
 
-/// How long a run may take: two estimates; either may be the larger one. Absent if nothing is known.
+/// Two estimates of the duration of a run. The first assumes that the server batches without limit, and the minimum
+/// number of repeats. The second assumes that the server does not batch, and the maximum number of repeats. Either may
+/// be larger. They are equal if the duration does not depend on these assumptions, as for the embedded engine. `None`
+/// if the duration cannot be estimated.
 pub type DurationEstimate = Option<(Duration, Duration)>;
 
-/// Decides whether a run begins; an error is the reason against it.
+/// Decides from the estimated duration whether a run begins. An error states why the run must not begin.
 pub type Confirm = Arc<dyn Fn(DurationEstimate) -> Result<(), String> + Send + Sync>;
 
 /// What the calling program provides for a run.
@@ -71,9 +74,9 @@ pub struct Host {
     pub interrupt: Interrupt,
     /// Called once, before anything is measured; absent: every run begins.
     pub confirm: Option<Confirm>,
-    /// The `inferometer` program: it serves the embedded engine and guards servers that a plan starts, each
-    /// in a separate process. Absent: the embedded engine is served by a thread of this process, and servers
-    /// cannot be started.
+    /// The path of the `inferometer` program. The run starts this program to serve the embedded engine, and to start
+    /// and end the server of a plan, each in a separate process. Absent: a thread of this process serves the embedded
+    /// engine, and a run whose plan starts a server is refused.
     pub program: Option<PathBuf>,
     /// Whether to look for other servers on this machine when the embedded engine is measured, and to tell
     /// the user how to measure them.

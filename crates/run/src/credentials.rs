@@ -74,7 +74,7 @@ pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
 
 fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
     let header = |text: &String| {
-        // A header without a colon may be the key alone.
+        // A header without a colon may consist only of the key.
         let (name, value) = text.split_once(':').unwrap_or(("authorization", text));
         (name.trim().to_owned(), value.trim().to_owned())
     };
@@ -87,7 +87,7 @@ fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
 /// users can see the command of a server in the list of processes.
 ///
 /// # Errors
-/// All keys of the plan whose value contains the API key.
+/// Names all settings of the plan whose value contains the API key.
 pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     let keys = keys(spec, variables);
     let mistakes: Vec<String> = spec
@@ -119,8 +119,8 @@ pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(
     }
 }
 
-/// The API keys, each with its source. Other headers (the name of a tenant, a routing key, a cookie) may also
-/// occur elsewhere in a plan.
+/// The API keys, each with its source. The values of other headers (the name of a tenant, a routing key, a cookie) are
+/// not included, because they may legitimately occur elsewhere in a plan.
 fn keys(spec: &Spec, variables: Variables<'_>) -> Vec<(String, Secrets)> {
     let is_key = |name: &str| {
         let known = ["authorization", "proxy-authorization"];

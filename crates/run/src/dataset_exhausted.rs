@@ -3,8 +3,8 @@
 use inferometer_load::{PassPlan, ReplayPlan};
 use inferometer_model::finding::{Finding, code};
 
-/// Findings on a pass of `requests` requests. `trace_length` is the number of requests of a trace that starts again
-/// after its last request; `None` for other workloads.
+/// Findings on a pass that had `requests` requests. `trace_length` is the number of requests of a trace that is
+/// repeated after its last request; `None` for other workloads.
 pub fn findings(
     pass: &PassPlan,
     requests: u64,

@@ -32,8 +32,8 @@ pub struct EmbeddedServer {
 }
 
 impl EmbeddedServer {
-    /// Starts the engine and waits until it listens. With `end_of_text_within`, answers end within that
-    /// many tokens unless the request ignores end-of-text.
+    /// Starts the engine and waits until it listens. With `end_of_text_within`, an answer ends within this
+    /// number of tokens, unless its request ignores end-of-text.
     ///
     /// # Errors
     /// When the engine cannot be started, or does not know the model.
@@ -82,11 +82,11 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts the program as a server that ends when its standard input closes, and waits until it states its
-    /// address.
+    /// Starts the program as a server that ends when its standard input closes, and waits until the server
+    /// states its address.
     ///
     /// # Errors
-    /// When the server cannot be started or ends at once. Its own messages are on standard error.
+    /// When the server cannot be started, or ends immediately. The server writes its messages to standard error.
     pub fn spawn(what: &str, program: &Path, arguments: &[OsString]) -> Result<Self, RunError> {
         let failed = |why: String| RunError::target(format!("{what}: {why}"));
         let mut command = Command::new(program);
@@ -118,7 +118,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The server has no state to save, so it is killed at once.
+        // The server has no state to save, so it is killed immediately.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

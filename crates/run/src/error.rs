@@ -13,7 +13,7 @@ use inferometer_store::{RunId, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {
-    /// Every mistake, each with its key and its flag.
+    /// Every mistake, each with the key of the plan and the flag that it concerns.
     pub mistakes: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ pub enum RunError {
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
-    /// The run stopped before its end. Its results until then are at the place and in the store.
+    /// The run stopped before its end. Its results until then are in `place` and in the store.
     #[error("{why}; the results until then are in {}", place.display())]
     BrokenOff {
         /// The reason, with the pass.

@@ -19,9 +19,10 @@ use crate::server_speed::ServerSpeed;
 /// of this number of requests.
 const MOST_PLAYED: u32 = 10_000;
 
-/// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent for
-/// other servers, because nothing is sent to them before the run. If the grid does not set the lengths of the
-/// requests, the estimate is the total length of the schedules. It is absent if a pass has no schedule.
+/// How long a plan takes. If the grid sets the lengths of the requests, the embedded engine computes the time of its
+/// own runs in virtual time; the time is absent for other servers, because nothing is sent to them before the run. If
+/// the grid does not set the lengths, the estimate for any server is the total length of the schedules; it is absent if
+/// a pass has no schedule.
 ///
 /// # Errors
 /// When the embedded engine does not know the model or the profile, or cannot start with them.
@@ -49,7 +50,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
         }
         seconds += warm_up_s(plan, alone_s);
     }
-    Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
+    Ok(Some(Duration::from_secs_f64(seconds) + rests(plan, plan.repeat.at_least)))
 }
 
 /// The configuration of the embedded engine, if it is the target.
@@ -64,7 +65,7 @@ fn embedded(plan: &Plan) -> Result<Option<EngineConfig>, RunError> {
     if let Some(name) = name {
         config.profile = profile(name).map_err(RunError::plan)?;
     }
-    // The error names flags of the engine, which a run does not have.
+    // The error names flags of `inferometer engine`, which `inferometer run` does not have.
     Engine::new(config.clone()).map_err(|error| {
         RunError::plan(format!(
             "{error}; these are flags of `inferometer engine`: start the engine with them, and give its \
@@ -114,15 +115,15 @@ fn has_own_lengths(plan: &Plan) -> bool {
     plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
-/// The total length of the schedules of a plan, if every pass has a schedule. If the grid does not set the
-/// lengths of the requests, nothing else is known.
+/// The total length of the schedules of a plan, if every pass has a schedule. If the grid does not set the lengths of
+/// the requests, no other estimate is possible.
 fn of_schedule(plan: &Plan) -> Option<Duration> {
     all_passes(plan, schedule_s)
 }
 
-/// The time that a plan takes at least on any server: the lengths of its schedules and of its passes with a duration,
-/// and the pauses. Absent if a pass has neither a schedule nor a duration: its time then depends on the server. Also
-/// absent if a rule may end passes early.
+/// The minimum time of a plan on any server: the sum of the lengths of its schedules, the durations of its passes that
+/// are limited only by time, and its pauses. Absent if a pass has neither a schedule nor such a duration, because the
+/// time of this pass depends on the server. Also absent if a rule may end passes early.
 pub fn at_least(plan: &Plan) -> Option<Duration> {
     if !plan.stop.is_never() {
         return None;
@@ -137,7 +138,10 @@ pub fn at_least(plan: &Plan) -> Option<Duration> {
 fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Option<Duration> {
     let of_cell = |&cell| plan.passes_of(cell).iter().map(&length_s).sum::<Option<f64>>();
     let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
-    Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
+    Some(
+        Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least))
+            + rests(plan, plan.repeat.at_least),
+    )
 }
 
 /// The length of the schedule of a pass, in seconds; absent if it has no schedule.
@@ -148,7 +152,7 @@ fn schedule_s(pass: &PassPlan) -> Option<f64> {
 }
 
 /// Limits an estimate to the duration of a pass, because a pass begins no request after its duration. The
-/// time of its last requests is not counted.
+/// time that the last requests take after the duration is not included.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
     let limit = pass.bound().duration;
     limit.map_or(seconds, |limit| seconds.min(limit.as_secs_f64()))
@@ -162,14 +166,15 @@ fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
     })
 }
 
-/// The sum of the pauses between passes. There is none before the first pass.
-fn rests(plan: &Plan) -> Duration {
-    let passes = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
+/// The sum of the pauses between passes, if each pass is repeated this often. There is no pause before the first pass.
+fn rests(plan: &Plan, repeats: u32) -> Duration {
+    let passes = plan.cells.len() * plan.passes.len() * repeats as usize;
     plan.cooldown.unwrap_or_default() * passes.saturating_sub(1) as u32
 }
 
 /// How long a plan takes on a server of this speed. The first duration assumes that the server batches without limit,
 /// but computes long prompts one after the other. The second duration assumes that the server does not batch at all.
+/// The first uses the minimum number of repeats, the second the maximum.
 fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
     let servers = plan.target.urls().count().max(1) as f64;
     let (mut least, mut most) = (0.0, 0.0);
@@ -188,16 +193,17 @@ fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
         least += warm_up_s(plan, alone_s);
         most += warm_up_s(plan, alone_s);
     }
-    let rests = rests(plan).as_secs_f64();
-    (Duration::from_secs_f64(least + rests), Duration::from_secs_f64(most + rests))
+    let with_rests =
+        |seconds: f64, repeats| Duration::from_secs_f64(seconds) + rests(plan, repeats);
+    (with_rests(least, plan.repeat.at_least), with_rests(most, plan.repeat.at_most))
 }
 
 /// How many requests of a cell are generated to compute their mean lengths.
 const SAMPLE: u32 = 64;
 
 /// Copies of the plan with the lengths of its requests, one copy for each cell. If the grid does not set the lengths,
-/// the copies have the mean lengths of a sample of requests. Absent for conversations, because the answers become part
-/// of their prompts.
+/// the copies have the mean lengths of a sample of requests. Absent for conversations, because the answers of the
+/// server become part of later prompts.
 pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
     if !has_own_lengths(plan) {
         return Some(vec![plan.clone()]);
@@ -225,8 +231,8 @@ pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
     Some(plans)
 }
 
-/// How long plans take together. `speed` is the speed of the server, if it is known. Plans for the embedded engine do
-/// not need it.
+/// The total time of several plans. `speed` is the speed of the server, if it is known. The speed is not needed for the
+/// embedded engine.
 pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate {
     let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
     for plan in plans {

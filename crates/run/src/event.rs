@@ -26,7 +26,7 @@ pub enum Event<'a> {
     Warning(&'a str),
     /// The run now starts its server or connects to it. From here on, an [`crate::Interrupt`] ends the run.
     Connecting,
-    /// The store has the run, and measuring begins.
+    /// The run is entered in the store, and the measurement begins.
     RunStarted(&'a RunStarted),
     /// The prompts of a pass are being made.
     PromptsStarted(&'a PromptsStarted),
@@ -91,7 +91,7 @@ pub struct PromptsStarted {
 
 /// A warm-up that begins.
 pub struct WarmUpStarted {
-    /// The cell, and the word for a warm-up.
+    /// The cell and the word `warm-up`, as text for the user.
     pub label: String,
     /// The cell.
     pub cell: CellPlan,
@@ -131,7 +131,8 @@ pub struct PairEnded {
     pub so_far: String,
 }
 
-/// Receives the events of a run. It is called on the threads of the measurement, so it must return quickly.
+/// Receives the events of a run. [`Subscriber::on_event`] is called on the threads of the measurement, so it must
+/// return quickly.
 pub trait Subscriber: Send + Sync {
     /// Receives an event.
     fn on_event(&self, event: &Event<'_>);

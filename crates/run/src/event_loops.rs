@@ -15,8 +15,8 @@ use inferometer_plan::search::Over;
 
 use crate::network::Network;
 
-/// One event loop is enough for this many requests in flight: at 50 tokens/s each, it is busy for a tenth
-/// of its time.
+/// One event loop is enough for this many requests in flight: at 50 tokens/s per request, the loop is busy for a tenth
+/// of the time.
 const IN_FLIGHT_OF_LOOP: u32 = 1_024;
 /// One event loop is enough for this many tokens per second.
 const TOKENS_PER_S_OF_LOOP: f64 = 100_000.0;

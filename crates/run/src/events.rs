@@ -25,8 +25,8 @@ impl Events {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// Events with the same receivers. Until the first pass begins, a line of text that was already sent through them
-    /// is left out. From then on, every line is sent, because it may be news of the other run with the same words.
+    /// Events with the same receivers. Until the first pass begins, each line of text is sent only once. After that,
+    /// every line is sent: a line with the same words may report a new event of the other run.
     #[must_use]
     pub fn without_repeated_introduction(&self) -> Self {
         let subscriber = Arc::clone(&self.subscriber);
@@ -51,7 +51,7 @@ impl Events {
     }
 }
 
-/// Passes events on, except lines of text that it has already passed on before the first pass.
+/// Forwards events to a subscriber. Before the first pass, a line of text that was already forwarded is left out.
 struct Once {
     subscriber: Arc<dyn Subscriber>,
     /// The lines so far; `None` from the first pass on.

@@ -3,6 +3,7 @@
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::refusal::are_all_refused;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::sweep::{SweepAnswer, SweepEnding};
 use inferometer_analysis::trials::{TrialResult, Trials};
@@ -20,7 +21,7 @@ pub struct Grid {
     pub blocks: Vec<Block>,
     /// Data for the charts of single requests.
     pub traces: Traces,
-    /// How the trials of cells ended, as far as it is known from stored results.
+    /// How the trials of cells ended, for cells whose ending is read from stored results.
     endings: Vec<(CellPlan, SweepEnding)>,
 }
 
@@ -28,6 +29,8 @@ struct CellResults {
     cell: CellPlan,
     passes: Vec<PassSummary>,
     trials: Vec<TrialResult>,
+    /// Why the server rejected requests of the first pass with such requests.
+    rejection: Option<String>,
 }
 
 impl Grid {
@@ -35,23 +38,26 @@ impl Grid {
     pub fn add(&mut self, cell: CellPlan, recorded: PassResult) {
         let known = self.cells.iter().position(|known| known.cell == cell);
         let known = known.unwrap_or_else(|| {
-            self.cells.push(CellResults { cell, passes: Vec::new(), trials: Vec::new() });
+            let (passes, trials) = (Vec::new(), Vec::new());
+            self.cells.push(CellResults { cell, passes, trials, rejection: None });
             self.cells.len() - 1
         });
-        self.cells[known].passes.push(recorded.summary);
-        self.cells[known].trials.extend(recorded.trial);
+        let known = &mut self.cells[known];
+        known.passes.push(recorded.summary);
+        known.trials.extend(recorded.trial);
+        known.rejection = known.rejection.take().or(recorded.rejection);
         self.blocks.extend(recorded.block);
         self.traces.0.extend(recorded.trace);
     }
 
-    /// Ends the trials of a cell. If they could go on by their results alone, the time limit has ended them.
+    /// Ends the trials of a cell. If the results so far require further trials, the time limit has ended the trials.
     pub fn end_trials(&mut self, cell: CellPlan, plan: &Plan) {
         if self.trials_go_on(cell, plan) {
             self.time_is_over(cell);
         }
     }
 
-    /// Whether the plan's search or sweep needs further trials of a cell, by the results so far.
+    /// Whether the results so far require further trials of a cell in the plan's search or sweep.
     pub fn trials_go_on(&self, cell: CellPlan, plan: &Plan) -> bool {
         let passes = plan.passes_of(cell);
         let next = |of_plan| self.procedure_of(cell, plan)?.next(of_plan);
@@ -82,6 +88,13 @@ impl Grid {
     /// The trials of a cell so far, in the order in which they were made.
     pub fn trials_of(&self, cell: CellPlan) -> &[TrialResult] {
         self.cells.iter().find(|known| known.cell == cell).map_or(&[], |known| &known.trials)
+    }
+
+    /// Why the server refused every request of a cell: the HTTP status and the first error text of the server. `None`
+    /// if a request had another outcome.
+    pub fn refusal(&self, cell: CellPlan) -> Option<String> {
+        let known = self.cells.iter().find(|known| known.cell == cell)?;
+        known.rejection.clone().filter(|_| are_all_refused(&known.passes))
     }
 
     /// The state of the plan's search or sweep after the trials of a cell so far; `None` if the plan has neither.
@@ -124,7 +137,7 @@ impl Grid {
         self.cells.iter().filter_map(of).collect()
     }
 
-    /// How many cards were observed in the passes of a cell; absent unless the plan names the server's
+    /// How many cards were observed in the passes of a cell; `None` if the plan does not name the server's
     /// cards.
     pub fn cards_of(&self, cell: CellPlan, plan: &Plan) -> Option<u32> {
         let known = self.cells.iter().find(|known| known.cell == cell);
@@ -140,8 +153,8 @@ impl CellResults {
         Some(trials)
     }
 
-    /// The number of cards that were observed; `None` if the plan names no cards. Cards that it does not name
-    /// may belong to another server, or be idle.
+    /// The number of cards that were observed; `None` if the plan names no cards. Cards that the plan does not
+    /// name may belong to another server, or be idle.
     fn cards_of(&self, plan: &Plan) -> Option<u32> {
         plan.observe.cards.as_ref()?;
         let seen = self.passes.iter().filter_map(|pass| pass.hardware.as_ref());

@@ -144,7 +144,7 @@ impl Group {
         self.rounds
     }
 
-    /// How long all runs take together, as text. It is not known for every plan.
+    /// How long all runs take together, as text. For some plans, this time is not known.
     pub fn estimate(&self) -> String {
         group_estimate::words(self.members.iter().map(|member| &member.plan), self.rounds)
     }
@@ -158,7 +158,7 @@ impl Group {
         self.run_with(events, strictness, &mut carry_out)
     }
 
-    /// Like [`Group::run`], but `measure` carries out each run: it chooses the network and the server.
+    /// Like [`Group::run`], but `measure` carries out each run, and chooses its network and its server.
     ///
     /// # Errors
     /// The errors of [`Group::run`].
@@ -355,8 +355,8 @@ impl GroupRun<'_, '_> {
     }
 }
 
-/// A remark if the servers got different requests although the plan fixes their number. If a time limit
-/// ends a load, the number of requests depends on the server.
+/// A remark if the servers got different requests although the plan fixes the number of requests. If a time
+/// limit ends a load, the number of requests depends on the server, so there is no remark.
 fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     let is_counted = |pass: &PassPlan| match pass {
         PassPlan::OneByOne(_) | PassPlan::Saturated(_) => true,

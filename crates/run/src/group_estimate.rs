@@ -1,5 +1,5 @@
-//! How long all runs of a plan with several servers take together, as text. Before the first run, this is known only if
-//! it does not depend on the servers.
+//! How long all runs of a plan with several servers take together, as text. Before the first run, this time is known
+//! only if it does not depend on the servers.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub fn words<'a>(plans: impl Iterator<Item = &'a Plan>, rounds: u32) -> String {
     }
 }
 
-/// The time of the remaining runs, from the mean time of the measured ones; absent before the first one.
+/// The time of the remaining runs, from the mean time of the measured runs; absent before the first run has ended.
 pub fn left<'a>(measured: impl Iterator<Item = &'a Summary>, remaining: usize) -> Option<String> {
     let seconds = |run: &Summary| {
         let passes = run.cells.iter().flat_map(|cell| &cell.passes);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_all_runs_is_told_as_far_as_it_does_not_depend_on_the_servers() {
+    fn the_time_of_all_runs_is_stated_if_it_does_not_depend_on_the_servers() {
         let server = r#""target": "http://127.0.0.1:1", "dialect": "openai-completions""#;
         let cell = r#""input_lengths": [64], "output_lengths": [16]"#;
         for (keys, text) in [

@@ -12,7 +12,7 @@ const REFUSE_IT: [&str; 1] = ["transformers"];
 /// How a server treats the field `ignore_eos`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreEos {
-    /// The field is sent, and the server honours it as far as is known.
+    /// The field is sent. The server honours it, or it is not known whether the server honours it.
     Honoured,
     /// The dialect has no field for it.
     NoField,
@@ -23,7 +23,7 @@ pub(crate) enum IgnoreEos {
 }
 
 impl IgnoreEos {
-    /// The expectation before any request is sent.
+    /// How the server is expected to treat the field, before any request is sent.
     pub(crate) fn of(dialect: &Dialect, engine: Option<&str>) -> Self {
         match engine {
             _ if !dialect.honours_ignore_eos => Self::NoField,

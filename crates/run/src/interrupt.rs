@@ -48,7 +48,7 @@ impl Interrupt {
         Arc::clone(&self.0.requested)
     }
 
-    /// Sets the waker of the load generator that an interruption wakes; `None` if none runs.
+    /// Sets the waker of the load generator that an interruption must wake; `None` if no load generator runs.
     pub(crate) fn wakes(&self, waker: Option<Waker>) {
         *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
     }

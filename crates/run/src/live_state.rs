@@ -69,7 +69,7 @@ pub struct Totals {
     pub output_tokens: u64,
     /// Latencies of the completed requests, and how late the load generator was.
     pub histograms: LiveHistograms,
-    /// Resources that this process used in the passes that have ended.
+    /// Resources that this process used in ended passes.
     pub process: Process,
 }
 
@@ -114,12 +114,14 @@ impl Subscriber for LiveState {
 }
 
 impl LiveState {
-    /// Also computes latencies, tokens and requests in flight from now on. A display that shows them must call this.
+    /// Also computes latencies, tokens and requests in flight from now on. A display that shows these values must call
+    /// this method.
     pub fn collect_statistics(&self) {
         self.change(|state| state.has_statistics = true);
     }
 
-    /// The note on the pass in progress that other processes can read. `before` is the previous note.
+    /// A note for other processes on the progress of the current pass; `None` if no pass has begun. `before` is the
+    /// previous note.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
             let LiveCounts { begun, ended, chunks, .. } = state.pass.as_ref()?.live.look();
@@ -143,8 +145,8 @@ impl LiveState {
     }
 }
 
-/// The time left, from the elapsed time and the share that is done; absent while the share is too small for
-/// an estimate.
+/// The time left, from the elapsed time and the share that is done (0 to 1); absent while the share is below 0.02,
+/// which is too small for an estimate.
 pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     const ENOUGH: f64 = 0.02;
     (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
@@ -183,8 +185,8 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// The estimated time left, if the remaining passes take as long as the passes so far. It grows if later passes take
-    /// longer. Absent if the number of passes is unknown, or if too little is known yet.
+    /// The estimated time left, if the remaining passes take as long as the passes so far. The estimate grows if later
+    /// passes take longer. Absent if the number of passes is unknown or 1, or if the share that is done is too small.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
         let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);

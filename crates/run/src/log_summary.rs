@@ -19,9 +19,9 @@ pub struct FromLog {
     pub summary: Summary,
     /// Data for the charts of single requests.
     pub traces: Traces,
-    /// The blocks of a comparison of two servers, without incomplete ones.
+    /// The complete blocks of a comparison of two servers.
     pub blocks: Vec<Block>,
-    /// Where the log is cut off, if it is: the results cover the records before that point.
+    /// Where the log is cut off; `None` if it is complete. The results cover the records before that point.
     pub cut: Option<StoreError>,
 }
 
@@ -59,7 +59,7 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
 
 /// The summary of a stored run. The findings and the hashes are copied from the results that the run itself stored,
 /// because records are not enough to compute all of them. For example, some findings need the data set, or the server's
-/// answers before the run. If the run was killed before it stored them, only the findings from records are known.
+/// answers before the run. If the run was killed before it stored results, only the findings from records are known.
 fn of_stored(
     stored: &StoredRun,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Messages before the measurement. Makes no decision.
+//! Sends the messages that the user sees before the measurement. This module makes no decision.
 
 use inferometer_load::PassPlan;
 use inferometer_model::digits;
@@ -79,8 +79,8 @@ pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: D
         "searching for the highest {} that meets {}, within {}% at {}% confidence",
         search.over,
         objectives.join(" and "),
-        search.precision * 100.0,
-        search.confidence * 100.0
+        digits::percent(search.precision),
+        digits::percent(search.confidence)
     ));
     let most = guess.map(|(one, other)| one.max(other));
     events.say(&search_bound::words(plan, search, most));

@@ -12,14 +12,16 @@ use crate::error::RunError;
 /// The facts with the maximum length of prompt plus output: of vLLM and SGLang, of TGI, and of llama.cpp, in this
 /// order.
 const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
-/// The facts with the maximum length of the prompt alone. TGI uses one of these two names, depending on its version.
+/// The facts with the maximum length of a prompt without its output. TGI uses one of these two names, depending on its
+/// version.
 const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 
 /// Finds cells in which the prompt is within the server's limit, but prompt plus output exceeds it. Some servers cut
 /// such outputs, others reject the request.
 ///
 /// # Errors
-/// When the prompts of a cell alone reach the limit, so that the server could answer none of its requests.
+/// When the prompts of a cell, even without outputs, reach the limit. The server could then answer no request of this
+/// cell.
 pub(crate) fn check(
     plan: &Plan,
     facts: &BTreeMap<String, String>,
@@ -56,7 +58,7 @@ pub(crate) fn check(
     Ok((!long.is_empty()).then_some(finding))
 }
 
-/// The first of these limits that the server states.
+/// The first of these facts that the server states as a number, with its name.
 fn stated(facts: &BTreeMap<String, String>, names: &[&'static str]) -> Option<(&'static str, u64)> {
     names.iter().find_map(|name| Some((*name, facts.get(*name)?.parse().ok()?)))
 }

@@ -8,7 +8,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::virtual_net::{VirtualNet, run, run_until};
 use inferometer_net::{Actor, LoopStats, Net, StampStats, Waker};
 
-/// Runs the load generator.
+/// A network over which actors, such as the load generator, run.
 pub trait Network {
     /// The sockets and the clock of the load generator.
     type Net: Net;
@@ -72,7 +72,7 @@ impl<S: Actor<VirtualNet>> VirtualNetwork<S> {
         Self { client, others: Vec::new(), server: (server, server_net) }
     }
 
-    /// The same network, for a client with several event loops: `others` are the hosts of the other loops.
+    /// The same network, for a client with several event loops. `others` are the hosts of the loops after the first.
     #[must_use]
     pub fn with_loops(self, others: Vec<VirtualNet>) -> Self {
         Self { others, ..self }

@@ -15,9 +15,9 @@ use crate::ready_target::ReadyTarget;
 
 /// The usual path of a server's metrics.
 const USUAL: &str = "/metrics";
-/// The fact of a target that says from where its metrics were read, or why they were not read.
+/// The name of the fact that states from which address the server's metrics were read, or why they were not read.
 const FACT: &str = "server_metrics";
-/// The fact of a target that says why its cards were not observed.
+/// The name of the fact that states why the server's cards were not observed.
 const CARDS_FACT: &str = "cards";
 /// The timeout of a request for metrics. A longer timeout would delay the end of a pass.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,13 +26,13 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 pub struct NewObserver {
     /// The observer.
     pub observer: Observer,
-    /// Whether to look for the server's metrics again after its first request: a fresh server may have no
-    /// metrics before that.
+    /// Whether to look for the server's metrics again after its first request. Some servers have no metrics before
+    /// their first request.
     pub again: bool,
 }
 
-/// The observer of a run. If the plan requests metrics or cards and they are not available, this is an error
-/// before anything is measured. If default metrics are not available, a fact of the target says so.
+/// The observer of a run. It is created before anything is measured. Metrics that are read only by default may be
+/// unavailable: a fact of the target then states the reason.
 ///
 /// # Errors
 /// When the plan requests metrics or cards that are not available.
@@ -182,7 +182,8 @@ fn cards(
     };
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
     if ready.target.simulated && is_asked_for {
-        // A plan names cards for all of its targets together. So it is no error if one target is the embedded engine.
+        // The cards in a plan apply to all of its targets. Therefore, it is not an error if one target is the embedded
+        // engine.
         let fact = "not read: the embedded engine uses no card".to_owned();
         ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
         return Ok(Vec::new());
@@ -192,8 +193,8 @@ fn cards(
     select_cards(seen, numbers).map_err(told)
 }
 
-/// A client for another address than the target's. It sends the target's headers, which may contain a key,
-/// only to the same server with the same scheme.
+/// A client for an address that is not the target's. The target's headers may contain a key, so the client sends
+/// them only to the target's own server, with the same scheme.
 fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client, String> {
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));

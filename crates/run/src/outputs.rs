@@ -107,7 +107,7 @@ impl Outputs {
         self.write_pages(summary, "", run, (&Traces::default(), theme))
     }
 
-    /// Writes everything: figures, plots, the report as Markdown and as a page.
+    /// Writes everything: figures, plots, and the report as Markdown and as an HTML page.
     ///
     /// # Errors
     /// When a plot cannot be drawn or a file cannot be written.

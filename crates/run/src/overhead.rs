@@ -1,6 +1,6 @@
-//! Measures how many tokens the server adds to a prompt: a beginning-of-sequence token, a chat template. Two
-//! short requests before the first pass show this number, so that prompts can have the requested length as
-//! the *server* counts it.
+//! Measures how many tokens the server adds to a prompt, such as a beginning-of-sequence token or a chat template. Two
+//! short requests before the first pass show this number. Prompts can then be made so that the *server* counts the
+//! requested length.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal in a record, if the request was refused and nothing else went wrong.
+    /// The refusal in a record; `None` if the server did not refuse the request.
     fn of(record: &Record) -> Option<Self> {
         let status = match record.outcome {
             Outcome::Rejected { status } => Some(status),
@@ -67,7 +67,7 @@ impl Refusal {
         self.message.contains(name)
     }
 
-    /// Whether the server refuses the model. A busy server refuses for another reason.
+    /// Whether the server refuses the request because of the model, and not for another reason such as high load.
     pub fn is_of_model(&self, model: &str) -> bool {
         let says_so = self.names(model) || self.message.to_lowercase().contains("model");
         matches!(self.status, Some(400 | 404 | 422)) && says_so
@@ -137,8 +137,8 @@ pub fn latency(
     Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
 }
 
-/// The maximum length of a short prompt, in tokens. A server needs notably more time for a longer prompt than for those
-/// of the first requests.
+/// The maximum length of a short prompt, in tokens. A server needs notably more time for a longer prompt than for the
+/// prompts of the first requests.
 const SHORT_PROMPT: u32 = 512;
 
 /// The speed of the server, from the record of a first request. If the plan has long prompts, sends one request with a
@@ -176,8 +176,8 @@ pub fn speed(
     }))
 }
 
-/// Makes one request for each length. The prompts are random words for every workload: a data set may
-/// have no prompts of these lengths.
+/// Makes one request for each length. The prompts are random words for every workload, because a data set
+/// may have no prompts of these lengths.
 fn probe_requests(
     prompts: &Prompts,
     lengths: &[u32],
@@ -209,7 +209,7 @@ fn one_by_one(
     Ok(records)
 }
 
-/// Derives the number of tokens that the server adds, and findings on it. `differences` has the server's
+/// Derives the number of tokens that the server adds, and findings on this number. `differences` has the server's
 /// counts minus the tokenizer's counts; it is `None` if a count is missing.
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {
     match differences {

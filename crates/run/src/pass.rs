@@ -50,8 +50,8 @@ pub struct PassRunner<N> {
     pub reuse_connections: bool,
     /// Whether trials of a search end early as soon as their result is certain.
     pub cut_off: bool,
-    /// The instant at which passes, pauses and requests beside passes must end; absent without a time limit. At this
-    /// instant, requests in flight are cancelled.
+    /// The instant at which passes, pauses and requests outside of passes must end; absent without a time limit. At
+    /// this instant, requests in flight are cancelled.
     pub ends: Option<Nanos>,
 }
 
@@ -65,20 +65,20 @@ pub struct PlayedPass<R> {
     pub process: Process,
 }
 
-/// How long before an arrival of an open loop an event loop stops sleeping and begins to poll. A sleep ends about 50 us
-/// late. Polling hides this delay, and costs at most 6 % of a processor for each thousand requests per second.
+/// In an open loop, an event loop stops sleeping and begins to poll this long before each arrival. A sleep ends about
+/// 50 us late. Polling hides this delay, and costs at most 6 % of a CPU core for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
 /// This process's part of a pass, and its start.
 pub struct PassPart {
     /// The share of the requests that this process sends.
     pub share: Share,
-    /// When the pass starts; absent: as soon as everything is prepared.
+    /// Decides when the pass starts; absent: it starts as soon as everything is prepared.
     pub gate: Option<Box<dyn StartGate>>,
 }
 
 impl PassPart {
-    /// The whole pass, started at once.
+    /// The whole pass, started as soon as everything is prepared.
     pub fn whole() -> Self {
         Self { share: Share::WHOLE, gate: None }
     }
@@ -152,7 +152,8 @@ impl<N: Network> PassRunner<N> {
             0 | 1 => vec![driver],
             _ => driver.on_loops(Order::of(pass), parts),
         };
-        // Open loops must be punctual. In other loops, a request is due only when another request has ended.
+        // An open loop must send requests on time. With other loads, requests are due at the start of the pass or when
+        // another request has ended.
         self.net.set_spin(if peak_rate > 0.0 { SPIN } else { Duration::ZERO });
         let watch = ProcessWatch::begin(&mut self.net);
         let played = self.play_drivers(drivers);
@@ -242,7 +243,7 @@ impl<N: Network> PassRunner<N> {
         self.most_time() == Some(Duration::ZERO)
     }
 
-    /// Waits for the time `span`, but not beyond the time limit, or until the user interrupts the run.
+    /// Waits for the time `span`. Ends earlier at the time limit, or when the user interrupts the run.
     ///
     /// # Errors
     /// When the system can no longer wait for sockets.

@@ -1,5 +1,5 @@
-//! The figures and findings of one pass. They depend only on its records, so a report that is made again from
-//! the log has the same figures.
+//! The figures and findings of one pass. They depend only on the plan and on data that the log contains, so a report
+//! that is made again from the log has the same figures.
 
 use inferometer_analysis::ab::{Block, BlockFold};
 use inferometer_analysis::fold::PassFold;
@@ -23,6 +23,8 @@ pub struct PassResult {
     pub summary: PassSummary,
     /// Findings on the pass.
     pub findings: Vec<Finding>,
+    /// Why the server rejected requests: see [`Inspector::rejection`].
+    pub rejection: Option<String>,
     /// The same results as a trial, if the plan searches or sweeps.
     pub trial: Option<TrialResult>,
     /// The same results as a block, if the plan compares two servers and the pass ran to its end.
@@ -41,7 +43,8 @@ pub struct PassFigures {
 }
 
 impl PassFigures {
-    /// Creates it without records. `template` is the number of chat template tokens that input lengths do not include.
+    /// Creates figures without records. `template` is the number of chat template tokens that input lengths do not
+    /// include.
     /// `origin_unix_ns` is the wall-clock time of instant 0 of the records, in nanoseconds since 1970.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
@@ -106,8 +109,8 @@ impl PassFigures {
         }
     }
 
-    /// Adds `count` requests that differ only in their index; `record` is the first of them. If `count` is
-    /// above 1, none of them has begun.
+    /// Adds `count` requests that differ only in their index; `record` is the record of the first request. If
+    /// `count` is above 1, none of the requests has begun.
     pub fn add_repeated(&mut self, record: &Record, count: u32) {
         if count == 1 {
             return self.add(record);
@@ -143,6 +146,7 @@ impl PassFigures {
         summary.instrument.process = process;
         let place = self.inspector.place().to_owned();
         let in_common = self.inspector.cached_in_common();
+        let rejection = self.inspector.rejection();
         let mut findings = self.inspector.finish();
         let observed =
             server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
@@ -153,6 +157,6 @@ impl PassFigures {
         let (trial, trace) =
             (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
         let block = self.block.and_then(BlockFold::finish);
-        PassResult { summary, findings, trial, block, trace }
+        PassResult { summary, findings, rejection, trial, block, trace }
     }
 }

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::prompts::{MAX_TOKENS_IN_MEMORY, dataset_file};
 
-/// Memory that any run may take, whatever its server sends, in bytes.
+/// The maximum memory of a run without the memory that its plan needs, in bytes. It does not depend on what the server
+/// sends.
 pub const OF_ANY_RUN_BYTES: u64 = 512 << 20;
 /// The memory of a prompt token, in bytes: as text, in the request and in its body.
 const PROMPT_TOKEN_BYTES: u64 = 16;
@@ -20,13 +21,15 @@ const ROW_GROWTH: u64 = 8;
 /// The memory of a plan, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanMemory {
-    /// The memory that any run may take.
+    /// The memory that any run may take, see [`OF_ANY_RUN_BYTES`].
     pub of_any_run: u64,
-    /// The prompts of the pass with the largest prompts; absent if the data set sets their lengths.
+    /// The memory of the prompts, in the pass that needs most memory for prompts; absent if the data set sets their
+    /// lengths.
     pub prompts: Option<u64>,
-    /// The answers in flight of the pass with the largest answers; absent if the data set sets their lengths.
+    /// The memory of the answers in flight, in the pass that needs most memory for answers; absent if the data set sets
+    /// their lengths.
     pub answers: Option<u64>,
-    /// The rows of the data set.
+    /// The memory of the rows of the data set.
     pub data_set: u64,
 }
 
@@ -89,14 +92,14 @@ fn in_flight(pass: &PassPlan) -> u32 {
     at_once.min(begun).min(MAX_IN_FLIGHT)
 }
 
-/// The maximum memory of the data set of a plan, in bytes: its file may be compressed, or denser than the
-/// data in memory.
+/// The maximum memory of the data set of a plan, in bytes. This can be more than the size of its file: the file may be
+/// compressed, or the data may need more space in memory than in the file.
 fn data_set_bytes(plan: &Plan) -> u64 {
     let Some(file) = dataset_file(plan) else { return 0 };
     let size = std::fs::metadata(&file).map_or(0, |found| found.len());
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("parquet") => 2 * MAX_DATA_SET_BYTES,
-        // ShareGPT: only the texts of each row are stored.
+        // ShareGPT: only the texts of each row are loaded.
         Some("json") => size.saturating_mul(2),
         _ => size.saturating_mul(ROW_GROWTH),
     }

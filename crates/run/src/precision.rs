@@ -10,7 +10,7 @@ use inferometer_stats::Distribution;
 /// If half the width of a confidence interval exceeds this share of the mean, a finding is added.
 const WIDE: f64 = 0.05;
 
-/// With fewer requests than this, the error of the mean latency is unknown.
+/// With fewer requests than this number, the error of the mean latency is unknown.
 const FEW: u64 = 10;
 
 /// Findings on the intervals of the latencies in the table. A prediction (`predicted`) has no finding on a wide
@@ -19,8 +19,8 @@ const FEW: u64 = 10;
 pub fn findings(cells: &[Cell], predicted: bool) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.latency_pass()?.latency(&latency_per_output_token::DEFINITION).copied();
-    // Loads that are not steady (all at once, ramps) never have an interval, even with many requests. Reports say so,
-    // so a finding is needed only for few requests.
+    // Loads that are not steady (all at once, ramps) never have an interval, even with many requests. Reports state
+    // this reason. Therefore, a finding is needed only for few requests.
     let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;
     let few = cells.iter().filter_map(latency).filter(is_few);
     let mut findings = Vec::new();

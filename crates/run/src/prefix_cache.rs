@@ -20,7 +20,7 @@ pub struct PrefixCache {
 }
 
 impl PrefixCache {
-    /// Creates it for the ready servers. The name of the engine determines the paths.
+    /// The prefix caches of the ready servers. The name of the engine determines the paths.
     pub fn of(ready: &ReadyTarget, plan: &Plan) -> Self {
         let paths: &[&str] = match ready.target.engine.as_deref() {
             Some("vllm") => &[VLLM],
@@ -32,7 +32,8 @@ impl PrefixCache {
         Self { servers: all.cloned().collect(), paths }
     }
 
-    /// Resets the cache of each server. If a server cannot, returns a finding once and does not try again.
+    /// Resets the cache of each server. If a server does not reset its cache, returns a finding; further calls then do
+    /// nothing.
     pub fn empty(&mut self, events: &Events) -> Option<Finding> {
         let (server, answers) = self.servers.iter().find_map(|server| {
             let answers = ask(server, self.paths)?;

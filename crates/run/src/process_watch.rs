@@ -25,7 +25,7 @@ impl ProcessWatch {
         Self { began: net.now(), cpu: process_cpu_time(), stamps: net.stamp_stats() }
     }
 
-    /// Returns the values since the beginning. `waits` says how long requests waited for the writer of
+    /// Returns the values since the beginning. `waits` states how often and how long requests waited for the writer of
     /// records.
     pub fn end(self, net: &mut impl Network, waits: Waits) -> Process {
         let stats: LoopStats = net.take_loop_stats();

@@ -35,7 +35,7 @@ pub struct Recording {
     ranks: BTreeMap<u32, OutcomeCounts>,
     /// The names of the servers, if there are several.
     servers: Vec<String>,
-    /// Tokens of a chat template that input lengths do not count.
+    /// The number of chat template tokens that input lengths do not include.
     pub template: u32,
     /// Whether the server continues after end-of-text if a request sets `ignore_eos`.
     pub honours_ignore_eos: bool,
@@ -50,10 +50,10 @@ pub struct Recording {
 pub enum Counter {
     /// No tokenizer.
     None,
-    /// The tokenizer that the user named; it counts when a record arrives.
+    /// The tokenizer that the user named. It counts each output when its record arrives.
     AsTheyCome(Arc<dyn Tokenizer>),
     /// The model's own tokenizer, which may send requests to the server. Such requests must not be sent while
-    /// the server is measured, so records wait for the end of their pass.
+    /// the server is measured, so outputs are counted after the end of their pass.
     AfterThePass(Arc<dyn Tokenizer>),
 }
 
@@ -61,9 +61,9 @@ pub enum Counter {
 /// the limit are not counted. The token count of a stream is then the number of its events; the token count
 /// of a body that is not streamed is unknown.
 pub const UNCOUNTED_BYTES: usize = 128 << 20;
-/// The longest text that is counted, in bytes: a tokenizer needs about forty times as much memory.
+/// The longest text that is counted, in bytes. A tokenizer needs about forty times the memory of the text.
 const COUNTED_BYTES: usize = 8 << 20;
-/// How often records are flushed to the disk: a killed run can lose the records of this time.
+/// How often records are flushed to the disk. A killed run can lose the records since the last flush.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often the live note is written for other processes.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
@@ -285,7 +285,7 @@ impl Recording {
         let live = in_progress.events.map(Events::live);
         in_progress.note = live.and_then(|live| live.note(pass, now, in_progress.note.as_ref()));
         if let Some(note) = &in_progress.note {
-            // If this fails, nothing is lost: dashboards then show the recorded requests.
+            // An error does no harm: dashboards then show only the recorded requests.
             let _ = note.write(&self.stored.live_note_path());
         }
     }

@@ -1,4 +1,4 @@
-//! Resolves a plan file and flags into a plan, and reports all mistakes at once. This module reads the files
+//! Resolves a plan file and flags into a plan, and reports all mistakes in one error. This module reads the files
 //! that the plan names, and sends nothing.
 
 use std::collections::BTreeMap;
@@ -128,11 +128,11 @@ fn hash_of_card(card: &str) -> Result<Option<String>, PlanError> {
 }
 
 /// The hashes of the contents of a model and a profile that are given as files, by the names `model` and `profile`. A
-/// file that cannot be read has no hash, because it is an error when the engine is set up.
+/// file that cannot be read has no hash. The engine reports such a file as an error when it starts.
 fn hashes_of_files(model: &str, profile: Option<&str>) -> BTreeMap<String, String> {
     let is_file = inferometer_engine::model::built_in(model).is_none();
     let sizes = is_file.then(|| inferometer_engine::model::model(model).ok()).flatten();
-    // The name of the model follows from the path.
+    // The name of the model follows from the path of the file, so the name is not part of the hash.
     let sizes = sizes.map(|sizes| ModelSpec { name: String::new(), ..sizes });
     let sizes = sizes.and_then(|sizes| serde_json::to_vec(&sizes).ok());
     let own = profile.filter(|name| !profiles().iter().any(|known| known.name == *name));
@@ -146,7 +146,7 @@ fn hashes_of_files(model: &str, profile: Option<&str>) -> BTreeMap<String, Strin
     hashed.collect()
 }
 
-/// A spec with its defaults written out, so that it means the same for every server.
+/// A spec with all defaults that can be written as keys. It resolves to the same plan.
 ///
 /// # Errors
 /// Every mistake of the spec.
@@ -169,7 +169,7 @@ fn mistakes(errors: Vec<SpecError>) -> PlanError {
     PlanError { mistakes: errors.iter().map(ToString::to_string).collect() }
 }
 
-/// Refuses passes without a number of requests if something needs that number.
+/// Refuses passes that are limited only by time if a shared prefix or `--dump-workload` needs the number of requests.
 fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     let Some(pass) = plan.passes.iter().find(|pass| pass.requests().is_none()) else {
         return Ok(());

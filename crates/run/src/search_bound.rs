@@ -12,7 +12,8 @@ use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::{about, in_words};
 
-/// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from it.
+/// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from the
+/// time of this trial.
 const MOST_PLAYED: u64 = 1_000;
 
 /// An upper bound on the time of a search, a sweep or a comparison. It is the estimated time of a shorter plan,
@@ -27,14 +28,14 @@ pub struct LongestRun {
 }
 
 impl LongestRun {
-    /// The longest run of a plan. Without a search, a sweep or a comparison, this is the plan itself.
+    /// The longest run of a plan. Without a search, a sweep or a comparison, this is one run of the plan itself.
     pub fn of(plan: &Plan) -> Self {
         let mut longest =
             Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
         if let Some(sweep) = longest.plan.sweep.take() {
-            // A sweep begins with one request in flight, and it is not known yet how many the server can
-            // process at once. The maximum is the user's time limit, or the time of all requests one after
-            // the other.
+            // A sweep begins with one request in flight, and it is not known yet how many requests the server
+            // can process at the same time. The maximum is the user's time limit, or the time of all requests
+            // one after the other.
             let requests = sweep.max_requests.min(MOST_PLAYED);
             let cells = plan.cells.len() as u32;
             let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
@@ -68,8 +69,8 @@ impl LongestRun {
         self.most
     }
 
-    /// The maximum time of the whole run, if [`Self::plan`] takes `once`. If the user set a time limit, this is the
-    /// limit instead. Absent if the time is too large.
+    /// The maximum time of the whole run, if [`Self::plan`] takes the time `once`. If the user set a time limit,
+    /// returns this limit. Absent if the time is too large for a [`Duration`].
     pub fn time(&self, once: Duration) -> Option<Duration> {
         if self.most.is_some() {
             return self.limit();
@@ -86,8 +87,8 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
         cells => format!(" for each of {cells} cells"),
     };
     let load = |load: f64| with_unit(&load.to_string(), search.over.unit());
-    // If the user gave no lowest load, the default is so low that a search rarely stays there: the time at
-    // that load would be far too long.
+    // If the user gave no lowest load, the default is so low that a search rarely has trials at it. The time
+    // at this load would be far too long.
     let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(

@@ -8,7 +8,7 @@ use inferometer_analysis::search::{
     Measure, Overwhelmed, Search, SearchAnswer, SearchEnding, Trial, load_text,
 };
 use inferometer_analysis::summary::Summary;
-use inferometer_model::digits::{Decimals, with_unit};
+use inferometer_model::digits::{Decimals, percent, with_unit};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_plan::search::{Criterion, SearchPlan};
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -17,7 +17,7 @@ use inferometer_report::search::sentence;
 use crate::error::Shortfall;
 use crate::estimate::{about, in_words};
 
-/// One line on the last trial: its result, the estimate so far, and the maximum time left.
+/// One line on the last trial: its result, the estimate so far, and the maximum time or number of requests left.
 pub fn trial(plan: &SearchPlan, search: &Search) -> String {
     let Some((trial, overwhelmed)) = search.last() else { return String::new() };
     let shown = match overwhelmed {
@@ -53,7 +53,7 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
             "{:.2}% meet {} ({}% needed)",
             100.0 * measure.value,
             criterion.text,
-            (1e6 * needed).round() / 1e4
+            percent(needed)
         ),
         None => format!("a mean of {:.1} ms for {}", measure.value, criterion.text),
     };
@@ -83,8 +83,8 @@ fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     })
 }
 
-/// The time left until the time limit. Without a limit, the maximum number of requests left and the duration of the next
-/// trial: the time of all trials is not known, because the next loads depend on the results.
+/// The time left until the time limit. Without a time limit: the duration of the next trial, and the maximum number of
+/// requests left. The time of all trials is not known, because the next loads depend on the results.
 fn time_left(search: &Search) -> String {
     let Some(asked) = search.next() else { return String::new() };
     if let Ok(most) = Duration::try_from_secs_f64(search.time_left_s()) {
@@ -105,8 +105,8 @@ pub fn answers(answers: &[SearchAnswer]) -> String {
 }
 
 /// Why a search failed, independently of its answers: no request of any trial completed. `None` if a request completed,
-/// or if requests of a trial were only too slow. Refused requests above the server's capacity are no failure: the
-/// search must find that capacity.
+/// or if requests of a trial were only too slow. Requests that the server refuses above its capacity are not a failure
+/// of the search, because the search must find this capacity.
 pub fn nothing_completed(summary: &Summary) -> Option<String> {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let first = passes().next()?;

@@ -9,7 +9,7 @@ use inferometer_model::record::Record;
 pub struct ServerSpeed {
     /// A request with a short prompt.
     short: RequestTimes,
-    /// A request with a prompt as long as the longest of the plan, if that is not short.
+    /// A request with a prompt as long as the longest prompt of the plan, if the longest prompt is not short.
     long: Option<LongPrompt>,
 }
 
@@ -67,7 +67,7 @@ impl ServerSpeed {
     }
 
     /// The additional time of a prompt of this length, compared with a short prompt, in seconds. It is proportional to
-    /// the length. A server does not save this time by batching, because a long prompt alone uses the whole card.
+    /// the additional length. Batching does not save this time, because one long prompt uses the whole card.
     pub fn prompt_s(&self, tokens: u32) -> f64 {
         let Some(LongPrompt { times, .. }) = &self.long else { return 0.0 };
         let longer = (f64::from(tokens) - self.short.tokens) / (times.tokens - self.short.tokens);

@@ -65,8 +65,8 @@ pub struct Start<'a> {
 }
 
 impl Servers {
-    /// Returns the address of a ready server for the plan: the running server if it fits the plan. Otherwise
-    /// the running server is ended and a new server is started.
+    /// Returns the address of a ready server for the plan. If the running server was started from the same plan,
+    /// it is used. If not, the running server is ended and a new server is started.
     ///
     /// # Errors
     /// When the server does not become ready.
@@ -124,7 +124,7 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended, if it has. After failed requests, waits a few seconds for the server to exit.
+    /// How the server ended; `None` if it still runs. After failed requests, waits up to 3 s for its end.
     pub fn died(&mut self, failures: Failures) -> Option<Death> {
         let server = &mut self.running.as_mut()?.server;
         let ended = match failures {

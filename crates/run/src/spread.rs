@@ -71,8 +71,8 @@ impl ServerSpread {
 /// Combines the servers of a plan into one target. The target has the description of the first server.
 ///
 /// # Errors
-/// When a request means different things to two servers, when two servers are the same, or when servers are behind the
-/// tunnel of a proxy.
+/// When two servers have different dialects or models, when two servers have the same address, or when servers are
+/// behind the tunnel of a proxy.
 pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarget, RunError> {
     let mut places: Vec<(String, OtherServer)> = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
     first.target.facts.insert("balance".to_owned(), balance(plan).to_owned());
     let (names, mut others): (Vec<_>, Vec<_>) = places.into_iter().unzip();
     first.target.servers = names;
-    // The first of these servers is the target itself; the others share its load.
+    // The first of these servers is the target; the other servers share its load.
     let own = others.remove(0);
     (first.address, first.server) = (own.address, own.server);
     first.others = others;
@@ -153,7 +153,7 @@ fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding
     (clients.into_iter().map(named).collect(), finding)
 }
 
-/// Checks that a request means the same to two servers.
+/// Checks that two servers have the same dialect and the same model.
 fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError> {
     let (a, b) = (&first.target, &other.target);
     let differ = |what: &str, of_a: &str, of_b: &str, flag: &str| {
@@ -172,7 +172,7 @@ fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError>
     Ok(())
 }
 
-/// The finding on other differences between two servers. Such servers are measured as they are.
+/// The finding on other differences between two servers. These differences are not an error.
 fn differences(a: &Target, b: &Target) -> Option<Finding> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut found = Vec::new();

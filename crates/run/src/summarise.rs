@@ -4,7 +4,6 @@
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::ranks::RankSummary;
-use inferometer_analysis::refusal::refusal;
 use inferometer_analysis::search::{self, SearchAnswer};
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::sweep;
@@ -79,7 +78,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     let mut searches = grid.searches(facts.plan);
     for answer in &mut searches {
-        answer.set_refusal(refusal(&cells, answer.cell(), &findings));
+        answer.set_refusal(grid.refusal(answer.cell()));
     }
     for cell in &mut cells {
         let of_cell = |answer: &&SearchAnswer| answer.cell() == cell.plan();
@@ -99,14 +98,14 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
     search::mark_limits_of_client(&mut searches, &cells);
     let found = search::findings(&searches, &cells);
-    // A search that found the limit of the client did not answer its question, so this comes first.
+    // If the client limited a search, the answer says nothing about the server. So this finding comes first.
     let (first, others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|finding| finding.is(code::SEARCH_LIMITED_BY_CLIENT));
     findings.splice(0..0, first);
     findings.extend(others);
     let mut sweeps = grid.sweeps(facts.plan);
     for answer in &mut sweeps {
-        answer.set_refusal(refusal(&cells, answer.cell(), &findings));
+        answer.set_refusal(grid.refusal(answer.cell()));
     }
     findings.retain(|finding| !finding.is_one_of(&sweep::CODES));
     findings.extend(sweep::findings(&sweeps, &cells));
@@ -165,7 +164,7 @@ fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Vali
 }
 
 /// Judges the objectives of a prediction again, by the ranges of its figures. [`summarise`] does not know the ranges,
-/// so call this when they have been added to the cells.
+/// so call this function after they were added to the cells.
 pub fn judge_by_ranges(summary: &mut Summary, plan: &Plan) {
     if !summary.predicted || plan.chooses_loads() {
         return;
@@ -221,8 +220,8 @@ fn count_from(first: Option<f64>, cells: &mut [Cell]) {
     }
 }
 
-/// Sets the figures of a searched cell to the figures of the highest tried load that is not above the answer. The trial
-/// with the highest throughput is not used, because it may have missed the objectives.
+/// Sets the figures of a cell with a search to the figures at the highest tried load that is not above the answer. The
+/// trial with the highest throughput is not used, because this trial may have missed the objectives.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     let below = answer.tried_below();
     let is_low = |pass: &&PassSummary| match answer.over {

@@ -134,7 +134,7 @@ fn wanted<'a>(
     }
 }
 
-/// Whether a plan names dialect and model, so that a server need not state them.
+/// Whether a plan names the dialect and the model. A server then need not state them.
 fn names_all(plan: &Plan) -> bool {
     matches!(plan.target, TargetPlan::Server { dialect: Some(_), model: Some(_), .. })
 }
@@ -158,7 +158,7 @@ fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
     Finding::of(code::THROUGH_A_PROXY, message)
 }
 
-/// Tells the user how to benchmark the servers that run on this machine. These servers are only identified.
+/// Tells the user how to benchmark the servers that run on this machine. No text is generated on these servers.
 fn suggest_local(start: Start<'_>) {
     for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {

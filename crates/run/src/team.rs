@@ -67,12 +67,12 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
     refuse(
         matches!(plan.target, TargetPlan::Embedded { .. }),
         "target (--target): several ranks need the address of a common server: without it, each \
-            would start its own embedded engine",
+            rank would start its own embedded engine",
     );
     refuse(
         plan.launch.is_some(),
-        "server: several ranks need the address of a common server: each would start its own; \
-            start the server first, and give --target",
+        "server: several ranks need the address of a common server, but each rank would start its \
+            own server; start the server first, and give --target",
     );
     refuse(plan.ab.is_some(), "ab: a comparison needs a single process; start only one");
     refuse(
@@ -106,7 +106,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Whether the plan alone determines when requests are due, so that they do not depend on the end of other
+/// Whether only the plan determines when requests are due. Due times then do not depend on the ends of other
 /// requests.
 pub fn is_scheduled(pass: &PassPlan) -> bool {
     let load = pass.load();
@@ -142,8 +142,8 @@ impl StartGate for MemberGate {
     }
 }
 
-/// Creates a receiver for the records of each other rank. It sends them to the thread that writes the records
-/// of rank 0, and counts them in `live` for display.
+/// Creates a receiver for the records of each other rank. The receiver sends the records to the thread that writes
+/// the records of rank 0, and counts them in `live` for display.
 pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
     let sink = |rank| -> Sink {
         let (mut to, live) = (to.clone().of_rank(Some(rank)), Arc::clone(live));
@@ -168,8 +168,8 @@ pub fn next_of(from: &FromDriver) -> Result<Option<SentRecord>, NoMoreRecords> {
     }
 }
 
-/// Why a rank makes a pass invalid; `None` if no rank does. The rank is lost, was interrupted, or sends request bodies
-/// that differ from the bodies of rank 0. `body_hash` is the hash of the bodies of rank 0.
+/// Why a rank makes a pass invalid: the rank is lost, was interrupted, or sends request bodies that differ from the
+/// bodies of rank 0. `None` if no rank makes the pass invalid. `body_hash` is the hash of the bodies of rank 0.
 pub fn not_whole(
     reports: &[RankReport],
     body_hash: Option<&str>,

@@ -31,7 +31,7 @@ fn complete(
 ) -> Result<Option<String>, PlanError> {
     let Some(given) = server.take() else { return Ok(model) };
     let started_with = model.as_deref().filter(|name| *name != AUTO);
-    // The embedded engine accepts hub ids and paths too, but serves the model under its own name for it.
+    // The embedded engine accepts hub ids and paths too, but serves the model under the name that the engine gives it.
     let is_renamed = given.preset.as_deref() == Some(preset::EMBEDDED) && given.model.is_none();
     *server = Some(preset::complete(given, started_with).map_err(PlanError::new)?);
     Ok(if is_renamed { model.map(|_| AUTO.to_owned()) } else { model })

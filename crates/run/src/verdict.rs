@@ -9,6 +9,7 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, Validity, Verdict};
+use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
 use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
 use inferometer_plan::{Plan, TargetPlan};
@@ -50,8 +51,8 @@ pub fn judge(
     judge_results(summary, plan.max_failures, strictness)
 }
 
-/// Judges the results of a prediction, or of a run that was not interrupted. `max_failures` is the share of requests that
-/// may fail.
+/// Judges the results of a prediction, or of a run that was not interrupted. `max_failures` is the share of requests
+/// that may fail, from 0 to 1.
 ///
 /// # Errors
 /// The errors of [`judge`].
@@ -89,14 +90,14 @@ pub fn judge_results(
     search_text::undecided(&summary.searches).map_or(Ok(()), |why| Err(Shortfall::Undecided(why)))
 }
 
-/// Why a run or a prediction is suspect, if it is. If it is suspect only because objectives are undecided, nothing is
-/// wrong with its figures.
+/// Why a run or a prediction is suspect; `None` if it is not suspect. If only undecided objectives make it suspect,
+/// nothing is wrong with its figures.
 pub(crate) fn suspect(summary: &Summary) -> Option<Shortfall> {
     let Verdict { validity, reasons, slo, .. } = &summary.verdict;
     if *validity != Validity::Suspect {
         return None;
     }
-    // Each of these objectives is one of the reasons.
+    // Each undecided objective is one of the reasons.
     let reasons_for = slo.iter().filter(|objective| objective.undecided.is_some()).count();
     if reasons.len() == reasons_for {
         let open = slo.iter().filter(|objective| objective.outcome() == Met::Undecided);
@@ -140,8 +141,8 @@ fn missed_objectives(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Why the run counts as failed, if so: a pass has no completed request, or too many failed requests. `limit`
-/// is the share of requests that may fail.
+/// Why the run counts as failed: a pass has no completed request, or too many failed requests. `None` if the run
+/// does not count as failed. `limit` is the share of requests that may fail, from 0 to 1.
 fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
@@ -154,7 +155,7 @@ fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
             if failed as f64 > limit * of as f64 {
                 return Some(format!(
                     "{place}: {failed} of {of} requests failed, more than --max-failures {}% ({outcomes})",
-                    limit * 100.0
+                    percent(limit)
                 ));
             }
         }

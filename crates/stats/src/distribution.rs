@@ -11,11 +11,11 @@ pub struct Distribution {
     pub mean_ci: Option<[f64; 2]>,
     /// Median, by linear interpolation.
     pub p50: f64,
-    /// 95 % interval of the median.
+    /// 95 % interval of the median; `None` if it was not computed, or if the sample is too small.
     pub p50_ci: Option<[f64; 2]>,
     /// 90th percentile.
     pub p90: f64,
-    /// 95 % interval of the 90th percentile.
+    /// 95 % interval of the 90th percentile; `None` if it was not computed, or if the sample is too small.
     #[serde(default)]
     pub p90_ci: Option<[f64; 2]>,
     /// 95th percentile; `None` in results of a version that did not have it.
@@ -64,7 +64,7 @@ pub struct Spread {
 pub struct Weighted {
     /// The value.
     pub value: f64,
-    /// How often the value counts. The weight may be a fraction.
+    /// The number of tokens or events. It may be a fraction.
     pub weight: f64,
 }
 

@@ -45,7 +45,8 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// The number of durations in buckets whose end is not above `span`.
+    /// The number of durations in buckets whose end is not above `span`. The bucket that contains `span` counts only if
+    /// it ends at `span`.
     pub fn count_up_to(&self, span: Duration) -> u64 {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         self.counts.iter().enumerate().filter(|(at, _)| upper(*at) <= ns).map(|(_, n)| n).sum()

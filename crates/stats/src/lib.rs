@@ -28,7 +28,7 @@ pub use distribution::{Distribution, Spread, Weighted};
 pub use curve::{Bin, Curve, CurvePoint};
 pub use pool::{Added, Pool, SAMPLES_KEPT};
 pub use proportion::{normal_quantile_above, wilson};
-pub use quantile::{Ranked, percentile};
+pub use quantile::{Ranked, median, percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;
 pub use spread::{spread, student_975};

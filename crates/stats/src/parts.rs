@@ -1,12 +1,13 @@
 //! Sums of fractions. The result does not depend on the order of the terms, because they are added as whole numbers.
 
-/// Sums of values and of weights, in whole units of 2^-32.
+/// Sums of values and of weights, in whole multiples of 1 / `UNIT`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     total: i128,
     weight: i128,
 }
 
+/// The number of units in 1: 2^32.
 const UNIT: f64 = 4_294_967_296.0;
 
 impl Sums {

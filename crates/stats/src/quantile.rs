@@ -14,6 +14,14 @@ pub fn percentile(sorted: &[f64], q: f64) -> f64 {
     interpolate(sorted[low], sorted[high], rank.fract())
 }
 
+/// The median of values in any order; `None` without values. For an even number of values, it is the mean of the two
+/// middle ones.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| percentile(&sorted, 0.5))
+}
+
 /// Sorted values with weights, and the running sums of the weights.
 #[derive(Clone, Debug)]
 pub struct Ranked<'a> {
@@ -32,8 +40,8 @@ impl<'a> Ranked<'a> {
         Self { sorted, sums: sums.collect() }
     }
 
-    /// As [`percentile`], but each value counts `weight` times. The running sum of weights gives the values at the two
-    /// nearest ranks. If the weights are whole numbers, the result is exactly that of repeated values.
+    /// Like [`percentile`], but each value counts `weight` times. The running sum of weights gives the values at the
+    /// two nearest ranks. If the weights are whole numbers, the result is exactly that of repeated values.
     ///
     /// # Panics
     /// If there are no values.

@@ -31,8 +31,8 @@ const SHARES: u32 = 20;
 /// that is proportional to `control` is removed (a control variate). `None` for fewer than three values.
 ///
 /// `memory` is the number of values over which a fluctuation lasts, such as the number of requests that are in the
-/// server together; 0 if fluctuations are known to be short. It corrects the estimate for cosines whose period is not
-/// much longer than the fluctuations (see `density`).
+/// server together; 0 if fluctuations are known to be short. This number corrects the estimate for cosines whose period
+/// is not much longer than the fluctuations (see `density`).
 pub fn long_run(
     values: &[f64],
     control: Option<&[f64]>,

@@ -14,8 +14,8 @@ const MANTISSA_BITS: u32 = 9;
 /// The number of the remaining, lower mantissa bits.
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
 
-/// Values closer to zero than this number count as zero. Times are whole nanoseconds, so no time in
-/// milliseconds is so small. For times in microseconds, the difference does not matter.
+/// Values closer to zero than this number count as zero. Times are whole nanoseconds, so no time in milliseconds,
+/// except 0, is so small. For times in microseconds, the difference does not matter.
 const SMALLEST: f64 = 1e-6;
 /// Larger values count as this value: in milliseconds, about thirty years.
 const LARGEST: f64 = 1e12;

@@ -16,6 +16,13 @@ fn percentiles_interpolate_between_the_nearest_ranks() {
 }
 
 #[test]
+fn the_median_of_an_even_number_of_values_is_the_mean_of_the_two_middle_ones() {
+    assert_eq!(median([40.0, 10.0, 20.0, 30.0]), Some(25.0));
+    assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median([]), None);
+}
+
+#[test]
 fn a_distribution_has_the_same_percentiles_and_mean_as_numpy() {
     // numpy.percentile([3, 1, 4, 1, 5, 9, 2, 6], [50, 90, 99]) and mean.
     let mut values = vec![3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];

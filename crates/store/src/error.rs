@@ -33,7 +33,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The version of the log is unknown to this program.
+    /// This program cannot read this version of the log.
     #[error(
         "{}: {what} has version {found}, but this program reads version {known}: use the program \
          that wrote the log, or a newer one",
@@ -46,7 +46,8 @@ pub enum StoreError {
         what: &'static str,
         /// The version found.
         found: u32,
-        /// The version of this program. For the format of the log, earlier versions can be read too.
+        /// The version that this program writes. Of the format of the log, this program also reads earlier
+        /// versions.
         known: u32,
     },
     /// The log ends before its end mark: its writer still writes, or did not finish. All entries before
@@ -129,7 +130,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The version found.
         found: i64,
-        /// The newest version known.
+        /// The newest version that this program supports.
         known: i64,
     },
     /// An older version of this program made the database, and it was opened read-only.
@@ -226,7 +227,7 @@ pub enum StoreError {
     Document {
         /// The run.
         run: String,
-        /// Which document.
+        /// The kind of the document, such as `summary`.
         what: &'static str,
         /// The error of the parser.
         source: serde_json::Error,

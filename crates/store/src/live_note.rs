@@ -1,6 +1,6 @@
-//! The live note tells other processes the progress of the current pass of a run, because the log does not
-//! contain this progress yet. The note is a small file next to the log. It is rewritten every second, and
-//! removed at the end of the run. No figure is computed from the note, and a run does not need it.
+//! The live note: the progress of the current pass of a run, for other processes. The log does not contain
+//! this progress yet. The note is a small file next to the log. It is rewritten every second, and removed at
+//! the end of the run. No figure is computed from the note, and a run also works without the note.
 
 use std::fs;
 use std::path::Path;
@@ -21,12 +21,12 @@ pub struct LiveNote {
     pub begun: u64,
     /// Requests that have ended.
     pub ended: u64,
-    /// The number of chunks with output that arrived. Their tokens are only known after the end of a
-    /// request.
+    /// The number of chunks with output that arrived. The number of tokens in a chunk is known only after the
+    /// end of its request.
     pub chunks: u64,
     /// Chunks per second since the previous note; absent in the first note of a pass.
     pub chunks_per_s: Option<f64>,
-    /// The last sample of the server and of the cards.
+    /// The last sample of the server and of the cards; absent if there is no sample yet.
     #[serde(rename = "said")]
     pub last_sample: Option<Sample>,
 }

@@ -19,13 +19,14 @@ use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 /// The maximum number of records that are added to the index in one transaction. Each transaction waits for
 /// the storage device, so small transactions would be slow.
 const INDEX_BATCH: usize = 8_192;
-/// The maximum number of reads and events of these records together. They take about 20 MB of memory.
+/// The maximum total number of reads and events in these records. At this maximum, they take about 20 MB of
+/// memory.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 
 /// A run that is being recorded into a store. The value owns or borrows the store.
 ///
-/// If it is dropped before [`RunRecording::finish`], the run counts as killed and has all records up to
-/// the last [`RunRecording::flush`].
+/// If the value is dropped before [`RunRecording::finish`], the run counts as killed. The store then has at
+/// least all records up to the last [`RunRecording::flush`].
 pub struct RunRecording<S = Store> {
     store: S,
     run: RunId,
@@ -99,8 +100,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.index(record)
     }
 
-    /// Adds the records of `count` requests, which differ only in their index: it counts up from the index
-    /// of `record`. If `count` is above 1, none of the requests may have begun.
+    /// Adds the records of `count` requests that differ only in their index. The indices count up from the
+    /// index of `record`. If `count` is above 1, none of the requests may have begun.
     ///
     /// # Errors
     /// As [`LogWriter::append_never_begun`] and [`RunRecording::flush`].
@@ -136,7 +137,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// Writes all records so far to the storage device, and then adds their rows to the index.
     ///
     /// # Errors
-    /// As [`LogWriter::flush`] and [`Store::index_requests`].
+    /// As [`LogWriter::flush`], [`Store::check_file`] and [`Store::index_requests`].
     pub fn flush(&mut self) -> Result<(), StoreError> {
         self.log.flush()?;
         if self.unindexed.is_empty() {
@@ -166,7 +167,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// Ends the run with its results, and returns the store.
     ///
     /// # Errors
-    /// As [`LogWriter::finish`] and [`Store::finish_run`].
+    /// As [`LogWriter::finish`], [`Store::check_file`] and [`Store::finish_run`].
     pub fn finish(
         self,
         ending: Ending,

@@ -112,7 +112,7 @@ fn a_streamed_token_takes_few_bytes_in_the_log() {
     ];
     for (what, requests, tokens, flush_every, looks, limit) in cases {
         let found = bytes_per_token(requests, tokens, flush_every, looks);
-        println!("{what}: {found:.2} bytes a token");
-        assert!(found < limit, "{what}: {found:.2} bytes a token, more than {limit}");
+        println!("{what}: {found:.2} bytes per token");
+        assert!(found < limit, "{what}: {found:.2} bytes per token, but the limit is {limit}");
     }
 }

@@ -14,7 +14,7 @@ fn recorded() -> (TempDir, Store) {
     recorded_as("version-3.db")
 }
 
-/// Opens a copy of the recorded store, as a later version migrated it.
+/// Opens a copy of the recorded store that has this file as its database.
 fn recorded_as(database_file: &str) -> (TempDir, Store) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let folder = TempDir::new().unwrap();

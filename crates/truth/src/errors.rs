@@ -1,5 +1,5 @@
 //! Computes the error of the load generator: compares the arrival times in its records with the send times inside the
-//! events. It receives nothing itself.
+//! events. It does no network I/O.
 
 use inferometer_metrics::arrival_widths;
 use inferometer_model::record::Record;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame;
 
-/// Why a record cannot be compared with the send times in its text.
+/// The reason why a record cannot be compared with the send times in its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The request did not complete.
@@ -20,7 +20,7 @@ pub enum Mismatch {
         /// The outcome of the request and its detail, as debug text.
         outcome: String,
     },
-    /// The text of the record is not a sequence of send times, so this server did not send it.
+    /// The text of the record is not a sequence of send times, so [`crate::TruthServer`] did not send it.
     #[error("the text of request {index} is not what the server sent")]
     Text {
         /// The index of the request in its pass.
@@ -96,8 +96,8 @@ impl Errors {
     /// Adds the errors of a record. `text` is its received text, which contains the send time of each token.
     ///
     /// # Errors
-    /// If the request did not complete, if the text is not from this server, or if the record has another number of
-    /// tokens than the text.
+    /// If the request did not complete, if the text is not a sequence of send times, or if the record has another
+    /// number of token events than the text has send times.
     pub fn add(&mut self, record: &Record, text: &str) -> Result<(), Mismatch> {
         let index = record.index;
         if !record.outcome.is_complete() {
@@ -129,7 +129,7 @@ impl Errors {
         Ok(())
     }
 
-    /// The absolute errors of TTFT: the differences between arrival and send time of each first token.
+    /// The absolute errors of TTFT: the difference between arrival and send time of the first token of each record.
     pub fn ttft_us(&mut self) -> Stamped {
         self.ttft.stamped()
     }
@@ -139,12 +139,12 @@ impl Errors {
         self.gap.stamped()
     }
 
-    /// The absolute differences between arrival and send time of every token.
+    /// For every token, the absolute difference between its arrival and its send time.
     pub fn arrival_us(&mut self) -> Stamped {
         self.arrival.stamped()
     }
 
-    /// The widths of the arrival intervals of all tokens.
+    /// For each token, the width of the interval that certainly contains its arrival time.
     pub fn width_us(&mut self) -> ErrorSpread {
         spread(&mut self.widths_us)
     }

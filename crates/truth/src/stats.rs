@@ -1,4 +1,4 @@
-//! The server's own counts of requests and tokens, and the delays of tokens on its own clock. It sends nothing.
+//! The truth server counts its requests and tokens, and measures the delays of its tokens. This module does no I/O.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The counts of a server, updated for each request and token.
+/// The counts of a truth server, updated for each request and token.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     requests: u64,

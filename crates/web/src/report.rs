@@ -67,7 +67,7 @@ impl ReportParts {
 pub(crate) fn plan_text(stored: &StoredRun) -> String {
     let salt = stored.environment.salt.as_deref();
     if let Some(file) = &stored.row.imported_from {
-        return format!("# imported from {file}: it has no plan\n");
+        return format!("# imported from {file}: an imported run has no plan\n");
     }
     match Plan::from_json(&stored.plan_json) {
         Ok(plan) => plan_toml(&plan, salt),

@@ -42,8 +42,8 @@ impl ReportCache {
     /// The report of a stored run.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] while a thread reads a long log for this report or another one; otherwise
-    /// the errors of [`RunReport::make`].
+    /// [`PageError::NotReady`] if the log is long and a thread is making this report, or another one first.
+    /// Otherwise the errors of [`RunReport::make`].
     pub(crate) fn of_run(
         &mut self,
         stored: &StoredRun,
@@ -58,7 +58,8 @@ impl ReportCache {
     /// The report of a run: from the cache, or made by `make`.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] while this report, or another long one, is being made; otherwise the errors of `make`.
+    /// [`PageError::NotReady`] if the cost is [`Cost::Long`] and a thread is making this report, or another one first.
+    /// Otherwise the errors of `make`.
     fn get(
         &mut self,
         run: &str,
@@ -140,7 +141,7 @@ mod tests {
         };
         assert!(matches!(reports.get("a", Cost::Long, slow), Err(PageError::NotReady)));
         let quick = reports.get("b", Cost::Short, || Ok(RunReport::empty())).unwrap();
-        let other = || -> MadeReport { panic!("one at a time") };
+        let other = || -> MadeReport { panic!("only one thread makes reports") };
         assert!(matches!(reports.get("c", Cost::Long, other), Err(PageError::NotReady)));
         go.send(()).unwrap();
         let made = wait_for(&mut reports, "a").unwrap();

@@ -1,4 +1,4 @@
-// Updates a live view with the HTML of server-sent events. The server has already escaped all text in it.
+// Updates a live view with the HTML of server-sent events. The server has already escaped all text in the HTML.
 "use strict";
 (() => {
   const live = document.getElementById("live");

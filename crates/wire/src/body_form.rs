@@ -1,4 +1,4 @@
-//! The form of a body: whether it has the requested form, and where its messages end. Messages are not
+//! The form of a body: whether the body has the requested form, and where its messages end. Messages are not
 //! decoded here.
 
 use memchr::memchr2;
@@ -6,9 +6,9 @@ use memchr::memchr2;
 use crate::dialect::Framing;
 use crate::http::Head;
 
-/// Calls `message` for each message that ends with NUL or LF, and stores the incomplete message at the end in
-/// `partial`. Strings in JSON contain neither byte unescaped. Returns the length of the incomplete message,
-/// in bytes.
+/// Calls `message` for each message that ends with NUL or LF. Both bytes are safe as ends, because a JSON
+/// string contains them only as escapes. The incomplete message at the end is stored in `partial`. Returns
+/// its length in bytes.
 pub(crate) fn delimited(
     partial: &mut Vec<u8>,
     bytes: &[u8],
@@ -32,8 +32,8 @@ pub(crate) fn delimited(
     partial.len()
 }
 
-/// Why a successful response cannot have the requested form of body, from its header fields; `None` if it
-/// can.
+/// Checks the header fields of a successful response. Returns why its body does not have the requested form;
+/// `None` if the header fields fit.
 pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")

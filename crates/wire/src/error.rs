@@ -5,7 +5,7 @@ use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
-/// The maximum number of bytes that are stored of a body, if the body is only quoted in a message.
+/// The maximum number of bytes of a body that are stored if the body is only quoted in an error message.
 pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
 /// Why a request cannot be encoded. A bad response is not an error of this type; see [`crate::exchange`].
@@ -41,12 +41,12 @@ impl WireError {
     }
 }
 
-/// Returns the message for users from the body of an error. It comes from the fields that engines use
-/// (`error`, `message`, `detail`, `msg`, `errors`), otherwise it is the beginning of the body. Secrets are
-/// removed before the message is cut.
+/// Returns a message for users from the body of an error response. The message is the text of the first of
+/// these JSON fields: `error`, `message`, `detail`, `msg`, `errors`. A body without these fields gives the
+/// beginning of the body, and an empty body gives the status. Secrets are removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
-    // A longer body is not a message for users, so its beginning is quoted without parsing it.
+    // Of a longer body, `text` is only the beginning. It is quoted without parsing.
     let whole = body.len() <= MAX_QUOTED_BYTES;
     let value = whole.then(|| serde_json::from_str(&text).ok()).flatten();
     let message = value.and_then(|value| in_json(&value));
@@ -101,7 +101,7 @@ fn in_json(value: &Value) -> Option<String> {
     }
 }
 
-/// The first 80 characters of a text in quotes, for messages. Secrets are removed first.
+/// Puts the first 80 characters of a text in quotes, for an error message. Secrets are removed first.
 pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
     let text = secrets.redact(text);
     match text.char_indices().nth(80) {

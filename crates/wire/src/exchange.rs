@@ -1,5 +1,5 @@
-//! Reads one response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads no
-//! clock: the caller numbers the socket reads.
+//! Reads one response from its first byte to its outcome: HTTP framing, message framing, dialect. No code
+//! here reads a clock: the caller numbers the socket reads.
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::outcome::{Outcome, Phase};
@@ -16,9 +16,9 @@ use crate::http::{Head, MessageEnd, Piece, ResponseParser};
 use crate::server_times::server_times;
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
-/// The largest body that is not a stream, in bytes.
+/// The maximum size of a body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// The most memory that a message or a body may need once it is decoded, in bytes.
+/// The maximum memory of a decoded message or of a decoded body, in bytes.
 pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
 /// Messages of at most this many bytes are decoded without an estimate of their decoded size.
 const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
@@ -30,7 +30,7 @@ pub enum Progress {
     InHead,
     /// The head is complete, but the body has not ended.
     InBody,
-    /// The message ended, or it cannot be decoded any further.
+    /// The response has ended, or the rest of it cannot be decoded.
     Ended,
 }
 
@@ -58,7 +58,7 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
-    /// Removes these secrets from all stored texts of the server, except the answer itself.
+    /// Removes these secrets from all stored texts of the server, except from the text of the answer.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.body.parsed = self.body.parsed.with_secrets(secrets);
@@ -75,8 +75,8 @@ impl ResponseReader {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
-    /// Drops the text and the later events. The events of the first `reads` reads remain, but at most the
-    /// first `events` of them.
+    /// Drops the text of the answer and all events except the first ones. The events of the first `reads`
+    /// socket reads remain, but at most `events` events.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         self.body.parsed.keep_beginning(reads, events);
     }
@@ -118,7 +118,7 @@ impl ResponseReader {
         }
     }
 
-    /// Whether status line and header fields are complete.
+    /// Whether the status line and the header fields are complete.
     pub fn head_seen(&self) -> bool {
         self.body.status.is_some()
     }
@@ -128,7 +128,8 @@ impl ResponseReader {
         self.body.status
     }
 
-    /// Whether the connection can be used for another request: only if the message ended completely.
+    /// Whether the connection can be used for another request. This is so if the server allows it and the
+    /// response is complete and was decoded to its end.
     pub fn keep_alive(&self) -> bool {
         self.ended == Some(MessageEnd::Complete) && self.http.keep_alive() && !self.body.broken
     }
@@ -144,7 +145,7 @@ impl ResponseReader {
     }
 
     /// The outcome, and for failures a message of the server or of the parser. Before the end of the
-    /// response, this is the outcome that it would have if the connection ended now.
+    /// response, returns the outcome that the response would have if the connection ended now.
     pub fn verdict(&self) -> (Outcome, Option<String>) {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
@@ -174,7 +175,7 @@ impl ResponseReader {
         (outcome, words.map(|words| detail(&words)))
     }
 
-    /// Why a response is truncated, in words.
+    /// Why a response is truncated, as an error message.
     fn what_is_missing(&self) -> String {
         let messages = self.body.parsed.messages();
         if !self.head_seen() {
@@ -185,8 +186,8 @@ impl ResponseReader {
             format!("the body ended inside message {}", messages + 1)
         } else {
             format!(
-                "the answer ended without the end that its dialect requires, such as a finish \
-                    reason, after {messages} messages"
+                "the answer ended after {messages} messages, without the finish reason or last \
+                    message that its dialect requires"
             )
         }
     }
@@ -202,7 +203,7 @@ impl ResponseReader {
 fn no_output(parsed: &ParsedResponse) -> String {
     match parsed.usage.completion {
         Some(count) => format!("there is no output, although the usage counts {count} tokens"),
-        None => "there is no output, and no usage that reports 0 output tokens".to_owned(),
+        None => "there is no output, and the server does not report 0 output tokens".to_owned(),
     }
 }
 
@@ -288,7 +289,7 @@ impl Body {
             }
             Content::Delimited(partial) => {
                 let left = delimited(partial, bytes, |data| {
-                    // A line that ends with CR LF may contain only the CR.
+                    // An empty line that ends with CR LF arrives here as one CR.
                     if !data.trim().is_empty() {
                         message(data, &mut **decode, parsed);
                     }
@@ -376,8 +377,9 @@ fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
     }
 }
 
-/// Why a message or a body is not decoded: it would need too much memory. A few bytes of JSON may need
-/// hundreds of bytes of memory. `None` if the message or body is small enough.
+/// Returns why a message or a body is not decoded: its decoded JSON would need too much memory. `None` if it
+/// is small enough. The length of the text does not decide this: a few bytes of JSON may need hundreds of
+/// bytes of memory.
 fn too_large_decoded(json: &[u8]) -> Option<String> {
     let most = MAX_DECODED_BYTES;
     (parsed_bytes(json) > most)

@@ -23,13 +23,13 @@ pub struct ParsedResponse {
     pub usage: Usage,
     /// The times that the server states.
     pub server_times: ServerTimes,
-    /// The message of the first error event; `None` without an error.
+    /// The message of the first error: of an error event, or of a finish reason such as `abort`.
     pub error: Option<String>,
-    /// The number of the first message that could not be decoded, and the reason; `None` if there is none.
+    /// The first problem in decoding, with the number of the message if a message caused it.
     pub malformed: Option<String>,
     /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
-    /// Whether the dialect's end mark, such as `[DONE]`, has arrived. After it, nothing can be missing.
+    /// Whether the dialect's end mark, such as `[DONE]`, has arrived. No part of the answer follows it.
     pub done: bool,
     /// The index of the current socket read.
     read_index: u32,
@@ -70,8 +70,8 @@ impl ParsedResponse {
         text(&self.text) + text(&self.reasoning)
     }
 
-    /// Drops the text and the later events. The events of the first `reads` reads remain, but at most the
-    /// first `events` of them.
+    /// Drops the text, the reasoning and all events except the first ones. The events of the first `reads`
+    /// socket reads remain, but at most `events` events.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         let of_reads = self.events.partition_point(|event| event.read < reads);
         self.events.truncate(of_reads.min(events));
@@ -84,7 +84,7 @@ impl ParsedResponse {
         self.read_index = read;
     }
 
-    /// Begins the next message. Error messages contain its number, from 1.
+    /// Begins the next message. Error texts state the number of the message, from 1.
     pub fn begin_message(&mut self) {
         self.messages += 1;
     }
@@ -138,21 +138,22 @@ impl ParsedResponse {
         self.proper_end = true;
     }
 
-    /// Adds an event with token counts. A count that is absent here keeps its earlier value.
+    /// Adds an event with token counts. A count that is absent in `usage` keeps its earlier value.
     pub fn usage(&mut self, usage: Usage) {
         self.event(EventKind::Usage);
         self.set_usage(usage);
     }
 
-    /// Sets token counts that did not arrive as an event, for example from header fields.
+    /// Sets token counts that did not arrive as an event, for example from header fields. A count that is
+    /// absent in `usage` keeps its earlier value.
     pub fn set_usage(&mut self, usage: Usage) {
         self.usage.prompt = usage.prompt.or(self.usage.prompt);
         self.usage.completion = usage.completion.or(self.usage.completion);
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// Adds the dialect's end mark as an event. If a dialect has no separate end mark, its decoder only sets
-    /// the field `done` when the last message arrives.
+    /// Adds the dialect's end mark as an event. The decoder of a dialect without an end mark does not call this
+    /// method: it sets the field `done` when the last message arrives.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
@@ -178,10 +179,14 @@ impl ParsedResponse {
 
     /// The outcome of the request. `http` states how the HTTP message ended.
     ///
-    /// An error event makes the outcome a server error, even if more events follow. Otherwise, a message that
-    /// cannot be decoded makes it malformed. Otherwise, a response is complete if two conditions hold: it
-    /// ended as its dialect requires, and HTTP or the dialect's end mark shows that nothing is missing. A
-    /// complete response without output is malformed, unless the usage states zero output tokens.
+    /// The first rule that applies decides:
+    ///
+    /// 1. A response with an error is a server error, even if more events follow the error.
+    /// 2. A response that cannot be decoded is malformed.
+    /// 3. A response that did not end as its dialect requires is truncated. So is a response whose HTTP
+    ///    message was cut before the dialect's end mark.
+    /// 4. A response without output is malformed, except if the usage states zero output tokens.
+    /// 5. Any other response is complete.
     pub fn outcome(&self, http: MessageEnd) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

@@ -2,11 +2,11 @@
 //! position. The decoder never reconnects, so the fields `id` and `retry` have no effect.
 //!
 //! Lines end with LF, CR or CR LF, and a leading BOM is dropped. As in the standard, bytes that are not UTF-8
-//! become U+FFFD, so an incomplete character alone does not make a stream malformed. If the end of the stream
-//! cuts a message, the decoder drops the message, and [`Decoder::finish`] reports this.
+//! become U+FFFD, so an incomplete character does not make a stream malformed. If the end of the stream cuts
+//! a message, the decoder drops this message, and [`Decoder::finish`] returns true.
 //!
-//! The standard drops two forms of errors that servers send. Here both are messages: an `event: error`
-//! without data (its comment is the message), and a field `error`.
+//! Servers send errors in two forms that the standard ignores: an `event: error` without data, whose text is
+//! in a comment, and a field `error`. This decoder returns both as messages.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const ERROR: &str = "error";
 /// An item of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SseItem<'a> {
-    /// A message that its empty line has completed.
+    /// A complete message: the empty line that ends it has arrived.
     Message {
         /// The value of the `event` field. Empty if the message has none; the standard calls such an event
         /// `message`.
@@ -48,7 +48,7 @@ pub enum SseError {
 pub struct Decoder {
     /// The bytes of an incomplete line.
     line: Vec<u8>,
-    /// The data of the message so far, if it could not be borrowed from one read.
+    /// The data of the message so far, without a line that is still borrowed from the current read.
     data: String,
     has_data: bool,
     event: String,
@@ -142,8 +142,8 @@ impl Decoder {
         self.check(self.line.len())
     }
 
-    /// Must be called when the stream has ended. Returns whether the end cut a message. The decoder drops
-    /// this message.
+    /// Must be called when the stream has ended. Returns whether the stream ended inside a message. This
+    /// message is dropped.
     pub fn finish(&self) -> bool {
         self.has_data
             || !self.event.is_empty()
@@ -155,8 +155,8 @@ impl Decoder {
         if first { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line) } else { line }
     }
 
-    /// Handles one complete line. If it is the first data line of the message, returns its value: the caller
-    /// knows whether the value can stay borrowed.
+    /// Handles one complete line. Returns the value of the first data line of a message, because only the
+    /// caller knows whether this value can stay borrowed.
     fn take_line<'a>(
         &mut self,
         line: &'a [u8],
@@ -230,8 +230,8 @@ impl Decoder {
     }
 }
 
-/// Converts bytes to text. Nearly all bytes are UTF-8, and checking this first is faster than replacing
-/// invalid bytes at once.
+/// Converts bytes to text; invalid bytes become U+FFFD. Nearly all input is valid UTF-8, and the check for this
+/// is faster than a conversion that replaces invalid bytes.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
 //! Measures the time and the memory that are needed to make prompts: `make_prompts [COUNT] [LENGTH]
 //! [TOKENIZER] [text|ids] [check]`. By default it makes 100,000 text prompts of 1,024 tokens with the
-//! embedded tokenizer. It prints the time in seconds, the number of prompts with another length, and the
-//! peak of memory. With `check`, it counts the tokens of every text again, and prints how many texts have
-//! another number of tokens. It sends no requests.
+//! embedded tokenizer. It prints the time in seconds, the number of prompts that do not have the requested
+//! length, and the peak of memory. With `check`, it counts the tokens of every text again, and prints how
+//! many texts do not have the requested number of tokens. It sends no requests.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let loading = Instant::now();
     println!("{}: {} plain ids", tokenizer.name(), tokenizer.plain_ids().len());
     let counter = tokenizer.clone();
-    println!("the tokenizer is known to keep words apart: {}", counter.plain_words().is_some());
+    println!("the tokenizer has texts for its plain ids: {}", counter.plain_words().is_some());
     let mut spec = OpenWorkload::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
     if given.next().as_deref() == Some("ids") {
         spec.context.form = PromptForm::TokenIds;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let built = spec.requests(cell, &PromptScope::new("0", "saturated", 0), count)?;
     println!("{count} prompts of {input_length} tokens in {:.2} s", begun.elapsed().as_secs_f64());
     let off = |request: &&Request| request.counted_tokens != Some(input_length);
-    println!("not exact: {}", built.requests.iter().filter(off).count());
+    println!("prompts without the requested length: {}", built.requests.iter().filter(off).count());
     let status = std::fs::read_to_string("/proc/self/status")?;
     println!(
         "{}",

@@ -62,8 +62,8 @@ impl PromptContext {
         })
     }
 
-    /// As [`Self::make`], but for calls of the tokenizer that make no prompt. They are not counted as
-    /// prompts.
+    /// As [`Self::make`], but for calls of the tokenizer that make no prompt. These calls are not counted
+    /// as prompts.
     ///
     /// # Errors
     /// The same errors as [`Self::make`].

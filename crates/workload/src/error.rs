@@ -46,7 +46,7 @@ pub enum WorkloadError {
         /// Why the file is not a tokenizer.
         reason: String,
     },
-    /// A tokenizer that is not in the cache of the hub and cannot be downloaded.
+    /// A tokenizer that is not in the local cache of the Hugging Face hub and cannot be downloaded.
     #[error(
         "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
          download it on another machine and give its path, set HF_ENDPOINT to a mirror or HF_HOME \
@@ -131,7 +131,7 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The number of its rows. For a corpus, the number of rows and files that cannot be used.
         rows: u64,
-        /// Why the rows cannot be used; without rows, that there are none.
+        /// Why the rows cannot be used, or a statement that there are no rows.
         why: String,
     },
     /// A trace that would have more requests than allowed after scaling.

@@ -21,8 +21,8 @@ use crate::tokenizer::is_han;
 /// The maximum number of attempts to make one prompt.
 const TRIES: u32 = 32;
 
-/// The number of first attempts that correct only the number of words. Later attempts also replace a
-/// word.
+/// In the first `PLAIN_TRIES` attempts, only the number of words is corrected. Later attempts also replace
+/// a word.
 const PLAIN_TRIES: u32 = 4;
 
 /// The number of random bits of a full tag. The probability that any two of a million prompts have the
@@ -37,7 +37,7 @@ const FEWEST_WORDS: usize = 16;
 pub struct SizedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// The number of its tokens. It is counted by the tokenizer, or known from the words of the prompt.
+    /// The number of its tokens: counted by the tokenizer, or equal to the number of words of the prompt.
     pub counted: u32,
 }
 
@@ -149,10 +149,10 @@ const COUNTED_ONE_IN: usize = 256;
 ///
 /// * If the tokenizer keeps words apart, n words are n tokens. Text `i` is joined from the words at
 ///   `positions(i)`. Only one text in 256 is counted, as a check.
-/// * If only the texts of the words are known, or if the check fails, texts are joined in the same way,
-///   and all are counted. If the count of text `i` is wrong, `search(i)` makes the text instead.
-/// * If the texts of the words are not known, `search` makes all texts. It counts tokens and corrects
-///   the text.
+/// * If the tokenizer has only the texts of the words, or if the check fails, texts are joined in the same
+///   way, and all are counted. If the count of text `i` is wrong, `search(i)` makes the text instead.
+/// * If the tokenizer does not have the texts of the words, `search` makes all texts. It counts tokens and
+///   corrects the text.
 pub fn texts(
     context: &PromptContext,
     count: usize,
@@ -308,8 +308,8 @@ fn joined(
     }
     if !filler.is_empty() {
         let words = tokenizer.decode(filler)?;
-        // Some tokenizers drop the space before the first word when they decode, so it is added. Chinese
-        // characters need no space.
+        // Some tokenizers drop the space before the first word when they decode, so the space is added.
+        // Chinese characters need no space.
         let is_separate = words.starts_with(|first: char| first == ' ' || is_han(first));
         if !text.is_empty() && !is_separate {
             text.push(' ');

@@ -1,10 +1,10 @@
-//! The sources of prompts: random words, data sets, traces and conversations. Also the tokenizers that
-//! make prompts and count their tokens.
+//! Makes prompts from random words, data sets, traces and conversations. The crate also contains the
+//! tokenizers, which count tokens and convert between tokens and text.
 //!
-//! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, tokenizer, seed, salt and
-//! scope give the same requests, on every machine and with any number of threads. All random choices come
-//! from [`inferometer_stats::seed`]. The crate sends no request to the measured server: only [`fetch`]
-//! and [`tokenizer::hub`] use the network.
+//! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, [`PromptContext`] and
+//! [`PromptScope`] give the same requests, on every machine and with any number of threads. All random
+//! choices come from [`inferometer_stats::seed`]. The crate sends no request to the measured server: only
+//! [`fetch`] and [`tokenizer::hub`] use the network.
 
 pub mod error;
 

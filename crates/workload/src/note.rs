@@ -28,7 +28,7 @@ pub enum Note {
         /// The number of such prompts.
         prompts: u64,
         /// The number of conversations that the pass can use. With input lengths, these are the conversations of the
-        /// requested length; without, those within the limits of the plan.
+        /// requested length. Without input lengths, these are the conversations within the limits of the plan.
         available: u64,
     },
     /// Prompts whose rows were sent earlier in the run.

@@ -1,4 +1,5 @@
-//! The list of workloads. A new workload needs a file with its definition, and an arm in [`definition`].
+//! The list of workloads. A new workload needs a variant of [`WorkloadPlan`], a file with its definition,
+//! and an arm in [`definition`].
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
     }
 }
 
-/// An opened workload with the context of its prompts, which makes the requests of a run.
+/// Makes the requests of a run: an opened workload with the context of its prompts.
 #[derive(Clone)]
 pub struct OpenWorkload {
     workload: Arc<dyn Workload>,
@@ -45,8 +46,8 @@ pub struct OpenWorkload {
 }
 
 impl OpenWorkload {
-    /// Opens the workload of a plan. Prompts are sent as text, and no tokens are reserved for the server;
-    /// both can be changed in `context`.
+    /// Opens the workload of a plan. At first, prompts are sent as text (`context.form`), and the server
+    /// is assumed to add no tokens to a prompt (`context.reserve`). The caller can change both fields.
     ///
     /// # Errors
     /// If the data set, a histogram of lengths or a template cannot be used, or the tokenizer has too few
@@ -62,8 +63,8 @@ impl OpenWorkload {
         Ok(Self { workload: definition(plan).open(&context)?, context })
     }
 
-    /// The workload `random` with the same context, for requests outside of the measurement. A data set
-    /// may have no prompts for such requests.
+    /// The workload `random` with the same context. It makes the prompts of requests outside of the
+    /// measurement, such as those of the warm-up. A data set may have no prompts for them.
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
@@ -71,7 +72,7 @@ impl OpenWorkload {
     /// Makes the `count` requests of a pass, in the order in which they are sent.
     ///
     /// # Errors
-    /// As [`Workload::requests`].
+    /// The errors of [`Workload::requests`].
     pub fn requests(
         &self,
         cell: CellPlan,
@@ -81,7 +82,7 @@ impl OpenWorkload {
         self.workload.requests(&RequestsNeeded { context: &self.context, cell, scope, count })
     }
 
-    /// As [`Workload::verbatim_prompts`].
+    /// See [`Workload::verbatim_prompts`].
     pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
         self.workload.verbatim_prompts()
     }
@@ -91,14 +92,15 @@ impl OpenWorkload {
         self.workload.as_ref()
     }
 
-    /// As [`Workload::findings`].
+    /// See [`Workload::findings`].
     pub fn findings(&self) -> Vec<Finding> {
         self.workload.findings()
     }
 }
 
-/// Completes the passes of a plan: writes the arrival times of a trace, of rows or of a replayed file, or
-/// the turns and think times of conversations, into them.
+/// Writes data of the workload into the passes of a plan. For a trace, rows with times or a replayed
+/// file, these are the arrival times. For conversations, these are the number of turns and the think
+/// times.
 ///
 /// # Errors
 /// If the data set cannot be used.

@@ -193,7 +193,8 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
 /// The error for a line that is not the JSON of a request.
 fn not_a_request(path: &Path, line: usize, error: &serde_json::Error) -> WorkloadError {
     let message = error.to_string();
-    // The library appends the place in the text of this line to the message. The error has fields for it.
+    // The library appends the line and the column to the message. They are removed, because the error has
+    // fields for them. The line of the library counts from the beginning of this text, not of the file.
     let place = format!(" at line {} column {}", error.line(), error.column());
     let reason = message.strip_suffix(&place).unwrap_or(&message).to_owned();
     let (path, row, column) = (path.to_owned(), line as u64, error.column());

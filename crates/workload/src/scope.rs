@@ -14,7 +14,7 @@ pub struct PromptScope {
     /// The repeat of the pass, from 0.
     pub repeat: u32,
     /// The number of prompts of the same input length that earlier passes of the run have used; an upper
-    /// bound if a pass was limited only by time. The pass begins at this position of the data set, so that
+    /// bound if an earlier pass was limited only by time. The pass begins at this position of the data set, so that
     /// passes have different rows.
     pub used_before: u64,
 }

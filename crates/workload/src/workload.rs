@@ -22,8 +22,9 @@ pub(crate) trait WorkloadDefinition {
     /// If the data set, a histogram of lengths or a template cannot be used.
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError>;
 
-    /// Completes the passes of the plan: writes recorded arrival times, or the turns and think times of
-    /// conversations, into them. The result does not depend on the tokenizer.
+    /// Completes the passes of the plan. For recorded arrivals, writes the arrival times into the passes.
+    /// For conversations, writes the number of turns and the think times. The result does not depend on
+    /// the tokenizer.
     ///
     /// # Errors
     /// If the data set cannot be used.
@@ -49,7 +50,8 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
 pub struct RequestsNeeded<'a> {
     /// The settings that all prompts of the run share.
     pub context: &'a PromptContext,
-    /// The input length and the output length, in tokens.
+    /// The input length and the output length: in characters for the workload `blocks`, in tokens for all
+    /// others. A length is 0 if each request has its own length.
     pub cell: CellPlan,
     /// The pass for which the requests are made.
     pub scope: &'a PromptScope,
@@ -73,7 +75,7 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// The interface that makes requests in chunks while earlier ones are sent; `None` if the workload
+    /// The interface that makes the next requests while earlier requests are sent; `None` if the workload
     /// does not support this.
     fn chunked(&self) -> Option<&dyn ChunkedRequests> {
         None
@@ -94,7 +96,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// The number of requests of a trace, after its selection and scaling; `None` if the workload has no
-    /// trace. A pass with more requests sends the trace again.
+    /// trace. A pass with more requests than this repeats the trace.
     fn trace_length(&self) -> Option<u64> {
         None
     }
@@ -105,7 +107,7 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// Makes the requests of a pass in chunks, so that not all of them are in memory at once.
+/// Makes the requests of a pass in chunks, so that not all of them are in memory at the same time.
 pub trait ChunkedRequests {
     /// The sum of the input lengths of the first `count` requests, in tokens.
     fn input_tokens(&self, count: usize) -> u64;
@@ -159,8 +161,8 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
     found
 }
 
-/// Writes the arrival times of the data set into the first pass that replays this data set, if there is
-/// one.
+/// Writes the arrival times of the data set into the first pass that replays this data set. Does nothing
+/// if no pass replays it.
 ///
 /// # Errors
 /// The errors of `instants`.

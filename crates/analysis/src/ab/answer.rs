@@ -32,17 +32,17 @@ pub struct AbAnswer {
     pub without_noise: bool,
     /// The cell and the load of every block, as text.
     pub place: String,
-    /// The smallest relevant difference, as a fraction of 1.
+    /// The smallest relevant difference, as a share: 0.05 is 5 %.
     pub minimal_effect: f64,
-    /// The figures; the first one decides.
+    /// The figures, in the order of the plan. The first figure decides.
     pub figures: Vec<AbFigureAnswer>,
     /// The number of pairs of blocks.
     pub pairs: u32,
     /// The number of requests in each block.
     pub block_requests: u64,
-    /// The number of requests at the start of each block that do not count.
+    /// The number of requests at the start of each block that are left out of its figures.
     pub block_uncounted: u32,
-    /// The number of requests in all blocks of both sides.
+    /// The number of planned requests in all blocks of both sides.
     pub requests: u64,
     /// The sum of the durations of all blocks of both sides, in seconds.
     pub seconds: f64,
@@ -61,9 +61,9 @@ pub struct AbAnswer {
 /// One of the two servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbSide {
-    /// Its name in the sentence and in reports.
+    /// The name of the server in the sentence and in reports.
     pub name: String,
-    /// The identifier of its run in the store.
+    /// The identifier of the server's run in the store.
     pub run_id: String,
 }
 
@@ -81,9 +81,10 @@ pub struct AbFigureAnswer {
     pub a: Option<f64>,
     /// The geometric mean of the figure over the blocks of B, in the same unit and over the same pairs.
     pub b: Option<f64>,
-    /// The geometric mean over pairs of the ratio B / A.
+    /// The geometric mean over pairs of the ratio B / A; absent if no pair has the figure.
     pub ratio: Option<f64>,
-    /// The confidence interval of the ratio. It stays valid if it is checked after every pair.
+    /// The confidence interval of `ratio`. It stays valid if it is checked after every pair. Absent if an end of the
+    /// interval is unbounded.
     pub ratio_ci: Option<[f64; 2]>,
     /// The probability that the interval covers the true ratio. It is 0.95 for the figure that decides. For
     /// the other figures, it is 1 - 0.05 / their number, so that all their intervals together cover the true
@@ -188,7 +189,7 @@ impl AbAnswer {
     }
 }
 
-/// A figure as a row of a comparison; absent if no pair has it.
+/// A figure as a row of a comparison; `None` if no pair has the figure.
 fn row_of(
     answer: &AbAnswer,
     figure: &AbFigureAnswer,

@@ -16,8 +16,8 @@ use super::sequence::{
 };
 use crate::compare::Condition;
 
-/// If the interval of the ratio is narrower than this share of the ratio, all pairs have the same ratio except for
-/// rounding.
+/// If the width of a ratio's interval is less than this share of its lower end, the ratios of all pairs count as equal:
+/// they differ only by rounding.
 const SAME_RATIO: f64 = 1e-3;
 
 /// The data of a comparison, without its plan.
@@ -29,9 +29,9 @@ pub struct Sides<'a> {
     pub one_server: bool,
     /// The blocks of A and of B. All times are on one clock.
     pub blocks: [&'a [Block]; 2],
-    /// The seed and the salt that decided the order within the pairs.
+    /// The seed and the salt that decided which side came first in each pair.
     pub order: (u64, &'a str),
-    /// Conditions on the differences. The comparison continues until they are decided.
+    /// Conditions on the differences. The comparison continues until these conditions are decided.
     pub gate: &'a [Condition],
     /// Whether the time limit cut off a block.
     pub out_of_time: bool,
@@ -189,9 +189,9 @@ fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
     blocks
 }
 
-/// About how many pairs a decision needs. The width of the interval falls with the square root of the number of pairs.
-/// A decision needs an interval that excludes 1, or an interval within the smallest relevant difference. The condition
-/// that needs fewer pairs determines the result.
+/// Estimates how many pairs a decision needs in total. The width of the interval falls with the square root of the
+/// number of pairs. A decision needs an interval that excludes 1, or an interval within the smallest relevant
+/// difference. The condition that needs fewer pairs determines the result.
 fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64> {
     let known = estimate(differences, 1.0 - LEVEL)?;
     if decision != AbDecision::Undecided {

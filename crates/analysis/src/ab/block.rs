@@ -16,16 +16,16 @@ use crate::pass::PassSummary;
 pub struct Block {
     /// The number of the pair, from 1.
     pub pair: u32,
-    /// When its first request was sent, on the clock of its run.
+    /// When the first request of the block was sent, on the clock of the run.
     pub started: Nanos,
-    /// When its last request ended.
+    /// When the last request of the block ended, on the same clock.
     pub ended: Nanos,
     /// The number of planned requests.
     pub requests: u64,
     /// The number of completed requests.
     pub complete: u64,
-    /// The values of the figures of the plan, in their order. A value is absent if the records lack the figure, or if
-    /// it is not above zero.
+    /// The values of the figures of the plan, in the order of the plan. A value is absent if the records lack the
+    /// figure, or if the value is not above zero.
     pub values: Vec<Option<f64>>,
 }
 
@@ -96,9 +96,9 @@ impl BlockFold {
         self.sent.push(BlockRequest { index: record.index, send, ended, tokens });
     }
 
-    /// Whether the latencies of a request count. Requests that were sent while the server filled up do
-    /// not count. In a closed loop the last requests do not count either, because they end while the
-    /// server empties. With one request in flight nothing fills or empties.
+    /// Whether the latencies of a request count. The first requests do not count: they were sent while the server
+    /// filled up. In a closed loop the last requests do not count either, because they end while the server empties.
+    /// With one request in flight, the server neither fills nor empties, so the last request counts.
     fn counts(&self, index: u32) -> bool {
         let last = self.in_flight.filter(|&it| it > 1).and_then(|it| u32::try_from(it).ok());
         let is_last = match (self.planned, last) {
@@ -108,7 +108,7 @@ impl BlockFold {
         index >= self.uncounted && !is_last
     }
 
-    /// Computes the block; `None` if it is incomplete.
+    /// Computes the block. `None` if a request was skipped or cancelled, or if records are missing.
     pub fn finish(self) -> Option<Block> {
         let Self { pair, figures, uncounted, in_flight, counted, sent, requests, planned, is_cut } =
             self;
@@ -143,10 +143,11 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-/// Requests and output tokens per second while the load lasted. A closed loop with `in_flight` requests sends a request
-/// when another one ends. The window begins at the end of the request that caused the first counted send. The window
-/// closes at the first end of a request after the last send, because fewer requests are in flight from then on. For
-/// other loads, the window lasts from the first send to the last end of the counted requests.
+/// Requests and output tokens per second within a time window. A closed loop with `in_flight` requests sends a request
+/// when another one ends. There, the window begins at the end of the request that caused the first counted send, or at
+/// the first send if no end caused it. The window closes at the first end of a request after the last send, because
+/// fewer requests are in flight from then on. For other loads, the window lasts from the first send to the last end of
+/// the counted requests.
 fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rates {
     let mut by_end: Vec<&BlockRequest> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));

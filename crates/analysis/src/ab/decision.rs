@@ -26,11 +26,11 @@ pub enum AbDecision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbEnding {
-    /// The answer is known.
+    /// There is a decision, and every condition on the figure that decides is met or missed.
     Known,
-    /// Another pair would exceed the limit on requests.
+    /// Another pair would exceed the limit on requests or the limit on pairs.
     MaxRequests,
-    /// The maximum time has passed; rests between blocks count too.
+    /// The maximum time has passed; pauses between blocks count too.
     MaxTime,
     /// The last [`FEWEST_PAIRS`] pairs all lack the figure that decides.
     NoFigure,
@@ -38,7 +38,7 @@ pub enum AbEnding {
     Interrupted,
 }
 
-/// The logarithm of the ratio B / A of a figure; absent if one of the blocks lacks it.
+/// The logarithm of the ratio B / A of a figure; `None` if one of the blocks lacks the figure.
 pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
     let of = |block: &Block| block.values.get(figure).copied().flatten();
     Some((of(b)? / of(a)?).ln())

@@ -1,9 +1,9 @@
-//! Compares two servers in alternating blocks: decides which server comes first in each pair, when the comparison ends,
-//! and the answer. It sends nothing: other modules measure the blocks and report them here.
+//! Compares two servers in alternating blocks. This module decides which server comes first in each pair, when the
+//! comparison ends, and what the answer is. It sends no requests: other modules measure the blocks.
 //!
-//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] requests pairs of blocks, one block on
-//! each server. It gets the measured blocks ([`Block`]), and ends when the answer is known or a limit is reached.
-//! docs/ab.md describes the method with its sources.
+//! A block is a pass on one server, and the unit of all statistics. [`Ab`] asks for one pair of blocks after the other,
+//! with one block on each server, and receives the measured blocks ([`Block`]). The comparison ends when the answer is
+//! known or a limit is reached. docs/ab.md describes the method with its sources.
 
 mod answer;
 mod answering;

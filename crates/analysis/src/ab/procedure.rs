@@ -1,4 +1,5 @@
-//! The procedure: measures pair after pair, until the answer is known or a limit is reached.
+//! The procedure of a comparison: decides whether another pair is measured. The comparison ends when the answer is
+//! known or a limit is reached.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub struct Ab<'a> {
     of_block: u64,
     most_pairs: u32,
     requests: u64,
-    /// When the first block began, and when the last one ended.
+    /// When the first block began, and when the last block ended.
     span: Option<[Nanos; 2]>,
     /// For each pair that has the figure that decides: the logarithm of its ratio B / A.
     differences: Vec<f64>,
@@ -46,8 +47,9 @@ pub struct Ab<'a> {
 }
 
 impl<'a> Ab<'a> {
-    /// A comparison that has not begun. `of_block` is the number of requests in one block. `most_pairs` limits the
-    /// number of pairs in addition to the plan. The seed and the salt determine the order within the pairs.
+    /// A comparison that has not begun. `of_block` is the number of requests in one block. `most_pairs` is the largest
+    /// number of pairs; the limits of the plan apply too. The seed and the salt determine which side comes first in
+    /// each pair.
     pub fn new(
         plan: &'a AbPlan,
         of_block: u64,

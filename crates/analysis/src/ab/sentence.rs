@@ -39,7 +39,7 @@ fn found(answer: &AbAnswer) -> String {
     let Some((figure, ratio)) = answer.deciding().and_then(|it| Some((it, it.ratio?))) else {
         if answer.pairs == 0 && answer.ended_by == AbEnding::MaxTime {
             return "No answer: the time limit of --max-time was reached before a pair of blocks had ended. \
-                It includes the warm-up; raise it."
+                Raise the limit; the warm-up counts too."
                 .to_owned();
         }
         let name = answer.deciding().map_or("a figure", |it| it.figure.as_str());
@@ -62,7 +62,7 @@ fn found(answer: &AbAnswer) -> String {
             let why = match answer.ended_by {
                 AbEnding::MaxRequests => "the limit --max-requests was reached",
                 AbEnding::MaxTime => "the limit --max-time was reached",
-                AbEnding::NoFigure => "the last pairs of blocks have no value of this metric",
+                AbEnding::NoFigure => "the last pairs of blocks lack the metric that decides",
                 AbEnding::Known | AbEnding::Interrupted => {
                     "the comparison was interrupted or failed"
                 }
@@ -100,7 +100,7 @@ fn found(answer: &AbAnswer) -> String {
 }
 
 /// The difference as text: `output_tokens_per_s is 5.2 % higher (95 % interval +3.1 to +7.3 %)`.
-/// For predictions without noise, the text says so instead of the interval.
+/// For predictions without noise, the text states instead that there is no sampling interval.
 fn difference(figure: &AbFigureAnswer, ratio: f64, without_noise: bool) -> String {
     let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
     let level = percent(*level);

@@ -1,14 +1,14 @@
 //! Computes a confidence sequence: an interval of a mean that stays valid when it is checked after every pair.
 //!
-//! The differences are assumed to be independent and normal. Take the Bayes factor of Student's t, with a normal prior
-//! on the effect in standard deviations. This factor is a test martingale for every value of the standard deviation. So
+//! The differences are assumed to be independent and normal. The method uses the Bayes factor of Student's t, with a
+//! normal prior on the effect in standard deviations. This factor is a test martingale for every standard deviation. So
 //! the probability that the factor ever exceeds `1 / rate` is at most `rate`. The interval contains all means for which
 //! the factor does not exceed `1 / rate`. Sources: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for
 //! Gaussian means with unknown variance", 2024; Pérez-Ortiz, Lardy, de Heide and Grünwald, "E-statistics, group
 //! invariance and anytime-valid testing", Annals of Statistics, 2024. Autocorrelation of the differences widens the
 //! interval.
 
-/// The probability that the interval of the figure that decides covers the truth at all times.
+/// The probability that the interval of the figure that decides covers the true value after every pair.
 pub const LEVEL: f64 = 0.95;
 /// The fewest pairs for a decision: with fewer, the spread of the pairs is unknown.
 pub const FEWEST_PAIRS: usize = inferometer_plan::ab::FEWEST_PAIRS as usize;
@@ -16,9 +16,10 @@ pub const FEWEST_PAIRS: usize = inferometer_plan::ab::FEWEST_PAIRS as usize;
 /// stall in only a few blocks.
 pub const FEWEST_PAIRS_WITHOUT_DIFFERENCE: usize = 20;
 /// The variance of the prior on the effect, in units of the squared standard deviation of one pair. It determines for
-/// which effects the interval is narrowest. It does not change the probability that the interval covers the truth.
+/// which effects the interval is narrowest. It does not change the probability that the interval covers the true value.
 const PRIOR: f64 = 0.3;
-/// The highest assumed correlation of neighbours. A higher correlation cannot be distinguished from an endless drift.
+/// The highest assumed correlation of neighbouring pairs. A higher correlation cannot be distinguished from a drift
+/// that never ends.
 const MOST_CORRELATION: f64 = 0.97;
 
 /// The estimate of a mean, with its confidence interval.
@@ -28,7 +29,7 @@ pub struct MeanEstimate {
     pub mean: f64,
     /// Half the width of the interval; absent if the interval is unbounded.
     pub half: Option<f64>,
-    /// The assumed correlation of neighbours, 0 or more.
+    /// The assumed correlation of neighbouring values, 0 or more.
     pub autocorrelation: f64,
 }
 
@@ -66,9 +67,9 @@ fn limit(n: f64, rate: f64) -> Option<f64> {
     (root < weight).then(|| (root - 1.0) / (1.0 - root / weight))
 }
 
-/// A cautious estimate of the correlation of neighbours. It is raised for two reasons: few differences underestimate
-/// the correlation (Marriott and Pope, "Bias in the estimation of autocorrelations", 1954), and the estimate is
-/// uncertain.
+/// A cautious estimate of the correlation of neighbouring values. It is raised for two reasons: an estimate from few
+/// values is too low on average (Marriott and Pope, "Bias in the estimation of autocorrelations", 1954), and the
+/// estimate is uncertain.
 fn autocorrelation(around: &[f64], squares: f64) -> f64 {
     let n = around.len() as f64;
     if squares <= 0.0 {

@@ -17,13 +17,13 @@ pub struct BlockFigures {
     pub concurrency: Option<u32>,
     /// Wall time of the first send, in nanoseconds since 1970.
     pub began_unix_ns: u64,
-    /// Wall time of the last end, in nanoseconds since 1970.
+    /// Wall time of the last end of a request, in nanoseconds since 1970.
     pub ended_unix_ns: u64,
     /// Completed requests: the log's `n-request`.
     pub completed: u64,
-    /// Prompt tokens of the completed requests; absent if they were not counted.
+    /// Prompt tokens of the completed requests; absent if the count of one request is unknown.
     pub prompt_tokens: Option<u64>,
-    /// Output tokens of the completed requests; absent if they were not counted.
+    /// Output tokens of the completed requests; absent if the count of one request is unknown.
     pub completion_tokens: Option<u64>,
     /// Characters of the prompts of completed requests, template and preamble included.
     pub prompt_chars: u64,
@@ -56,8 +56,8 @@ impl BlockFigures {
         self.per_request(self.completion_tokens)
     }
 
-    /// Output tokens divided by [`BlockFigures::duration_s`]; `None` if the duration is 0 or the tokens were not
-    /// counted.
+    /// Output tokens divided by [`BlockFigures::duration_s`]; `None` if the duration is 0 or the tokens are
+    /// unknown.
     pub fn completion_tokens_per_s(&self) -> Option<f64> {
         self.per_second(self.completion_tokens)
     }

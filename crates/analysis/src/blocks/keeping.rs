@@ -36,7 +36,7 @@ pub static RULES: [Rule; 3] = [
     Rule {
         name: "refusal",
         definition: "ended at end-of-text with less than 10 % of the requested characters: the \
-            model declined, or stopped at once. A long refusal is not recognised",
+            model declined, or stopped immediately. A long refusal is not recognised",
         holds: |answer| !answer.is_cut && percent(answer) < 10,
     },
     Rule {
@@ -47,7 +47,7 @@ pub static RULES: [Rule; 3] = [
     },
 ];
 
-/// The characters that arrived, in whole percent of the requested ones, rounded down.
+/// The characters that arrived, in whole percent of the requested characters, rounded down.
 fn percent(answer: &Answer) -> u64 {
     answer.chars * 100 / u64::from(answer.wanted_chars.max(1))
 }

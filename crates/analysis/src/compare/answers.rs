@@ -38,11 +38,11 @@ pub(super) struct Answer {
     pub(super) answered: Answered,
     is_undecided: bool,
     is_lower_bound: bool,
-    /// Why the figure is not known; only used if it is not.
+    /// Why the figure is unknown; used only if the figure is unknown.
     missing: NoAnswer,
 }
 
-/// Why a side does not know a figure.
+/// Why a figure is unknown on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoAnswer {
@@ -72,8 +72,8 @@ pub struct AnswerRow {
     pub baseline: AnswerSide,
     /// The figure of the contender.
     pub contender: AnswerSide,
-    /// The figure of the contender divided by that of the baseline. Absent unless both are known, and if both are only
-    /// lower bounds.
+    /// The figure of the contender divided by that of the baseline. Absent if one of the two is unknown, or if both are
+    /// only lower bounds.
     pub ratio: Option<SustainedLoad>,
     /// The verdict on the ratio.
     pub verdict: AnswerVerdict,
@@ -82,19 +82,19 @@ pub struct AnswerRow {
 /// A figure of one side of the comparison, over all its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerSide {
-    /// The figure with its interval; absent if no run knows it.
+    /// The figure with its interval; absent if no run of this side has an answer.
     pub known: Option<SustainedLoad>,
     /// Whether a search or a sweep ended before the answer was as precise as requested.
     pub is_undecided: bool,
     /// Whether the figure is only a lower bound, because no tried load missed the objectives.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lower_bound: bool,
-    /// Why no run knows the figure; absent if a run knows it.
+    /// Why no run of this side has an answer; absent if a run has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<NoAnswer>,
     /// The number of runs.
     pub runs: usize,
-    /// The number of runs that do not know the figure.
+    /// The number of runs without an answer.
     pub unanswered: usize,
 }
 
@@ -102,9 +102,9 @@ pub struct AnswerSide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerVerdict {
-    /// The whole interval of the ratio is above 1, or only the baseline serves no load at all.
+    /// The whole interval of the ratio is above 1, or the baseline serves no load at all but the contender does.
     Higher,
-    /// The whole interval of the ratio is below 1, or only the contender serves no load at all.
+    /// The whole interval of the ratio is below 1, or the contender serves no load at all but the baseline does.
     Lower,
     /// The interval of the ratio contains 1, and lies within the margin.
     NoDifference,
@@ -160,7 +160,7 @@ impl AnswerRow {
         })
     }
 
-    /// Whether only the contender lacks the figure, because it serves nothing.
+    /// Whether the baseline has an answer, but the contender serves no load at all.
     pub(super) fn is_lost(&self) -> bool {
         let missing = self.contender.missing;
         self.baseline.known.is_some() && missing.is_some_and(|why| why != NoAnswer::Unknown)
@@ -171,7 +171,8 @@ impl AnswerRow {
         self.baseline.is_lower_bound && self.contender.is_lower_bound
     }
 
-    /// Why the answers do not show a ratio: runs without an answer, or two lower bounds. `None` if they show it.
+    /// Why the answers are incomplete: a side or some of its runs have no answer, or both answers are lower bounds.
+    /// `None` if they are complete.
     pub fn why_incomplete(&self) -> Option<String> {
         let sides = [("contender", &self.contender), ("baseline", &self.baseline)];
         let of_side = |(name, side): (&str, &AnswerSide)| match self.lack(side) {
@@ -216,7 +217,7 @@ impl Answer {
         key(self) == key(other) && self.answered.by_value == other.answered.by_value
     }
 
-    /// Whether one of these is the same figure.
+    /// Whether one of `others` is the same figure.
     pub(super) fn is_among(&self, others: &[Self]) -> bool {
         others.iter().any(|other| other.is_same_figure(self))
     }
@@ -291,7 +292,8 @@ pub(super) fn rows(baseline: &[Answer], contender: &[Answer], margin: f64) -> Ve
             all.iter().filter(|answer| answer.is_same_figure(first)).cloned().collect()
         };
         let (ours, theirs) = (of(baseline), of(contender));
-        // If the levels differ, the lower one is stated, because the wider interval covers it too.
+        // If the confidence levels differ, the lower level is stated. An interval for a higher level is wider, so it
+        // also holds at the lower level.
         let levels = ours.iter().chain(&theirs).map(|answer| answer.answered.confidence);
         let confidence = levels.fold(1.0, f64::min);
         let [baseline, contender] = [ours, theirs].map(|answers| side(&answers, confidence));
@@ -320,7 +322,7 @@ fn side(answers: &[Answer], confidence: f64) -> AnswerSide {
     let has_load = |answer: &&Answer| answer.answered.load.is_some();
     let loads: Vec<SustainedLoad> =
         answers.iter().filter_map(|answer| answer.answered.load).collect();
-    // The mean of no round is not a load.
+    // Without any load, there is no mean.
     let known = Some(&loads).filter(|loads| !loads.is_empty());
     let known = known.and_then(|loads| SustainedLoad::over_rounds(loads, confidence));
     let is_lower_bound = answers.iter().filter(has_load).any(|answer| answer.is_lower_bound);

@@ -23,7 +23,7 @@ pub struct Condition {
     limit_pct: f64,
 }
 
-/// An error in a text with conditions.
+/// Why conditions cannot be parsed or judged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GateError {
     /// The text cannot be parsed.
@@ -81,11 +81,11 @@ pub struct GateResult {
     pub figure: String,
     /// The cell and the load of the row.
     pub place: String,
-    /// The difference of the row, in percent; absent if an answer is missing.
+    /// The difference of the row, in percent; absent if the answers of the row have no ratio.
     pub difference_pct: Option<f64>,
     /// The confidence interval of `difference_pct`; absent if the row has none. An end is absent if it is unknown.
     pub interval_pct: Option<[Option<f64>; 2]>,
-    /// The reason for the result, if an answer is missing; otherwise absent.
+    /// Why the answers of the row are incomplete; absent if they are complete, and for rows without answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Whether the two runs were measured in turn, or both are predictions. If not, a drift over time may be the reason
@@ -135,7 +135,7 @@ pub fn judge(
         let answers = comparison.answers.iter().filter(is_its);
         let judged: Vec<GateResult> = rows
             .map(|row| condition.judge(row, comparison.are_predictions))
-            .chain(answers.map(|row| condition.judge_answer(row)))
+            .chain(answers.map(|row| condition.judge_answer(row, comparison.are_predictions)))
             .collect();
         if judged.is_empty() {
             return Err(condition.without_rows(comparison));
@@ -185,9 +185,9 @@ impl Condition {
     }
 
     /// Judges the condition on an answer by the interval of the ratio. An open end of the interval may be anywhere. If
-    /// only the contender lacks an answer for a known reason, the condition is missed; without another answer, it is
-    /// undecided.
-    fn judge_answer(&self, row: &AnswerRow) -> GateResult {
+    /// the baseline has an answer but the contender serves no load at all, the condition is missed. If the answers are
+    /// incomplete for another reason, the condition is undecided.
+    fn judge_answer(&self, row: &AnswerRow, are_predictions: bool) -> GateResult {
         let percent = |ratio: f64| 100.0 * (ratio - 1.0);
         let [low, high] =
             row.ratio.map_or([None; 2], |it| [it.low, it.high].map(|it| it.map(percent)));
@@ -207,7 +207,7 @@ impl Condition {
             difference_pct: row.ratio.map(|ratio| percent(ratio.value)),
             interval_pct: low.or(high).map(|_| [low, high]),
             why,
-            measured_in_turn: false,
+            measured_in_turn: are_predictions,
             met,
         }
     }
@@ -298,6 +298,17 @@ mod tests {
                 .expect("one row");
             assert_eq!(result.met, met, "{result:?}");
             assert!(result.why.as_ref().is_some_and(|it| it.contains(why)), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_drift_is_a_possible_reason_for_missed_answers_of_measured_runs_but_not_of_predictions() {
+        let conditions = parse("highest_load>-3%").expect("a condition");
+        for are_predictions in [false, true] {
+            let answers = compared(&[answered(10.0)], &[answered(5.0)]);
+            let comparison = Comparison { answers, are_predictions, ..Comparison::default() };
+            let results = judge(&conditions, &comparison).expect("the figure is compared");
+            assert_eq!((results[0].met, results[0].measured_in_turn), (Met::No, are_predictions));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Compares two runs: which figures differ, by how much, and whether that is more than chance. It only computes; it
-//! reads no file and no clock.
+//! Compares two runs: which figures differ, by how much, and whether that is more than chance. This module only
+//! computes: it reads no file and no clock.
 //!
 //! The statistical unit is a repeat, or a round with repeats of both runs. The reason: the variation within a pass does
 //! not show how much passes differ from each other. The times of the repeats show the design (`order`). If the runs
@@ -36,7 +36,7 @@ pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
 
-/// The rate of false alarms over all figures together. A difference is significant if [`Row::p`] is at most this.
+/// The rate of false alarms over all figures together. A difference is significant if [`Row::p`] is at most this value.
 pub const FALSE_ALARMS: f64 = 0.05;
 
 /// The fewest repeats of each run, or rounds with both, for which a difference can be significant.
@@ -45,8 +45,8 @@ pub const FEWEST_REPEATS: usize = 4;
 /// The options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// The smallest relevant difference, as a fraction of 1. If an interval lies within it, the verdict is "no
-    /// difference".
+    /// The smallest relevant difference, as a fraction of 1. If an interval lies between the negative of this margin
+    /// and the margin, the verdict is "no difference".
     pub margin: f64,
     /// The seed of the random rotations and shuffles.
     pub seed: u64,
@@ -67,7 +67,7 @@ pub struct Comparison {
     pub contender: String,
     /// The options of the comparison.
     pub options: Options,
-    /// The order in which the repeats were measured, for the rows with the most repeats.
+    /// The order in which the repeats were measured, for the row with the most repeats.
     pub design: Design,
     /// Warnings that a reader must know first, for example that the two runs did different work.
     pub warnings: Vec<String>,
@@ -141,8 +141,8 @@ pub enum RowVerdict {
     /// has no interval.
     #[serde(rename = "without_error")]
     NoInterval,
-    /// Nothing is certain. With about this many rounds, a difference as large as the margin would be found in four of
-    /// five comparisons.
+    /// The data show no difference, but do not exclude one as large as the margin. With about this many rounds, a
+    /// difference as large as the margin would be found in four of five comparisons.
     NotEnoughData {
         /// The number of rounds, each with one repeat of both runs.
         needed: u32,
@@ -158,13 +158,14 @@ pub fn compare(
     contender: &Subject,
     options: Options,
 ) -> Result<Comparison, NothingInCommon> {
+    let of_tables = [baseline, contender].map(|side| &side.loads_of_tables);
     let (baseline, contender) =
-        (&baseline.with_loads_of(contender), &contender.with_loads_of(baseline));
+        (&baseline.with_loads(of_tables[1]), &contender.with_loads(of_tables[0]));
     let pair = |series: &Series| {
         let other = contender.series.iter().find(|other| other.is_same_figure(series))?;
         Some((series.clone(), other.clone()))
     };
-    // The trials of a search have loads that it chose, so their figures do not answer its question.
+    // Each search or sweep chooses its own loads, so the figures of its trials are not compared, only the answers.
     let has_answers = baseline.has_answers() && contender.has_answers();
     let pairs: Vec<(Series, Series)> = match has_answers {
         true => Vec::new(),

@@ -54,7 +54,8 @@ impl Model {
         }
         let candidates = [within_rounds(order), between_neighbours(order)];
         let models = candidates.into_iter().filter_map(|rows| Self::new(order, rows));
-        // The contrasts with the smaller error are used. The design alone determines which these are.
+        // The contrasts with the smaller error are used. Which contrasts these are depends only on the design, not on
+        // the measured values.
         let best =
             models.map(Self::widened).max_by(|one, other| one.worth().total_cmp(&other.worth()));
         best.filter(|model| model.freedom() > 0)

@@ -90,9 +90,9 @@ fn neighbours(values: &[f64]) -> f64 {
     values.windows(2).map(|pair| pair[0] * pair[1]).sum()
 }
 
-/// The largest plausible correlation of neighbouring values. It is the estimate, plus its known bias for this number of
-/// values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is computed around the mean and
-/// around a line over time; the larger result is returned.
+/// The largest plausible correlation of neighbouring values. It is the estimate, plus the bias of such estimates for
+/// this number of values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is computed around
+/// the mean and around a line over time; the larger result is returned.
 pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();

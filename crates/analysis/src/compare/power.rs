@@ -59,7 +59,7 @@ impl Deviations {
 
     /// The limit that |T| exceeds with the probability `level` if nothing differs.
     fn limit(&self, level: f64) -> f64 {
-        // The error is below 1e-4, because a number of rounds depends on this limit.
+        // The error is below 1e-4, which is small enough to compute a number of rounds.
         let (mut low, mut high) = (0.0, 1e3);
         for _ in 0..24 {
             let middle = (low + high) / 2.0;

@@ -1,5 +1,5 @@
 //! The result of measuring a run again: the same within some percent, slower or faster by some percent, or undecided.
-//! It reads the rows of a comparison, and computes no statistics.
+//! This module reads the rows of a comparison, and computes no statistics.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,8 @@ use crate::prediction::Columns;
 
 /// The end of the name of a median.
 const MEDIAN: &str = "_p50";
-/// The figures that may be the headline, best first. The first one that is available is used.
+/// The figures that may be the headline (the figure that the answer states), in order of preference. The first one that
+/// is available is used.
 const HEADLINES: [&str; 7] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -26,9 +27,9 @@ pub struct Reproduction {
     pub outcome: ReproductionResult,
     /// The row whose difference the answer states; absent if there is no row.
     pub headline: Option<Row>,
-    /// Figures that are significantly worse, by more than the margin allows, with their cells and loads.
+    /// Figures that are significantly worse and whose interval is not within the margin, with their cells and loads.
     pub worse: Vec<String>,
-    /// Figures that are significantly better, by more than the margin allows, with their cells and loads.
+    /// Figures that are significantly better and whose interval is not within the margin, with their cells and loads.
     pub better: Vec<String>,
     /// Figures whose result is uncertain, with their cells and loads.
     pub undecided: Vec<String>,
@@ -56,8 +57,8 @@ impl Among {
         (self.smallest..=self.largest).contains(&self.value)
     }
 
-    /// The probability that the value lies outside if nothing differs. Each of all values is then equally likely to be
-    /// the smallest, and equally likely to be the largest.
+    /// The probability that the value lies outside if nothing differs. Then each value of both runs is equally likely
+    /// to be the smallest of all, and equally likely to be the largest.
     pub fn chance_outside(&self) -> f64 {
         2.0 / (self.others as f64 + 1.0)
     }
@@ -122,7 +123,7 @@ impl Reproduction {
             rows().filter(is_beyond).partition(|row| is_worse(row));
         let open: Vec<&Row> = rows().filter(|row| !is_beyond(row) && !within(row)).collect();
         let judged: Vec<&Row> = rows().filter(|row| is_central(row)).collect();
-        // Without an interval, a figure does not count as the same.
+        // A figure without an interval or a probability does not count as the same.
         let is_same = !judged.is_empty() && judged.iter().all(|row| within(row) && row.p.is_some());
         let (outcome, headline) = match (worse.is_empty(), better.is_empty()) {
             (false, false) => (ReproductionResult::Mixed, headline(&worse)),
@@ -225,7 +226,8 @@ fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     })
 }
 
-/// The number of repeats of each run that would decide every row: the largest number that any row needs.
+/// The number of repeats of each run that would decide every row: the largest number that any row needs. If no row
+/// states a number, it is one more than `FEWEST_REPEATS`.
 fn needed(rows: &[&Row]) -> u32 {
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),

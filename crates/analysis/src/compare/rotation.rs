@@ -3,13 +3,13 @@
 //!
 //! The procedure is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993, algorithm
 //! 4.1), with Student's t as the statistic. It limits the probability of any false alarm among all rows. Correlated
-//! figures do not make it stricter.
+//! figures do not make the procedure stricter.
 //!
 //! A permutation test would exchange the labels of two repeats. Four rounds allow only 16 exchanges, so no result would
 //! be significant at 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit. If the noise is independent
 //! and normal, every direction of the contrasts is equally likely. Then the test is exact for any number of rounds.
 //!
-//! Each row has its own noise: repeats of a real server may vary ten times as much in one cell as in the next. If the
+//! Each row has its own noise: repeats of a real server may vary ten times as much in one cell as in another. If the
 //! variances of the cells were pooled, differences in cells with little noise would be hidden.
 
 use std::collections::BTreeSet;
@@ -95,8 +95,8 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult 
     RotationResult { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
 }
 
-/// A random direction, as normal numbers. Every direction is equally likely. This also holds for the first numbers
-/// alone.
+/// A random direction, as normal numbers. Every direction is equally likely. This also holds if only the first of these
+/// numbers are used.
 fn direction(rng: &mut ChaCha8Rng, length: usize) -> Vec<f64> {
     (0..length).map(|_| seed::normal(rng)).collect()
 }

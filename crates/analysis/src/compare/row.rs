@@ -7,7 +7,7 @@ use super::power::{self, Limits};
 use super::rotation::{self, Test};
 use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean};
 
-/// With this many repeats, a baseline shows how much it drifts by itself.
+/// A baseline with at least this many repeats shows how much it drifts by itself.
 pub const BOUNDS_DRIFT: usize = 20;
 /// The fewest repeats of each run, and the fewest rounds with both runs, for an interval.
 const FEWEST_FOR_INTERVAL: usize = 3;
@@ -46,8 +46,8 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
 }
 
 /// The corrected probability of each figure; `None` for a figure with too few repeats. The correction covers all
-/// figures with enough repeats. `critical` is the limit of the statistic. If no figure has enough repeats, `critical`
-/// is still computed, over all figures.
+/// figures with enough repeats. `critical` is the limit that the test statistic must reach. If no figure has enough
+/// repeats, `critical` is still computed, over all figures.
 struct FigureProbabilities {
     p: Vec<Option<f64>>,
     critical: Option<f64>,
@@ -180,7 +180,7 @@ impl<'a> Figure<'a> {
         let freedom = model.freedom() as f64;
         let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom));
         // A row is judged at the level `alone` if it is the only one that differs, and at `FALSE_ALARMS` if all rows
-        // differ. This level lies between the two.
+        // differ. `level` is the geometric mean of the two.
         let level = (alone * FALSE_ALARMS).sqrt();
         // The deviation is corrected, because the median of an estimated variance is below the true variance. Then the
         // number of rounds is too large as often as it is too small (Wilson and Hilferty).

@@ -73,7 +73,7 @@ pub(super) fn is_compared(figure: &str) -> bool {
 
 /// The figures of a run, including those that an imported source states without a distribution.
 pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
-    // Imported results of other programs have at most a date.
+    // Imported results of other programs state at most a date, which does not show the order of repeats.
     let is_ours = summary.imported.as_ref().is_none_or(Imported::is_ours);
     let began_ns = calendar::parse(&summary.started_at).filter(|_| is_ours);
     let began_s = began_ns.map(|ns| ns as f64 / 1e9);
@@ -85,7 +85,7 @@ pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
     series
 }
 
-/// The load behind each column of the table, for each cell that has passes.
+/// The load of the passes from which each column of the table is computed, for each cell that has passes.
 pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str, String)> {
     let of_cell = |cell: &Cell| {
         let [loading, alone] = table_loads(&cell.passes);

@@ -20,7 +20,8 @@ const TOKENIZER: &str = "tokenizer";
 const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
 /// The number of digits of a hash that a reader sees.
 const SHORT_HASH: usize = 12;
-/// Findings after which figures do not mean what their names suggest, in every comparison.
+/// If a run has one of these findings, its figures do not mean what their names suggest. So every comparison of the run
+/// repeats the finding as a warning.
 const OF_LENGTHS: [Code; 6] = [
     code::IMPORTED_OUTPUTS_SHORTER,
     code::IMPORTED_COLUMNS_INCONSISTENT,
@@ -43,16 +44,18 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts whose effect may be the purpose of the comparison, such as the version of the engine.
     pub(super) facts: BTreeMap<String, String>,
-    /// The identifiers of the runs, separated by spaces; absent if unknown. A run compared with itself must not differ.
+    /// The identifiers of the runs, separated by spaces; absent if unknown. A comparison of a run with itself must
+    /// report no difference.
     pub(super) identity: Option<String>,
     /// Warnings about the figures that apply in every comparison.
     pub(super) warnings: Vec<String>,
     /// The part of the plan that determines the prompts, except for the salt and the seed. Absent if the plan is
     /// unknown.
     pub(super) kind_of_prompts: Option<String>,
-    /// The load behind each column of the table, for each cell that has passes.
+    /// The load of the passes from which each column of the table is computed, for each cell that has passes.
     pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
-    /// Whether the results were published, predicted, or measured by another program: no more repeats can be measured.
+    /// Whether some of the results were published, predicted, or measured by another program: no more repeats of them
+    /// can be measured.
     pub(super) is_fixed: bool,
     /// Whether all results are predictions.
     pub(super) is_predicted: bool,
@@ -62,7 +65,7 @@ impl Subject {
     /// One side of a comparison, from the results of a run.
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
-            // A prediction may know only the lengths of prompts; then there is no hash.
+            // Absent for a prediction that uses only the lengths of prompts.
             (WORKLOAD, summary.workload_hash.clone()),
             (TOKENIZER, tokenizer(summary)),
             (TOKENIZER_FILE, summary.environment.tokenizer_sha256.clone()),
@@ -160,12 +163,14 @@ impl Subject {
     }
 
     /// Joins several runs: the repeats of all of them, and the facts of the first one. If another run differs from the
-    /// first one, there is a warning.
+    /// first one, there is a warning. The columns of a published table are joined with the load that provides them in
+    /// another run.
     ///
     /// # Panics
     /// If `runs` is empty.
     pub fn of_several(name: impl Into<String>, runs: Vec<Self>) -> Self {
-        let mut runs = runs.into_iter();
+        let loads: Vec<_> = runs.iter().flat_map(|run| run.loads_of_tables.clone()).collect();
+        let mut runs = runs.into_iter().map(|run| run.with_loads(&loads));
         let mut all = runs.next().expect("invariant: at least one run");
         all.name = name.into();
         all.facts.remove(ROUND);
@@ -182,6 +187,7 @@ impl Subject {
                     all.warnings.push(told);
                 }
             }
+            all.is_fixed |= run.is_fixed;
             all.is_predicted &= run.is_predicted;
             all.answers.extend(run.answers);
             for series in run.series {
@@ -196,17 +202,19 @@ impl Subject {
             all.identity = all.identity.zip(run.identity).map(|(all, run)| format!("{all} {run}"));
         }
         all.series.iter_mut().for_each(Series::sort);
+        all.loads_of_tables = loads;
         all
     }
 
-    /// A copy in which the columns of a table without a load get the loads of `other`.
-    pub(super) fn with_loads_of(&self, other: &Self) -> Self {
+    /// A copy in which the columns of a table without a load get these loads, which are [`Self::loads_of_tables`] of
+    /// another run.
+    pub(super) fn with_loads(&self, loads: &[(CellPlan, &'static str, String)]) -> Self {
         let mut subject = self.clone();
         for series in subject.series.iter_mut().filter(|series| series.load == TABLE_LOAD) {
             let is_its = |(cell, figure, _): &&(CellPlan, &str, String)| {
                 Some(*cell) == series.cell && *figure == series.figure
             };
-            if let Some((.., load)) = other.loads_of_tables.iter().find(is_its) {
+            if let Some((.., load)) = loads.iter().find(is_its) {
                 load.clone_into(&mut series.load);
             }
         }

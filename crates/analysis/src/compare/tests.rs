@@ -75,7 +75,8 @@ fn run_of(
     Subject::of_series("", series.collect())
 }
 
-/// The start of a second run in seconds: `IN_TURN` with a run that begins at 0, or `AFTER` that run.
+/// The start of the second run, in seconds. With `IN_TURN`, its repeats alternate with those of a first run that starts
+/// at 0. With `AFTER`, it starts after the first run has ended.
 const IN_TURN: f64 = 5.0;
 const AFTER: f64 = 1e4;
 

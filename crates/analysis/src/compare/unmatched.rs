@@ -1,5 +1,5 @@
 //! Lists figures that only one side of a comparison has. One line states the missing figures of a load, and the cells
-//! in which they are missing. It gives no verdict.
+//! in which they are missing. The list gives no verdict.
 
 use std::fmt;
 

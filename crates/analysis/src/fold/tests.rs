@@ -148,7 +148,7 @@ fn a_pass_without_sent_requests_has_no_figures() {
         (None, None, None)
     );
     assert_eq!(got.peak_concurrency, Some(0));
-    assert_eq!(fold(&SATURATED, true, &[]).peak_concurrency, None, "nothing is known");
+    assert_eq!(fold(&SATURATED, true, &[]).peak_concurrency, None, "no requests");
 }
 
 fn plan(kind: PassKind) -> PassPlan {
@@ -206,7 +206,7 @@ fn a_pass_with_more_than_a_tenth_of_its_streams_in_bundles_has_no_tpot_and_itl()
         let gaps =
             [&tpot::DEFINITION, &itl::DEFINITION].map(|metric| got.latency(metric).is_some());
         assert_eq!(gaps, [known; 2], "{bundles} of 10");
-        assert!(got.latency(&ttft::FROM_SENT).is_some(), "a first token came all the same");
+        assert!(got.latency(&ttft::FROM_SENT).is_some(), "the first token has a time");
         for (objective, is_judged) in [("tpot<50ms", known), ("ttft<500ms", true)] {
             let objectives =
                 inferometer_metrics::request_objective::parse(objective).expect("an objective");
@@ -284,7 +284,7 @@ fn goodput_and_attainment_count_only_completed_requests_that_meet_all_objectives
             inferometer_metrics::request_objective::parse(objectives).expect("objectives");
         let mut fold = PassFold::new(&SATURATED).judging(&objectives);
         records.iter().for_each(|record| fold.add(record));
-        fold.finish().goodput.expect("asked for")
+        fold.finish().goodput.expect("goodput")
     };
     for (objectives, met) in
         [("ttft<50ms,tpot<50ms", 1), ("ttft<1s,tpot<20ms", 1), ("ttft<1s", 2), ("e2e<1ms", 0)]

@@ -93,8 +93,8 @@ impl ArrivalRate {
         if !self.is_scaled && (due / asked - 1.0).abs() > RATE_TOLERANCE {
             let message = format!(
                 "{} requests were due at {due:.3} per second instead of the requested {asked}: \
-                    arrival times are random, and so few of them can differ this much from the requested \
-                    rate.",
+                    arrival times are random, and the rate of a small number of requests can \
+                    differ this much.",
                 self.count
             );
             findings.push(Finding::of(code::ARRIVAL_RATE_DIFFERS, message));
@@ -103,7 +103,7 @@ impl ArrivalRate {
         findings
     }
 
-    /// The finding that the client sent more slowly than its own schedule; `None` if it kept the schedule.
+    /// The finding that the client sent more slowly than its own schedule; `None` if the client kept the schedule.
     fn behind(&self) -> Option<Finding> {
         let [due, sent] = [self.sent_due, self.sent].map(|span| span.rate(self.sent_count));
         let (due, sent) = due.zip(sent)?;
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_rate_of_arrivals_and_sends_behind_the_planned_rate_are_reported() {
+    fn a_wrong_arrival_rate_and_a_client_behind_its_schedule_are_reported() {
         assert_eq!(codes_of_steady(100, 100), Vec::<String>::new());
         assert_eq!(codes_of_steady(100, 101), Vec::<String>::new());
         assert_eq!(codes_of_steady(120, 120), ["arrival_rate_differs"]);

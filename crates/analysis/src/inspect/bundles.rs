@@ -1,5 +1,5 @@
-//! Finds streams whose tokens arrived in bundles, and signs of the cause. It does not decide which figures are absent:
-//! [`Gaps::are_known`] decides this.
+//! Finds streams whose tokens arrived in bundles (several tokens in one read), and signs of the cause.
+//! [`Gaps::are_known`] decides which figures are absent because of bundles, not this module.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ pub(super) struct BundledStreams {
     read_late: u64,
     events: u64,
     reads: u64,
-    /// Reads with tokens that come after another read with tokens in the same stream. `delayed` counts those among them
-    /// that come `DELAYED_ACK` after the previous read.
+    /// Reads with tokens that come after another read with tokens in the same stream. `delayed` counts those of these
+    /// reads that come `DELAYED_ACK` after the previous read.
     later_reads: u64,
     delayed: u64,
     /// The number of streams with known gaps whose tokens came in small bundles. Most of these bundles came
@@ -64,8 +64,8 @@ impl BundledStreams {
         }
     }
 
-    /// The finding on small bundles that come as often as delayed acknowledgements. A server that computes several
-    /// tokens in each step of 40 ms looks the same, so the figures of these streams stay.
+    /// The finding on small bundles that follow each other after the time of a delayed acknowledgement. A server that
+    /// computes several tokens in each step of 40 ms causes the same pattern, so the figures of these streams are kept.
     fn in_step_with_acks(&self) -> Option<Finding> {
         let share = self.in_step_with_acks as f64 / self.gaps.streams.max(1) as f64;
         (share > Gaps::MOST_HIDDEN).then(|| {
@@ -81,7 +81,7 @@ impl BundledStreams {
         })
     }
 
-    /// The finding on streams with hidden gaps, if they are so few that the figures of gaps stay. Streams that this
+    /// The finding on streams with hidden gaps, if they are so few that the figures of gaps are kept. Streams that this
     /// client read late are not reported, because the error bounds of the figures contain this effect.
     fn few(&self) -> Option<Finding> {
         let (hidden, streams) = (self.gaps.hidden, self.gaps.streams);

@@ -1,5 +1,5 @@
 //! Counts prompt tokens that the server took from its prefix cache. A few tokens change no figure. The tokens of a chat
-//! template at the start of every prompt change no figure either. So these two are not reported.
+//! template at the start of every prompt change no figure either. Neither of these is reported.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
@@ -31,8 +31,9 @@ impl CachedPrompts {
         self.fewest = Some(self.fewest.map_or(cached, |fewest| fewest.min(cached)));
     }
 
-    /// The number of cached tokens that nearly every request has. Up to a tenth of the requests, and at least one, may
-    /// have found the cache empty. 0 if the tokens are too many for a template, or more than half of an average prompt.
+    /// The number of cached tokens that nearly every request has. Up to a tenth of the requests, or one request if that
+    /// is more, may have found the cache empty. 0 if the tokens are too many for a template, or more than half of an
+    /// average prompt.
     pub(super) fn in_common(&self) -> u32 {
         let found_it_empty = (self.completed / 10).max(1);
         let is_in_each = self.requests + found_it_empty >= self.completed;
@@ -48,7 +49,7 @@ impl CachedPrompts {
             return None;
         }
         let message = format!(
-            "The server answered {} of {} prompt tokens from its prefix cache, in {} of {} \
+            "The server took {} of {} prompt tokens from its prefix cache, in {} of {} \
                 completed requests.",
             self.tokens, self.prompt_tokens, self.requests, self.completed
         );

@@ -1,5 +1,5 @@
-//! Compares times to first token on new connections and on reused ones. It does not name the cause of a difference,
-//! which may be the client, the server, or a proxy between them.
+//! Compares times to first token on new connections and on reused ones. This module does not name the cause of a
+//! difference, which may be the client, the server, or a proxy between them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,10 +9,11 @@ use inferometer_metrics::{Timeline, ttft};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
+use inferometer_stats::median;
 
 use super::bundles::DELAYED_ACK;
 
-/// Only requests with an index below this are checked.
+/// Only requests with an index below this are checked, so that memory is limited.
 const MAX_CHECKED_REQUESTS: u32 = 1 << 15;
 /// With fewer pairs, or fewer requests on reused connections, there is no finding.
 const MIN_SAMPLES: usize = 20;
@@ -30,8 +31,8 @@ const LEAST_DELAYED: f64 = 0.2;
 /// A delayed acknowledgement has a sharp minimum delay. The range of the same width just below [`DELAYED_ACK`] may
 /// contain at most this share of the number of requests in [`DELAYED_ACK`].
 const MAX_SHARE_BELOW: f64 = 0.1;
-/// New connections acknowledge at once. They rule out a slow server if there are at least this many of them, and if at
-/// most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
+/// On new connections, acknowledgements are not delayed. New connections rule out a slow server if there are at least
+/// this many of them, and if at most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
 const MIN_NEW_CONNECTIONS: usize = 3;
 const MAX_DELAYED_SHARE_OF_NEW: f64 = 0.2;
 /// First tokens of requests that a server computes in one step arrive as a group: the time from one to the next is at
@@ -89,8 +90,8 @@ impl KeptConnections {
         }
     }
 
-    /// Pairs each request on a new connection with a request on a reused connection that has the same number in flight.
-    /// Of these requests, the nearest one in send order is used.
+    /// Pairs each request on a new connection with a request on a reused connection that was sent at the same number of
+    /// requests in flight. If there are several such requests, the nearest one in send order is used.
     fn pairs(&self) -> Vec<Pair> {
         let at_start = self.at_start();
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
@@ -118,7 +119,7 @@ impl KeptConnections {
     }
 
     /// The finding that the reused connection of a pair is slower in clearly more than half of the pairs, or in clearly
-    /// less.
+    /// fewer.
     fn differ(&self) -> Option<Finding> {
         let pairs = self.pairs();
         let n = pairs.len() as f64;
@@ -182,12 +183,12 @@ impl KeptConnections {
         }
         let others = match new_are_not {
             true => format!("but only {new_delayed} of {new} on new ones"),
-            false => format!("and {sooner} came sooner than {:.0} ms", start - ms(width)),
+            false => format!("and {sooner} got it within {:.0} ms", start - ms(width)),
         };
         let message = format!(
             "Of {kept} requests on reused connections, {delayed} got their first token {start:.0} \
                 to {end:.0} ms after they were sent, {others}: a sender without TCP_NODELAY waits \
-                this long for an acknowledgement."
+                about 40 ms for an acknowledgement."
         );
         Some(Finding::of(code::TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
     }
@@ -195,12 +196,6 @@ impl KeptConnections {
 
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -247,13 +242,20 @@ mod tests {
             told.contains("of 50 pairs of requests the reused connection was slower in 50"),
             "{told}"
         );
+        // The two middle values of the new connections are 10 ms and 20 ms.
+        let halves = (0..80_u32).map(|at| match at % 4 {
+            0 => (false, if at < 40 { 10.0 } else { 20.0 }),
+            _ => (true, 30.0),
+        });
+        let told = &found(1_000.0, halves)[0].message;
+        assert!(told.contains("and 15.0 ms on new ones"), "{told}");
         // A difference below a millisecond is not reported, however clear it is.
         assert_eq!(codes(&found(1_000.0, mixed(1.0, 1.5))), [""; 0]);
     }
 
     #[test]
     fn simultaneous_or_slow_first_requests_are_not_a_difference_between_connections() {
-        // In a closed loop, the first requests are slow because they all arrive at once.
+        // In a closed loop, the first requests are slow because they all arrive at the same time.
         let crowd = (0..200_u32).map(|at| if at < 50 { (false, 500.0) } else { (true, 20.0) });
         assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
         let warm_up = (0..200_u32).map(|at| if at == 0 { (false, 500.0) } else { (true, 20.0) });
@@ -262,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_initial_burst_of_a_closed_loop_is_not_compared_with_later_bursts() {
-        // 32 requests at once, and again when all have ended.
+        // 32 requests are sent at the same time, and 32 more when all of them have ended.
         let mut seen = KeptConnections::default();
         for index in 0..320_u32 {
             let (round, kept) = (index / 32, index >= 32);

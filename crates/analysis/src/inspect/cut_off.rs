@@ -17,7 +17,7 @@ pub(super) struct CutOff {
 }
 
 impl CutOff {
-    /// Counts the record if its request was cut off; returns whether it was.
+    /// Counts the record and returns true if its request was cut off.
     pub(super) fn takes(&mut self, record: &Record) -> bool {
         let detail = record.detail.as_deref();
         let of_trial = (detail == Some(CUT_OFF)).then_some(CUT_OFF);

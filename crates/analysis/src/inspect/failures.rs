@@ -5,7 +5,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
 use inferometer_model::record::{EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record};
 
-/// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get one.
+/// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get a finding.
 const MOST_KINDS: usize = 8;
 
 /// The requests of a pass that did not complete.
@@ -43,6 +43,18 @@ impl Failures {
         self.0.iter().map(|kind| kind.count).sum()
     }
 
+    /// The most frequent HTTP status of rejected requests, with the first error text; `None` if none was rejected.
+    pub(super) fn rejection(&self) -> Option<String> {
+        let rejected = self.0.iter().filter_map(|kind| match kind.outcome {
+            Outcome::Rejected { status } => Some((kind, status)),
+            _ => None,
+        });
+        let (kind, status) = rejected.min_by_key(|(kind, _)| std::cmp::Reverse(kind.count))?;
+        let detail = kind.detail.as_deref().unwrap_or_default().trim_end_matches('.');
+        let said = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+        Some(format!("HTTP status {status}{said}"))
+    }
+
     /// Whether requests were cancelled or not sent because the user interrupted the pass.
     pub(super) fn are_of_an_interruption(&self) -> bool {
         let is_one = |kind: &Kind| {
@@ -70,10 +82,13 @@ impl Failures {
 impl Kind {
     fn finding(&self) -> Finding {
         let Self { outcome, by_earlier_turn, count, detail } = self;
-        let requests = if *count == 1 { "request" } else { "requests" };
+        let (requests, were) = match count {
+            1 => ("request", "was"),
+            _ => ("requests", "were"),
+        };
         let said = detail.as_ref().map_or_else(String::new, |detail| format!(" First: {detail}"));
         let count = digits::count(*count);
-        let message = format!("{count} {requests} {}.{said}", became(*outcome));
+        let message = format!("{count} {requests} {}.{said}", became(*outcome, were));
         if *by_earlier_turn {
             let message = format!(
                 "{count} {requests} did not start, because an earlier turn of the conversation \
@@ -97,8 +112,8 @@ fn is_by_earlier_turn(record: &Record) -> bool {
     record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)
 }
 
-/// The predicate of a sentence about requests with this outcome.
-fn became(outcome: Outcome) -> String {
+/// The predicate of a sentence about requests with this outcome. `were` is "was" for a single request.
+fn became(outcome: Outcome, were: &str) -> String {
     match outcome {
         Outcome::Complete => "completed".to_owned(),
         Outcome::Truncated => "ended before the answer was complete".to_owned(),
@@ -111,7 +126,9 @@ fn became(outcome: Outcome) -> String {
         ),
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
         Outcome::Cancelled => "started, but did not end before the run was interrupted".to_owned(),
-        Outcome::Dropped => "were dropped, because too many requests were in flight".to_owned(),
+        Outcome::Dropped => {
+            format!("{were} dropped, because too many requests were in flight")
+        }
         Outcome::Skipped => "did not start, because the pass ended first".to_owned(),
     }
 }

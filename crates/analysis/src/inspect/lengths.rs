@@ -1,39 +1,40 @@
-//! Compares requested lengths with measured ones, and the token counts of different sources. It never uses a requested
-//! length as a count.
+//! Compares requested lengths with measured lengths, and the token counts of different sources. A requested length is
+//! never used as a count.
 
 use std::collections::BTreeMap;
 
 use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::record::{Record, TokensFrom};
 
-/// The largest difference between the numbers of events and of tokens if each event has one token: the end-of-text
-/// token has no text.
+/// If each event of a stream has one token, the number of tokens and the number of events differ by at most this
+/// number: the end-of-text token has no text, and may have no event.
 const EDGE_OF_STREAM: f64 = 1.0;
-/// The largest difference between two correct token counts of a text: one token at each end of it.
+/// Two correct token counts of a text differ by at most this number: one token at each end of the text.
 const EDGES_OF_TEXT: f64 = 2.0;
-/// In long outputs, two correct counts may differ by this share of the tokens.
+/// In long outputs, two correct counts may differ by up to this share of the larger count.
 const TOLERATED_SHARE: f64 = 0.01;
 
 /// The advice on differing prompt lengths if the tokenizer counts prompts like the server.
-const OTHER_PROMPTS: &str = "The tokenizer and the server agree: the prompts themselves have \
-    different lengths than requested.";
+const OTHER_PROMPTS: &str = "The tokenizer counts the same prompt tokens as the server: the \
+    prompts really have other lengths than requested.";
 /// The advice on differing output counts if the tokenizer counts prompts like the server.
-const OTHER_CUT: &str = "Figures use the server's count. The tokenizer counts prompts like the \
-    server; the text of an output may split into other tokens than the generated ones.";
+const OTHER_CUT: &str = "Figures use the server's count. The tokenizer counts the same prompt tokens \
+    as the server. It may split the text of an output into other tokens than the model generated.";
 /// The advice on short outputs if the server cannot continue after end-of-text.
-const MODEL_ENDED_THEM: &str = "The model ended them, or prompt plus output reach the server's \
-    length limit. Throughput uses the measured lengths; do not compare it with runs of full \
-    outputs.";
+const MODEL_ENDED_THEM: &str = "The model ended these outputs, or prompt plus output reach the \
+    server's length limit. Throughput uses the measured lengths; do not compare it with runs of \
+    full outputs.";
 
 /// Compares the output tokens of requests with the requested numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutputLengths {
-    /// Completed requests whose output tokens were counted; a count of events is not enough.
+    /// The number of completed requests whose output tokens the server or the tokenizer of --tokenizer counted. A count
+    /// of events is not enough.
     counted: u64,
     short: u64,
     short_tokens: u64,
     short_asked: u64,
-    /// Requests with more tokens than requested.
+    /// The number of completed requests with more output tokens than requested ([`Record::is_longer_than_asked`]).
     long: u64,
     long_tokens: u64,
     long_asked: u64,
@@ -78,13 +79,13 @@ impl OutputLengths {
     pub(super) fn short(&self, honours_ignore_eos: bool) -> Option<Finding> {
         let n = self.short as f64;
         let although = if honours_ignore_eos {
-            "although the requests set `ignore_eos`"
+            "although they set `ignore_eos`"
         } else {
             "and the server cannot ignore end-of-text"
         };
         let message = format!(
-            "{} of {} counted outputs are shorter than requested {although}: {:.1} tokens on \
-                average instead of {:.1}.",
+            "{} of {} completed requests with a token count have fewer output tokens than requested, \
+                {although}: these outputs have {:.1} tokens on average instead of {:.1}.",
             self.short,
             self.counted,
             self.short_tokens as f64 / n,
@@ -98,9 +99,9 @@ impl OutputLengths {
     pub(super) fn long(&self) -> Option<Finding> {
         let n = self.long as f64;
         let message = format!(
-            "{} of {} outputs are longer than requested: {:.1} tokens on average instead of {:.1}. \
-                If they are more than 1 % of a pass, the table has no figures for the requested \
-                length.",
+            "{} of {} completed requests have more output tokens than requested: these outputs have \
+                {:.1} tokens on average instead of {:.1}. If a pass has more than 1 % of such \
+                outputs, the table has no figures for the requested length.",
             self.long,
             self.completed,
             self.long_tokens as f64 / n,
@@ -110,17 +111,20 @@ impl OutputLengths {
     }
 }
 
-/// Compares the prompt tokens that the server counted with the requested numbers.
+/// Compares the server's counts of prompt tokens with the requested lengths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputLengths {
+    /// The sum of the server's counts of prompt tokens, over the requests with a requested length.
     compared: u64,
+    /// The sum of requested + template, over the same requests.
     asked: u64,
     /// Tokens that the chat template adds to each prompt beyond the requested length.
     pub(super) template: u32,
-    /// Requests whose prompt the run's own tokenizer also counted. For `agreeing` of them, both counts are equal.
+    /// The number of requests whose prompt was counted by the server and by the run's own tokenizer.
     counted_twice: u64,
+    /// Of these requests, the number in which the server counted `template` tokens more than the tokenizer.
     agreeing: u64,
-    /// The number of requests for each difference: counted - requested - template.
+    /// For each difference (counted by the server - requested - template): the number of requests.
     differences: BTreeMap<i64, u64>,
 }
 
@@ -142,7 +146,8 @@ impl InputLengths {
         *self.differences.entry(difference).or_default() += 1;
     }
 
-    /// Whether the tokenizer counts each prompt like the server, and at least one prompt was counted by both.
+    /// Whether the tokenizer counts the same tokens as the server in each prompt that both counted, apart from the chat
+    /// template. False if there is no such prompt.
     pub(super) fn tokenizer_agrees(&self) -> bool {
         self.counted_twice > 0 && self.agreeing == self.counted_twice
     }
@@ -151,8 +156,9 @@ impl InputLengths {
         let all: u64 = self.differences.values().sum();
         let differing = all - self.differences.get(&0).copied().unwrap_or(0);
         let message = format!(
-            "The server counted a different number of prompt tokens than requested in {differing} \
-                of {all} completed requests: {}; {:.1} on average instead of {:.1}.",
+            "In {differing} of {all} completed requests, the server counted another number of prompt \
+                tokens than requested (chat template included). Over all {all} requests, the \
+                difference is {}; the mean is {:.1} tokens instead of {:.1}.",
             self.spread(all),
             self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
@@ -194,19 +200,26 @@ impl InputLengths {
 /// Compares the server's count of output tokens with the number of events, and with the count of the run's tokenizer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
+    /// The number of streams whose tokens the server or the tokenizer counted. `events` and `stream_tokens` are sums
+    /// over these streams.
     streams: u64,
+    /// Of these streams, the number in which the numbers of tokens and of events differ too much.
     bundled: u64,
     events: u64,
     stream_tokens: u64,
-    /// Streams with several tokens per event in which the number of tokens of each event is unknown.
+    /// The number of streams in `bundled` in which the tokens of at least one event are unknown, or the stated tokens
+    /// of the events are impossible. Their tokens are assumed to be distributed evenly over the events.
     spread: u64,
+    /// The number of requests whose output tokens both the server and the tokenizer counted. `usage_tokens` and
+    /// `tokenizer_tokens` are the sums of these counts.
     compared: u64,
+    /// Of these requests, the number in which the two counts differ too much.
     disagreeing: u64,
     usage_tokens: u64,
     tokenizer_tokens: u64,
     completed: u64,
-    /// Completed requests whose usage is impossible. `first_impossible` has the stated count and the count that is used
-    /// instead, for the first of these requests.
+    /// The number of completed requests whose stated usage is impossible. For the first of these requests,
+    /// `first_impossible` has the stated count and the count that is used instead.
     impossible: u64,
     first_impossible: Option<(u32, u32)>,
 }
@@ -243,9 +256,10 @@ impl Counts {
     pub(super) fn not_possible(&self) -> Option<Finding> {
         let (stated, used) = self.first_impossible?;
         let message = format!(
-            "In {} of {} completed requests the server's count of output tokens cannot be correct: \
+            "In {} of {} completed requests, the server's count of output tokens cannot be correct: \
                 it is 0 although there is text, or too large for the request and for the number of \
-                events. The first states {stated}; {used} were counted instead.",
+                events. For the first of these requests, the server states {stated}, and {used} is \
+                used instead.",
             self.impossible, self.completed
         );
         Some(Finding::of(code::USAGE_NOT_POSSIBLE, message))
@@ -253,16 +267,19 @@ impl Counts {
 
     pub(super) fn chunks(&self) -> Option<Finding> {
         let how = match self.spread {
-            0 => "The server stated the number of tokens in each event.".to_owned(),
+            0 => {
+                "In these streams, the server stated the number of tokens in each event.".to_owned()
+            }
             spread => {
                 format!(
-                    "In {spread} of these streams, the tokens were spread evenly over the events."
+                    "In {spread} of these streams, the number of tokens in an event is unknown, so \
+                     the tokens are assumed to be distributed evenly over the events."
                 )
             }
         };
         let message = format!(
-            "Events are not tokens: {} tokens came in {} events, {:.2} per event; in {} of {} \
-             streams, the two numbers differ by more than the end-of-text token. {how}",
+            "Events are not tokens: {} tokens arrived in {} events, {:.2} tokens per event. In {} of {} \
+             streams, tokens and events differ in number by more than 1 and by more than 1 %. {how}",
             self.stream_tokens,
             self.events,
             self.stream_tokens as f64 / self.events as f64,
@@ -274,14 +291,15 @@ impl Counts {
             .then(|| Finding::of(code::CHUNKS_ARE_NOT_TOKENS, message).severity(severity))
     }
 
-    /// The finding that the tokenizer and the server count different output tokens. `agrees` states whether they count
-    /// the same prompt tokens.
+    /// The finding that the tokenizer and the server count different numbers of output tokens. `agrees` states whether
+    /// they count the same prompt tokens.
     pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
+        let compared = self.compared;
         let message = format!(
-            "The server and the tokenizer of --tokenizer count different numbers of output tokens \
-                in {} of {} completed requests, by more than text boundaries explain: {} and {} \
-                tokens.",
-            self.disagreeing, self.compared, self.usage_tokens, self.tokenizer_tokens
+            "In {} of {compared} completed requests, the server's count of output tokens differs from \
+                that of the tokenizer (--tokenizer) by more than 2 tokens and by more than 1 %. Over \
+                all {compared} requests, the server counts {} tokens, and the tokenizer {}.",
+            self.disagreeing, self.usage_tokens, self.tokenizer_tokens
         );
         let finding = Finding::of(code::TOKEN_COUNTS_DISAGREE, message);
         let finding = match agrees {
@@ -292,7 +310,8 @@ impl Counts {
     }
 }
 
-/// Whether two counts of one output differ by more than `edges` tokens and by more than [`TOLERATED_SHARE`].
+/// Whether two counts of one output differ by more than `edges` tokens, and by more than [`TOLERATED_SHARE`] of the
+/// larger count.
 fn differ(a: u32, b: u32, edges: f64) -> bool {
     f64::from(a.abs_diff(b)) > edges.max(TOLERATED_SHARE * f64::from(a.max(b)))
 }

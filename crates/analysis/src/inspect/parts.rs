@@ -6,7 +6,7 @@ use crate::distributions::Distributions;
 use crate::parts::{Difference, ServerFigures, differences};
 use crate::pass::PassSummary;
 
-/// A server gets a finding if its share of failures is more than this many times that of the others.
+/// A server gets a finding if its share of failures is more than this many times the share of the other servers.
 const MORE: u64 = 4;
 /// With fewer failures than this, a server gets no finding.
 const FEWEST: u64 = 2;
@@ -45,7 +45,7 @@ fn failing(server: &ServerFigures, pass: &PassSummary) -> Option<Finding> {
     })
 }
 
-/// Lists the servers or ranks whose means differ from those of the pass, as text; `None` if there are none.
+/// Lists the servers or ranks whose means differ from the means of the pass, as text. `None` if no mean differs.
 fn told(parts: Vec<(String, &Distributions)>, pass: &PassSummary) -> Option<String> {
     let count = parts.len();
     let of = |(name, own): (String, &Distributions)| {

@@ -1,5 +1,5 @@
-//! Compares the server's own metrics of a pass with the client's figures. It does not decide which of them is right:
-//! the cause of a difference lies between the points where the two measure.
+//! Compares the server's own metrics of a pass with the client's figures. This module does not decide which of the two
+//! is right: the cause of a difference lies between the points where server and client measure.
 
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerMetrics};
@@ -11,8 +11,8 @@ use inferometer_stats::Distribution;
 
 /// The share of the client's figure by which client and server may differ, in addition to the time in the network.
 const SHARE: f64 = 0.05;
-/// The share that applies instead of [`SHARE`] if the median lies in the lowest bucket of the server's histogram. Such
-/// a histogram does not resolve such short times.
+/// The share that applies instead of [`SHARE`] if the median lies in the lowest bucket of the server's histogram. The
+/// histogram does not resolve such short times.
 const SHARE_IN_LOWEST_BUCKET: f64 = 0.5;
 /// Differences below these values in milliseconds do not matter: for TTFT, and for ITL.
 const LEAST_TTFT_MS: f64 = 1.0;
@@ -125,7 +125,8 @@ fn differs(
     count: f64,
     allowed_ms: Allowed,
 ) -> Option<(String, &'static str)> {
-    // If the server counts something else, such as all tokens of one step as one, the two cannot be compared.
+    // If the server counts other events than the client, such as all tokens of one step as one event, their latencies
+    // cannot be compared.
     if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
         return None;
     }

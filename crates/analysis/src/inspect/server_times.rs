@@ -1,5 +1,5 @@
-//! Reports the times that the server states for its requests, together with the client's E2E. It judges neither of
-//! them, and it reads no metrics of the server.
+//! Reports the times that the server states for its requests, together with the client's E2E. This module judges
+//! neither of them, and reads no metrics of the server.
 
 use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::finding::{Finding, code};
@@ -9,8 +9,8 @@ use inferometer_stats::Sample;
 /// If the time in the queue exceeds this share of E2E, the finding has advice.
 const LARGE_SHARE: f64 = 0.1;
 
-const ADVICE: &str = "The server processes fewer requests at once than it gets. Use a lower rate or fewer requests in \
-                      flight, or raise the server's limit of a batch (TGI: --max-batch-total-tokens).";
+const ADVICE: &str = "The server processes fewer requests at the same time than it gets. Use a lower rate or fewer \
+                      requests in flight, or raise the server's limit of a batch (TGI: --max-batch-total-tokens).";
 
 /// The times of completed requests with a stated queue time, in milliseconds.
 #[derive(Clone, Debug, Default)]

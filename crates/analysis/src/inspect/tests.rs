@@ -77,8 +77,9 @@ fn advice_on_short_outputs_omits_ignore_eos_if_the_server_does_not_support_it() 
         only(&findings),
         (
             "output_shorter_than_asked",
-            "1 of 1 counted outputs are shorter than requested and the server cannot ignore \
-                end-of-text: 40.0 tokens on average instead of 100.0."
+            "1 of 1 completed requests with a token count have fewer output tokens than requested, \
+                and the server cannot ignore end-of-text: these outputs have 40.0 tokens on \
+                average instead of 100.0."
         )
     );
     assert!(!findings[0].advice.as_ref().unwrap().contains("ignore_eos"));
@@ -95,13 +96,15 @@ fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spre
         only(&inspect(&[good(), counted(9), counted(9), counted(6)])),
         (
             "input_length_differs",
-            "The server counted a different number of prompt tokens than requested in 3 of 4 completed requests: -2 to +1 tokens, median +0; 8.0 on average instead of 8.0."
+            "In 3 of 4 completed requests, the server counted another number of prompt tokens \
+                than requested (chat template included). Over all 4 requests, the difference is -2 \
+                to +1 tokens, median +0; the mean is 8.0 tokens instead of 8.0."
         )
     );
     for (tokens, words) in [
-        (&[9, 9][..], "2 of 2 completed requests: +1 tokens; 9.0"),
-        (&[10, 16], "2 of 2 completed requests: +2 or +8 tokens, median +2; 13.0"),
-        (&[10, 12, 16], "3 of 3 completed requests: +2 to +8 tokens, median +4; 12.7"),
+        (&[9, 9][..], "the difference is +1 tokens; the mean is 9.0 tokens"),
+        (&[10, 16], "the difference is +2 or +8 tokens, median +2; the mean is 13.0"),
+        (&[10, 12, 16], "the difference is +2 to +8 tokens, median +4; the mean is 12.7"),
     ] {
         let records: Vec<Record> = tokens.iter().map(|&tokens| counted(tokens)).collect();
         let findings = inspect(&records);
@@ -110,7 +113,7 @@ fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spre
 }
 
 #[test]
-fn advice_does_not_question_a_tokenizer_that_counts_prompts_like_the_server() {
+fn advice_does_not_question_a_tokenizer_that_counts_the_same_prompt_tokens_as_the_server() {
     let counted = |prompt, own, output| {
         let mut record = good();
         record.usage.prompt = Some(prompt);
@@ -142,14 +145,15 @@ fn events_with_several_tokens_are_a_note_if_their_counts_are_known_else_a_warnin
         let findings = inspect(&[record.clone(), good()]);
         let (code, message) = only(&findings);
         assert_eq!((code, findings[0].severity), ("chunks_are_not_tokens", severity));
-        let start = "Events are not tokens: 200 tokens came in 120 events, 1.67 per event; in 1 of";
+        let start =
+            "Events are not tokens: 200 tokens arrived in 120 events, 1.67 tokens per event. In 1";
         assert!(message.starts_with(start), "{message}");
         assert_eq!(inspect_with(&sampling(true, false), &[record]), []);
     }
 }
 
 #[test]
-fn an_end_of_text_token_without_text_is_not_taken_for_bundled_tokens() {
+fn one_token_more_than_events_is_not_reported_because_the_end_of_text_token_has_no_event() {
     let mut record = good();
     record.usage.completion = Some(101);
     assert_eq!(inspect(&[record]), []);
@@ -167,7 +171,9 @@ fn a_tokenizer_that_disagrees_with_the_server_on_output_tokens_is_reported() {
         only(&inspect(&[counted(97), counted(100)])),
         (
             "token_counts_disagree",
-            "The server and the tokenizer of --tokenizer count different numbers of output tokens in 1 of 2 completed requests, by more than text boundaries explain: 200 and 197 tokens."
+            "In 1 of 2 completed requests, the server's count of output tokens differs from \
+                that of the tokenizer (--tokenizer) by more than 2 tokens and by more than 1 %. Over \
+                all 2 requests, the server counts 200 tokens, and the tokenizer 197."
         )
     );
 }
@@ -182,7 +188,7 @@ fn prompt_tokens_from_the_servers_prefix_cache_are_reported() {
         only(&inspect(&[record, none])),
         (
             "cached_prompt_tokens",
-            "The server answered 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed requests."
+            "The server took 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed requests."
         )
     );
 }
@@ -297,6 +303,41 @@ fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_th
     );
     let advice = found[0].advice.as_deref().unwrap_or_default();
     assert!(!advice.contains("repeat the run"), "{advice}");
+}
+
+#[test]
+fn the_most_frequent_rejection_is_named_even_if_more_turns_were_skipped_because_of_it() {
+    let earlier = format!("{}: rejected (400)", inferometer_model::record::EARLIER_TURN_FAILED);
+    let of = |status: u16, detail: Option<&str>| failed(Outcome::Rejected { status }, detail);
+    let records = [
+        of(503, None),
+        of(400, None),
+        of(400, Some("the prompt is too long.")),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(&earlier)),
+    ];
+    let rejection = |records: &[Record]| {
+        let cell = CellPlan { input_length: 8, output_length: 100 };
+        let sampling = sampling(true, true);
+        let mut inspector = Inspector::new(&cell, &PassPlan::saturated(4), &sampling);
+        records.iter().for_each(|record| inspector.add(record));
+        inspector.rejection()
+    };
+    let expected = "HTTP status 400: the prompt is too long";
+    assert_eq!(rejection(&records).as_deref(), Some(expected));
+    assert_eq!(rejection(&records[..1]).as_deref(), Some("HTTP status 503"));
+    assert_eq!(rejection(&records[3..]), None);
+}
+
+#[test]
+fn a_single_dropped_request_is_reported_in_the_singular() {
+    for (dropped, words) in [(1, "1 request was dropped, because"), (2, "2 requests were dropped,")]
+    {
+        let dropped = vec![failed(Outcome::Dropped, None); dropped];
+        let found = inspect(&[vec![good()], dropped].concat());
+        assert!(found[0].message.starts_with(words), "{found:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use inferometer_stats::VALUES_KEPT;
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible. If requests arrive at a rate, a
-/// multiple of 1 is enough, because [`Layout::memory`] says how slow fluctuations are.
+/// multiple of 1 is enough, because [`Layout::memory`] states how long fluctuations last.
 const FEWEST_STAYS: usize = 2;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
@@ -51,8 +51,8 @@ impl Course {
         Some(self.0.len() as u32 - 1)
     }
 
-    /// Sorts the requests by send time, and determines which of them ran in the steady state. The error is the reason,
-    /// as text, why the pass shows nothing about other passes.
+    /// Sorts the requests by send time, and determines which of them ran in the steady state. The error
+    /// states, as text, why no confidence intervals can be computed.
     pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
@@ -124,14 +124,14 @@ pub(crate) struct Layout {
     /// The number of requests that were sent while the server filled up. The same number of requests at the end ran
     /// while the server emptied.
     pub edge: usize,
-    /// Whether the first `edge` requests were sent at once, as in a closed loop.
+    /// Whether the first `edge` requests were sent at the same time, as in a closed loop.
     pub begins_at_once: bool,
     /// The number of requests in flight: the planned number, or the mean; at least 1.
     pub in_flight: usize,
     /// The number of requests over which a fluctuation of the number in flight lasts. If requests arrive at a rate,
     /// this is the mean number in flight. In a closed loop, it is 0.
     pub memory: f64,
-    /// For each rank, the time since the previous arrival in seconds. The sum is the same in each pass like this one.
-    /// Absent if the time span of the arrivals is not fixed.
+    /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
+    /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
 }

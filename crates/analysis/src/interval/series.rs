@@ -6,7 +6,8 @@ use inferometer_stats::student_975;
 use super::course::Layout;
 
 /// The largest numbers of cosines: for a mean or a median, for a higher percentile of a short series, and for a higher
-/// percentile of a long series. Extreme values occur in short groups. With more cosines, their number is known better.
+/// percentile of a long series. Extreme values occur in short groups. With more cosines, the number of groups is known
+/// better.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 const COSINES_OF_LONG_TAIL: usize = 24;
@@ -19,19 +20,20 @@ const FEWEST_EFFECTIVE: f64 = 2.0;
 /// The number of effective requests is an estimate, so the difference between 94 and 95 % does not matter.
 const FEWEST_FOR_RANGE: f64 = 5.0;
 /// If requests arrive at a rate, extreme values come in groups of about as many requests as are in flight together. The
-/// steady state must have this many times the requests in flight. With fewer, the number of groups is not known well
-/// enough.
+/// steady state must have this many times as many requests as are in flight. With fewer, the number of groups is not
+/// known well enough.
 const FEWEST_GROUPS: f64 = 20.0;
-/// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, its error is not
-/// known well enough to be stated.
+/// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, the error of
+/// the percentile is not known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 4.0;
-/// If the effective requests above a percentile only just suffice, they often do so because chance made their number too
-/// large. The interval is then this many times as wide. With m times as many effective requests, the additional width
-/// is divided by m squared. (conformance/coverage/coverage.py, loads at which few passes have such an interval.)
+/// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
+/// by chance. So the interval is made this many times as wide. With m times as many effective requests, the additional
+/// width is divided by m squared. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
 const WIDER_P90: f64 = 1.7;
 const WIDER_P99: f64 = 1.3;
-/// If the variance at an edge is more than this many times that of the middle, it is estimated from the edge itself.
+/// If the variance of neighbouring values at an edge is more than this many times the variance in the middle, the
+/// variance at the edge is estimated from the edge itself.
 const FAR_MORE: f64 = 4.0;
 /// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
 const FEWEST_STEPS: usize = 8;
@@ -40,7 +42,7 @@ const FEWEST_STEPS: usize = 8;
 /// 1)` for a metric with one value per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Contribution {
-    /// The place of the request in the course of its pass.
+    /// The index that `Course::add` returned for the request.
     pub at: u32,
     pub total: f64,
     pub weight: f64,
@@ -83,9 +85,9 @@ impl Shares {
     }
 }
 
-/// The first requests of a closed loop. They are sent at once to an idle server, which processes their prompts in
-/// order, several in each step. A request waits until the end of the step that has its prompt. So the wait grows from
-/// request to request by design. Only the time per prompt varies by chance.
+/// The first requests of a closed loop. They are sent at the same time to an idle server. The server processes their
+/// prompts in order, several in each step. A request waits until the end of the step that has its prompt. So the wait
+/// grows from request to request by design. Only the time per prompt varies by chance.
 struct Wave {
     requests: usize,
     /// For each step: the number of its prompts, and the number of requests that waited for it.
@@ -182,7 +184,7 @@ impl<'a> Series<'a> {
         is_known.then_some(MeanInterval { interval: [mean - half, mean + half], effective })
     }
 
-    /// The 95 % interval of a percentile, as two shares. `None` if nothing is known about it.
+    /// The 95 % interval of a percentile, as two shares. `None` if the error of the percentile cannot be estimated.
     ///
     /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
     /// weight of the values of request `i` that are not above `value`. `effective` is [`MeanInterval::effective`].
@@ -232,7 +234,7 @@ impl<'a> Series<'a> {
         let mut own = independent / sum;
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
-            // independent values there are. Values that are all the same show nothing about groups of other values.
+            // independent values there are. Equal values show nothing about groups of other values.
             let is_constant = all.windows(2).all(|pair| pair[0] == pair[1]);
             own = if is_constant { effective } else { own.min(effective) };
             if is_constant || own * (1.0 - share) < beyond {
@@ -342,8 +344,8 @@ impl Wave {
 }
 
 /// The variance of the sum of the values at an edge, per value. It equals the variance of the middle, `of_middle`, in
-/// most cases. If neighbouring values differ much more than the values of the middle (`alone`), it is estimated from
-/// the edge itself.
+/// most cases. If neighbouring values differ much more than the values of the middle (variance `alone`), the variance
+/// is estimated from the edge itself.
 fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;

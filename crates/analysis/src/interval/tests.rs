@@ -1,5 +1,5 @@
-//! Tests intervals with a simulated queue whose true mean is known. Over many seeds, the intervals must cover this mean
-//! as often as they state.
+//! Tests intervals with simulated servers. The mean over many seeds is taken as the true value. The intervals must
+//! cover the true value about as often as they state.
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::{e2e, ttft};
@@ -20,7 +20,8 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
         let start_ms = free_ms[slot];
         speed = 0.9 * speed + 0.02 * seed::normal(&mut rng);
         let length = 1.0 + 0.5 * (seed::unit(&mut rng) - 0.5);
-        // The prompts of the first wave are processed one after the other, so each waits longer than the one before.
+        // The prompts of the first wave are processed one after the other, so each request waits longer than the one
+        // before.
         let waits = if index < in_flight { index as f64 } else { 0.5 };
         let ttft_ms = (5.0 + 4.0 * waits) * (1.0 + 0.1 * seed::normal(&mut rng).tanh());
         let gap_ms = 10.0 * length * speed.exp();

@@ -73,14 +73,14 @@ fn a_figure_equal_to_its_limit_meets_only_inclusive_comparisons() {
 }
 
 #[test]
-fn a_figure_that_was_not_measured_leaves_its_objective_undecided() {
+fn an_objective_without_a_figure_is_undecided_and_is_missed_if_no_request_completed() {
     let mut cells = cells();
     *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = None;
     let of = |cells: &[Cell]| judge(&parse("ttft_p99<500ms").expect("valid"), cells).remove(0);
     let result = of(&cells);
     assert_eq!((result.measured, result.outcome()), (None, Met::Undecided));
     assert_eq!(result.notes().collect::<Vec<_>>(), ["ttft was not measured"]);
-    // If no request completed, this is the reason for the missing figure.
+    // If no request completed, the objective is missed, not undecided.
     cells[0].passes[0].outcomes.complete = 0;
     assert_eq!(of(&cells).outcome(), Met::No);
 }
@@ -141,9 +141,9 @@ fn an_objective_is_undecided_if_its_limit_lies_within_the_clients_error_range() 
         (30.0, 40.0, "41ms", false),
         (30.0, 40.0, "29ms", false),
         (0.0, 400.0, "41ms", true),
-        // Both ends of the range meet the objective, although the figure is unreliable.
+        // The figure is unreliable, but both ends of its range meet the objective.
         (0.0, 400.0, "500ms", false),
-        // The range is so narrow that the figure is trusted.
+        // The limit is inside the range, but the range is so narrow that the figure counts as exact.
         (39.9, 40.0, "39.95ms", false),
     ] {
         let mut cells = cells();

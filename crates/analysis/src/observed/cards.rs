@@ -1,5 +1,5 @@
-//! Summarises the metrics of the cards during a pass, and computes the energy. It makes no guess: a card that reports
-//! neither energy nor power has no energy.
+//! Summarises the metrics of the cards during a pass, and computes the energy. Nothing is guessed: for a card that
+//! reports neither energy nor power, the energy is absent.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +25,8 @@ pub struct HardwareUse {
     pub first_failure: Option<String>,
     /// The use of each card.
     pub cards: Vec<CardUse>,
-    /// The energy of all observed cards together in joules, whichever program used them. Absent if the energy of one of
-    /// them is unknown.
+    /// The energy of all observed cards together in joules, whichever program used them. Absent if the energy of one
+    /// card is unknown.
     pub energy_j: Option<f64>,
     /// `energy_j` / output tokens of the completed requests. Absent unless the plan names the cards of the server.
     pub energy_per_output_token_j: Option<f64>,
@@ -45,7 +45,7 @@ pub struct CardUse {
     pub power_w: Option<Level>,
     /// Clock of the card's processors, in MHz.
     pub clock_mhz: Option<Level>,
-    /// The most memory in use in any sample, in bytes. This includes samples before and after the pass.
+    /// The largest memory use in any sample, in bytes. Samples before and after the pass count too.
     pub memory_bytes: Option<u64>,
     /// Energy in joules, from the first send of the pass to its last end.
     pub energy_j: Option<f64>,

@@ -1,4 +1,4 @@
-//! Summarises the metrics that the server reported during a pass. It does not judge them: `crate::inspect` does.
+//! Summarises the metrics that the server reported during a pass. `crate::inspect` judges these metrics.
 
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub struct ServerLatency {
     pub mean: f64,
     /// The lower bound of the bucket that contains the median.
     pub p50_above: f64,
-    /// The upper bound of this bucket; absent for the last bucket, which has none.
+    /// The upper bound of this bucket; absent for the last bucket, which has no upper bound.
     pub p50_below: Option<f64>,
     /// The number of values.
     pub n: f64,

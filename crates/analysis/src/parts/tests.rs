@@ -16,7 +16,7 @@ fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
     let mut fold = PassFold::new(&plan).of_servers(&names);
     for index in 0..400_u32 {
         let part = index % 2;
-        // Requests vary, but not with their part.
+        // The times vary between requests, but in the same way in both parts.
         let noise = f64::from(index / 2 * 7919 % 101) / 10.0;
         let mut record: Record =
             steady(f64::from(index / 2) * 100.0, ttft_ms[part as usize] + noise, 1.0, 5);

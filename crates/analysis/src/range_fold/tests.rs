@@ -1,4 +1,4 @@
-//! Tests that the true values lie in the ranges, whatever the client saw.
+//! Tests that the true values lie in the ranges, in whatever way the client read the events.
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Statistic, itl, registry, tpot, ttft};
@@ -79,12 +79,12 @@ proptest! {
 
 #[test]
 fn the_median_itl_has_a_range_even_if_most_arrival_times_are_exact() {
-    // A token every 2.1 ms. Of every five tokens, the client read the second, the third and the fourth at once.
+    // A token every 2.1 ms. Of every five tokens, the client read the second, the third and the fourth together.
     let gaps: Vec<(f64, bool)> = (0..100).map(|at| (2.1, matches!(at % 5, 1 | 2))).collect();
     let records = [seen(&gaps, true)];
     let got = folded(&records);
     let widths = got.instrument.arrival_width_us.expect("tokens");
-    assert_eq!(widths.p50, 0.0, "fewer than half of them are wide");
+    assert_eq!(widths.p50, 0.0, "fewer than half of the intervals are wide");
     let range = got.instrument.ranges.get(&itl::DEFINITION, Statistic::P50).expect("a range");
     assert!(range.low <= 2.1 && 2.1 <= range.high && range.trust != Trust::Trusted, "{range:?}");
 }

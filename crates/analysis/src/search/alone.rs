@@ -1,5 +1,5 @@
-//! Requests that were alone on the server from their arrival to their end. No load serves requests better. So if these
-//! requests miss an objective, every load misses it.
+//! Requests that were alone on the server from their arrival to their end. The server does not serve requests better at
+//! any load. So if these requests miss an objective, every load misses it.
 
 use super::overwhelmed::as_many_or_more;
 use inferometer_model::time::Nanos;
@@ -26,20 +26,21 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Alone {
-    /// Finds these requests. `arrivals` are in the order of their due times. Each has a result for each of `criteria`.
+    /// Finds the requests that were alone. `arrivals` must be in the order of their due times. `criteria` is the number
+    /// of criteria; each arrival has one result for each criterion.
     pub(super) fn of<'a>(
         criteria: usize,
         arrivals: impl Iterator<Item = Arrival<'a>> + Clone,
     ) -> Self {
         let mut alone = Self { requests: 0, missed: vec![0; criteria], failed: 0 };
-        // The end of all earlier requests; absent after a request without an end.
+        // The time at which all earlier requests have ended; absent after a request without an end.
         let mut idle_from = Some(Nanos::ZERO);
         let mut later = arrivals.clone().map(|arrival| arrival.due).skip(1);
         for arrival in arrivals {
             let next = later.next();
             let found_idle = idle_from.is_some_and(|idle| idle <= arrival.due);
             idle_from = idle_from.zip(arrival.ended).map(|(idle, ended)| idle.max(ended));
-            // A request that arrives before the end slows the rest of the answer.
+            // A later request that arrives before this request ends may slow the rest of the answer.
             let stayed_alone =
                 arrival.ended.is_some_and(|ended| next.is_none_or(|next| next >= ended));
             if !(found_idle && stayed_alone) {
@@ -58,13 +59,15 @@ impl Alone {
     }
 }
 
-/// The largest probability of so many misses by requests that are alone, if a load just meets the objective.
+/// A number of misses of requests that were alone counts as evidence if the probability of at least as many misses is
+/// at most this value. The probability is computed for a load that just meets the objective.
 const WRONG: f64 = 1e-4;
-/// The fewest requests. The first ones may be slower, because kernels are compiled or a cache is filled.
+/// The fewest requests that must have been alone. A smaller number is not enough, because the first requests may be
+/// slower: kernels are compiled, or a cache is filled.
 const FEWEST: u64 = 8;
 
-/// Whether none of the requests completed, not even those that were alone on the server. `completed` is their number in
-/// all trials.
+/// Whether none of the requests completed, not even those that were alone on the server. At least `FEWEST` requests
+/// must have been alone. `completed` is the number of completed requests in all trials.
 pub(super) fn shows_none_is_served<'a>(
     completed: u64,
     of_trials: impl Iterator<Item = &'a Alone>,
@@ -72,8 +75,8 @@ pub(super) fn shows_none_is_served<'a>(
     completed == 0 && of_trials.map(|alone| alone.failed).sum::<u64>() >= FEWEST
 }
 
-/// Whether so many requests missed a criterion of a tier while alone that no load meets it. Criteria on a mean are not
-/// judged: a few requests that were not seen may be far faster. `tier` has the indices of the criteria.
+/// Whether requests that were alone missed a criterion of a tier so often that no load meets this criterion. Criteria
+/// on a mean are not judged, because a few other requests may be far faster. `tier` has the indices of the criteria.
 pub(super) fn shows_no_load_meets<'a>(
     criteria: &[Criterion],
     tier: &[usize],

@@ -1,4 +1,4 @@
-//! Computes the answer of a search. It depends only on the plan and the trials.
+//! Computes the answer of a search. The answer depends only on the plan and the trials.
 
 use super::document::{LoadAnswer, SearchAnswer, SearchObjective};
 use super::evidence::Claim;
@@ -12,7 +12,8 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::SearchPlan;
 
 impl SearchAnswer {
-    /// Notes why the server refused every request, if it did. Such a search shows nothing about loads.
+    /// Sets the reason why the server refused every request. `None` changes nothing. A search with such a reason shows
+    /// nothing about loads.
     pub fn set_refusal(&mut self, refusal: Option<String>) {
         if refusal.is_some() {
             self.refusal = refusal;
@@ -20,7 +21,8 @@ impl SearchAnswer {
         }
     }
 
-    /// Computes the answers from the trials of a cell, in the order of the trials: one answer for each tier.
+    /// Computes one answer for each tier from the trials of a cell. `trials` must be in the order in which they were
+    /// measured.
     pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
         let mut search = Search::new(settings(plan));
         trials.iter().for_each(|trial| search.tell(trial.clone()));

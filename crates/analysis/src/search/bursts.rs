@@ -1,20 +1,22 @@
-//! Finds out whether the requests of a closed loop start together. If all answers have equal lengths, the requests of a
-//! batch end together, and the next ones start together. Then their prompts wait for each other, which varied lengths
-//! would avoid.
+//! Decides whether the requests of a closed loop start together. If all answers have equal lengths, the requests of a
+//! batch end together, and the next ones start together. Then their prompts wait for each other. With varied lengths,
+//! this does not happen.
 
 use inferometer_model::time::Nanos;
 
 /// Requests start together if they are due within this many seconds.
 const TOGETHER_S: f64 = 0.005;
-/// And within this share of the latency, so that a fast server does not look like one with bursts.
+/// They must also be due within this share of the latency. Otherwise the evenly distributed requests of a fast server
+/// would count as bursts.
 const TOGETHER_LATENCIES: f64 = 0.1;
 /// A burst has at least this share of the requests in flight.
 const BURST: f64 = 0.75;
-/// At least this share of the requests belongs to bursts.
+/// Requests start together if at least this share of them belongs to bursts.
 const MOST: f64 = 0.75;
 
-/// Whether most requests start together. `dues` are the due times after the first rounds, in ascending order: these
-/// start together in every closed loop. With fewer requests than two rounds, nothing is known.
+/// Whether most requests start together. `dues` are the due times in ascending order, without those of the first
+/// rounds: the first rounds start together in every closed loop. The result is false if there are fewer requests than
+/// two rounds have.
 pub(super) fn start_together(dues: &[Nanos], in_flight: f64, latency_s: f64) -> bool {
     if in_flight < 2.0 || (dues.len() as f64) < 2.0 * in_flight {
         return false;
@@ -38,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// 40 requests; the `at`th one is due `at(at)` milliseconds after the first.
+    /// The due times of 40 requests. Request number n, counted from 0, is due at `at(n)` milliseconds.
     fn dues(at: impl Fn(u64) -> u64) -> Vec<Nanos> {
         (0..40).map(|request| Nanos::ZERO + Duration::from_millis(at(request))).collect()
     }
@@ -49,7 +51,7 @@ mod tests {
         let even = dues(|request| request * 125);
         for (dues, in_flight, latency_s, together) in [
             (&bursts, 8.0, 1.0, true),
-            // Three of 16 in flight always start together, but not most of them.
+            // Eight of 16 requests in flight start together. This is not most of them.
             (&bursts, 16.0, 1.0, false),
             (&even, 8.0, 1.0, false),
             // Too few requests after the first rounds, and a single request in flight.
@@ -58,7 +60,7 @@ mod tests {
         ] {
             assert_eq!(start_together(dues, in_flight, latency_s), together, "{in_flight}");
         }
-        // At 8 ms per answer, all requests are due within milliseconds of others, but evenly.
+        // With a latency of 8 ms, each request is due 1 ms after the one before it, so they are evenly distributed.
         assert!(!start_together(&dues(|request| request), 8.0, 0.008));
     }
 }

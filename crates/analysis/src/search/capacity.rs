@@ -1,9 +1,9 @@
-//! The capacity of a server: the rate at which it serves requests while more requests arrive. It is computed from the
-//! trials of a search.
+//! The capacity of a server: the rate at which it serves requests if they arrive at a higher rate. The capacity is
+//! computed from the trials of a search.
 //!
-//! No load above the capacity has a steady state. But in a trial that is only slightly above it, the queue grows so
-//! slowly that hardly any request of the trial misses an objective. So the capacity bounds the edge, whatever latencies
-//! were measured.
+//! No load above the capacity has a steady state. But in a trial with a load that is only slightly above the capacity,
+//! the queue grows so slowly that hardly any request of the trial misses an objective. So the capacity bounds the edge,
+//! whatever latencies were measured.
 
 use super::rates::Rates;
 use super::trial::Trial;
@@ -18,7 +18,7 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// The capacity that trials at rates show. `None` unless a trial was saturated.
+    /// The capacity, from trials at a rate. `None` unless a trial was saturated.
     pub(super) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<Self> {
         let rates = trials.clone().filter_map(|trial| trial.rates).filter(Rates::is_precise);
         if !rates.clone().any(|rate| rate.is_saturated()) {
@@ -34,9 +34,10 @@ impl Capacity {
     }
 }
 
-/// In a trial of n requests, a queue that grows by less than the square root of `UNSEEN` / n per request cannot be
-/// distinguished from chance. With Poisson arrivals, a queue needs about as many requests to reach its steady state
-/// (Odoni and Roth, "An empirical investigation of the transient behavior of stationary queueing systems", 1983).
+/// In a trial of n requests, a queue that grows by less than sqrt(`UNSEEN` / n) per request cannot be distinguished
+/// from chance. With Poisson arrivals at 1 - e times the capacity, a queue needs about `UNSEEN` / e^2 requests to reach
+/// its steady state (Odoni and Roth, "An empirical investigation of the transient behavior of stationary queueing
+/// systems", 1983).
 const UNSEEN: f64 = 4.0;
 
 /// The highest load for which a settled trial that met the objectives shows a steady state, in requests per second.

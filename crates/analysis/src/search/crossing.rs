@@ -1,5 +1,5 @@
 //! Finds the load at which the curve of an objective crosses its limit: a best estimate and an interval, from all
-//! trials together. It chooses no load and ends no search.
+//! trials together. This module chooses no load and ends no search.
 //!
 //! Near the limit, the logarithm of the odds of a miss is assumed to be linear in the logarithm of the load. For an
 //! objective on a mean, the logarithm of the mean is assumed to be linear instead. The error of this assumption grows
@@ -47,9 +47,10 @@ pub(super) struct Crossing {
     pub high: Option<f64>,
 }
 
-/// The assumed error of the curve, as a share of its distance from the limit.
+/// The assumed standard deviation of the error of the curve, as a share of the distance between the curve and the
+/// limit.
 const MISFIT: f64 = 0.25;
-/// The slopes that are tried: the first one, the factor to the next one, and their number.
+/// The slopes that are tried: the first one, the factor from one slope to the next, and the number of slopes.
 const SLOPES: (f64, f64, i32) = (0.5, 1.4, 18);
 /// The prior of the slope: the mean of its logarithm, and the standard deviation of this logarithm. A mean grows more
 /// slowly than the odds of a miss.
@@ -59,22 +60,24 @@ const SLOPE_OF_MEAN: (f64, f64) = (1.5, 1.2);
 const BEYOND: f64 = 1.5;
 /// Step sizes of the coarse and the fine search, as logarithms of the load.
 const STEPS: (f64, f64) = (0.08, 0.008);
-/// Only points at which the curve is this close to its limit are used to estimate the scatter around the curve.
+/// Only points at which the curve is this close to its limit (in the logarithm of the odds, or of the mean) are used to
+/// estimate the scatter around the curve.
 const NEAR: f64 = 2.5;
 
-/// The trials show too small a variance, because the rarest queue fluctuations last longer. So the variance is
-/// multiplied by this factor, which was measured (conformance/search).
+/// The variance that the trials show is too small, because the rarest fluctuations of the queue last longer than the
+/// others. So the variance is multiplied by this factor. The factor was found by simulation (conformance/search).
 pub(super) const CAUTION: f64 = 1.3;
 
-/// The shares of misses at every load that are tried if misses are rare, divided by the allowed share.
+/// If misses are rare, some requests may miss at every load. These shares of such requests are tried, each as a
+/// multiple of the allowed share.
 const CONSTANT: [f64; 7] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97];
-/// The prior of this quotient is half of a normal distribution with this standard deviation.
+/// The prior of this multiple is the positive half of a normal distribution with mean 0 and this standard deviation.
 const CONSTANT_OFF: f64 = 0.7;
 
 /// The curve of an objective near its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Curve {
-    /// The load at which it crosses the limit, as a logarithm.
+    /// The load at which the curve crosses the limit, as a logarithm.
     at: f64,
     slope: f64,
     /// The share of requests that miss at every load. Only the other misses grow with the load.
@@ -82,7 +85,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// The curve that is tried if no other one is possible.
+    /// The curve with the smallest slope that is tried. It is used if there is no other curve to choose from.
     fn flattest(at: f64) -> Self {
         Self { at, slope: SLOPES.0, constant: 0.0 }
     }
@@ -92,15 +95,15 @@ struct Fit<'a> {
     points: &'a [Point],
     trust: Vec<f64>,
     of: Of,
-    /// The constant shares of misses that are tried, divided by the allowed share.
+    /// The tried shares of requests that miss at every load, as multiples of the allowed share.
     constants: &'static [f64],
 }
 
 impl Fit<'_> {
-    /// The linear part of a curve at the logarithm of a load.
+    /// The linear part of a curve at a load. `x` is the logarithm of the load.
     fn linear(&self, curve: Curve, x: f64) -> f64 {
         let at_limit = match self.of {
-            // The odds of a miss among the requests that do not miss at every load.
+            // The logarithm of the odds of a miss at the limit, among the requests that do not miss at every load.
             Of::Share(allowed) => ((allowed - curve.constant) / (1.0 - allowed)).ln(),
             Of::Mean => 0.0,
         };
@@ -167,7 +170,7 @@ impl Fit<'_> {
         }
     }
 
-    /// Gives a point less weight the farther it is from the limit.
+    /// Gives less weight to points that are farther from the limit.
     fn weigh(&mut self, curve: Curve) {
         let of = |point: &Point| {
             let off = MISFIT * curve.slope * (point.x - curve.at);
@@ -209,7 +212,8 @@ impl Fit<'_> {
     }
 }
 
-/// Finds the crossing of a criterion. `wrong` is the probability that the interval misses it. `None` without points.
+/// Finds the crossing of a criterion. `wrong` is the probability that the interval does not contain the crossing.
+/// `None` without points.
 pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing> {
     let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends: (f64, f64), point| {
         (ends.0.min(point.x), ends.1.max(point.x))
@@ -265,7 +269,8 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
     Some(Crossing { at, low: end(from), high: end(to) })
 }
 
-/// Misses may occur at every load if only few requests may miss, and some did in a steady state.
+/// The shares of requests that miss at every load which are tried, as multiples of the allowed share. Only 0 is tried,
+/// unless misses are rare and some requests missed in a steady state.
 fn constants(points: &[Point], of: Of) -> &'static [f64] {
     let misses = points.iter().any(|point| point.requests > 0.0 && point.y > 0.0);
     match of {
@@ -274,7 +279,8 @@ fn constants(points: &[Point], of: Of) -> &'static [f64] {
     }
 }
 
-/// The share of misses if the logarithm of the odds of a miss is `z`, apart from requests that always miss.
+/// The share of misses. The share `constant` misses at every load. Among the other requests, `z` is the logarithm of
+/// the odds of a miss.
 fn share(constant: f64, z: f64) -> f64 {
     constant + (1.0 - constant) / (1.0 + (-z).exp())
 }
@@ -288,7 +294,7 @@ fn softplus(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Trials of 1,000 requests each, at these loads with these shares of misses.
+    /// The interval of the crossing, from trials of 1,000 requests each with these loads and shares of misses.
     fn interval(loads: &[(f64, f64)], allowed: f64) -> [f64; 2] {
         let point = |&(load, y): &(f64, f64)| Point {
             x: f64::ln(load),
@@ -308,7 +314,7 @@ mod tests {
         // The misses at 20 and 22 requests/s may be a part of the growth, or occur at every load.
         let few = [(20.0, 0.004), (22.0, 0.006), (26.0, 0.04), (28.0, 0.1)];
         let none = [(20.0, 0.0), (22.0, 0.0), (26.0, 0.04), (28.0, 0.1)];
-        // Without the misses at every load, the lower end would be 19.7.
+        // If only curves without misses at every load were tried, the lower end would be 19.7.
         assert!(interval(&few, 0.01)[0] < 19.0);
         assert!(interval(&none, 0.01)[0] > 22.0);
         // If 3 % may miss, misses are not rare.

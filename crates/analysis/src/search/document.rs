@@ -26,14 +26,14 @@ pub struct SearchAnswer {
     pub answer: String,
     /// The objectives that must be met.
     pub objectives: Vec<SearchObjective>,
-    /// The probability that the interval covers the edge: the highest load that meets the objectives. 0 to 1.
+    /// The probability, from 0 to 1, that the interval contains the edge: the highest load that meets the objectives.
     pub confidence: f64,
     /// The search ends when the width of the interval is at most this share of the lower end of the interval.
     pub precision: f64,
     /// How the search ended.
     pub outcome: SearchEnding,
-    /// The best estimate of the highest load that meets the objectives. If no tried load misses them, it is the highest
-    /// tried load that meets them. Absent if no load meets them.
+    /// The best estimate of the highest load that meets the objectives. If no tried load misses them, the estimate is
+    /// the highest tried load that meets them. Absent if no tried load meets them.
     #[serde(default)]
     pub estimate: Option<f64>,
     /// Whether no tried load missed the objectives, so that the true value may be higher than the estimate.
@@ -49,15 +49,17 @@ pub struct SearchAnswer {
     pub limited_by: Vec<String>,
     /// Whether the queue kept growing at the lowest load that misses the objectives.
     pub saturated: bool,
-    /// Whether a load met the objectives although a lower one missed them, both by their own intervals.
+    /// Whether the trials at one load show that it meets the objectives, although the trials at a lower load show that
+    /// this lower load misses them.
     pub contradicts: bool,
     /// Whether requests that were alone on the server missed the objectives, so that no load meets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missed_alone: bool,
-    /// Whether the client may have been the limit at the lowest load that misses the objectives, and not the server.
+    /// Whether the client, not the server, may have been the limit at the lowest load that misses the objectives.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_limited_by_client: bool,
-    /// Why the server refused every request: the HTTP status and the server's error; absent if it did not.
+    /// Why the server refused every request: the HTTP status and the server's error. Absent if the server did not
+    /// refuse every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// The number of requests of all trials.
@@ -102,7 +104,7 @@ pub struct LoadAnswer {
     /// reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwhelmed: Option<Overwhelmed>,
-    /// Whether no trial at this load was long enough to reach a steady state.
+    /// Whether no trial at this load was long enough to reach a steady state. False if `overwhelmed` is present.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_too_short: bool,
     /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
@@ -127,7 +129,7 @@ impl SearchAnswer {
         format!("{}{tier}", self.cell())
     }
 
-    /// The best estimate. Earlier versions stored it as `guess` alone.
+    /// The best estimate. Earlier versions stored it only as `guess`.
     pub fn best(&self) -> Option<f64> {
         self.estimate.or(self.guess)
     }
@@ -145,8 +147,9 @@ impl SearchAnswer {
         self.best().is_none() && self.loads.first().is_some_and(is_missed)
     }
 
-    /// The tried load whose figures illustrate the answer. It is the highest load up to the estimate, without loads
-    /// that miss the objectives for certain. Loads whose trials were all too short are only used if there is no other.
+    /// The tried load whose figures illustrate the answer; `None` without an estimate. Only loads that are not above
+    /// the estimate, and that are not shown to miss the objectives, are considered. Of these, it is the highest load
+    /// with a trial that was long enough. If all trials were too short, it is the load with the most counted requests.
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.best()?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;

@@ -1,5 +1,5 @@
-//! Computes the edge of a tier from trials: the highest load at which all criteria of the tier are met. It requests no
-//! trial.
+//! Computes the edge of a tier from trials: the highest load at which all criteria of the tier are met. This module
+//! requests no trial.
 
 use super::capacity::{Capacity, shown_by};
 use super::crossing::{Crossing, Of, Point, crossing};
@@ -17,14 +17,15 @@ const FAR_MORE: f64 = 2.0;
 /// Degrees of freedom of the result of a trial that was cut off.
 const OF_CUT_OFF: f64 = 4.0;
 
-/// The edge of a tier. All values are loads, not logarithms.
+/// The edge of a tier. Loads are stored as such, not as logarithms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TierEdge {
-    /// The highest tried load that met all criteria, by its measured values; absent if there is none.
+    /// The highest load of a trial that reached a steady state and whose measured values meet all criteria; absent if
+    /// there is none.
     pub good: Option<f64>,
-    /// The lowest tried load that missed a criterion, by its measured values; absent if there is none.
+    /// The lowest load of a trial whose measured values miss a criterion; absent if there is none.
     pub bad: Option<f64>,
-    /// The best estimate of the edge; absent until there are loads on both sides of it.
+    /// The best estimate of the edge; absent unless both `good` and `bad` are present.
     pub estimate: Option<f64>,
     /// The lower end of the interval of the edge; absent if no trial bounds it.
     pub low: Option<f64>,
@@ -34,9 +35,11 @@ pub struct TierEdge {
     pub first: Option<usize>,
 }
 
-/// The share of misses that is assumed for a trial with a growing queue, because nearly all later requests will miss.
+/// The smallest share of misses that is assumed for a trial whose queue grows or whose load is above the capacity. If
+/// the trial were longer, nearly all later requests would miss.
 const EVER_MORE: f64 = 0.9;
-/// The same for a mean: the logarithm of the mean divided by its limit.
+/// For an objective on a mean: the logarithm of the mean divided by its limit. This value is assumed for a trial whose
+/// queue grows or whose load is above the capacity. In other trials, the logarithm is limited to this distance from 0.
 const FAR_ABOVE: f64 = 1.0;
 
 /// The capacity of the server, if trials at rates show it.
@@ -47,7 +50,7 @@ pub(super) fn capacity(
     Capacity::of(trials.iter().filter(|_| !settings.whole).map(|(trial, _)| trial))
 }
 
-/// Computes the edge of the criteria with these indices.
+/// Computes the edge of a tier. `tier` contains the indices of its criteria.
 pub(super) fn edge(
     settings: &Settings,
     tier: &[usize],
@@ -100,8 +103,8 @@ pub(super) fn edge(
         found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
     edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
     edge.high = least(|it| it.high).map(f64::exp);
-    // Far from the limit, the curve is hardly reliable. A load that is certainly beyond the edge bounds the interval,
-    // whatever the curve is.
+    // Far from the limit, the curve is not reliable. A load that is certainly beyond the edge bounds the interval from
+    // above, for any curve.
     let sure = trials.iter().filter_map(|(trial, overwhelmed)| overwhelmed.map(|_| trial.load));
     if let Some(beyond) = sure.min_by(f64::total_cmp) {
         edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
@@ -113,7 +116,7 @@ pub(super) fn edge(
         edge.low = edge.low.map(|low| low.min(shown)).filter(|low| *low > 0.0);
     }
     if let (false, Some(good), None) = (settings.whole, edge.good, edge.bad) {
-        // Without a miss, nothing is known of higher loads.
+        // No trial missed a criterion, so nothing is known about loads above the highest load that met all of them.
         edge.low = edge.low.map(|low| low.min(good));
     }
     if capacity.is_some() {
@@ -136,7 +139,7 @@ const NEAR: f64 = 0.2;
 
 /// Gives all trials the same correlation of misses: that of all trials near the edge. A trial with a queue fluctuation
 /// has both more misses and a stronger correlation. If each trial had its own weight, such trials would weigh less than
-/// trials without a fluctuation, and the result would be too favourable.
+/// trials without a fluctuation, and the edge would be overestimated.
 fn weigh_alike(points: &mut [Point], at: f64) {
     let (mut requests, mut variance) = (0.0, 0.0);
     for point in points.iter().filter(|point| (point.x - at).abs() <= NEAR && point.requests > 0.0)
@@ -152,7 +155,7 @@ fn weigh_alike(points: &mut [Point], at: f64) {
     }
 }
 
-/// The result of a trial for a criterion; `None` if no request counts.
+/// The result of a trial for a criterion; `None` if the trial shows nothing about the criterion.
 fn point(
     settings: &Settings,
     index: usize,
@@ -163,7 +166,8 @@ fn point(
     let criterion: &Criterion = &settings.criteria[index];
     let x = trial.load.ln();
     if let (Some(by), Some(needed), 1..) = (overwhelmed, criterion.needed(), trial.cut_off) {
-        // The other requests may miss too. So the misses either show that too many requests miss, or they show nothing.
+        // The requests that were cut off might have missed too. So the misses either show that too many requests miss,
+        // or they show nothing.
         let y = trial.missed[index] as f64 / by.planned.max(1) as f64;
         let weight = INDEPENDENT.min(by.planned / 8) as f64;
         let (degrees, groups) = (OF_CUT_OFF, Groups::default());
@@ -205,8 +209,8 @@ fn point(
     (trial.is_settled || found.0.y > allowed).then_some(found)
 }
 
-/// For each tier, the evidence that the load of a trial is far beyond its edge. `None` unless there is evidence for
-/// every tier.
+/// For each tier, the evidence that the load of a trial is far beyond the edge of the tier. `None` unless there is
+/// evidence for every tier.
 pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Vec<Overwhelmed>> {
     let needed = misses_to_claim(&settings.criteria, trial.planned);
     let criteria = are_beyond(&settings.tiers, &trial.missed, &needed)?;

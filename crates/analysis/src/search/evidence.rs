@@ -12,17 +12,17 @@ use inferometer_stats::{student_975, wilson};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// The 95 % intervals of all criteria show that the criteria are met. For a load, a trial must also be long enough
-    /// for a steady state.
+    /// The 95 % intervals of all criteria show that the criteria are met. A load is only `Met` if a trial was also long
+    /// enough for a steady state, and if the load is not above the capacity.
     Met,
     /// The 95 % interval of at least one criterion shows that the criterion is missed. A load is also `NotMet` if its
     /// queue kept growing, or if so many requests missed a criterion that the load is far beyond the edge.
     NotMet,
-    /// Neither is shown.
+    /// The trials show neither of the two.
     Open,
 }
 
-/// The estimate for one criterion at a load, from all its trials.
+/// The estimate for one criterion at a load, from all trials at this load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriterionEstimate {
     /// The share of requests that met the criterion, or the mean in milliseconds.
@@ -65,21 +65,22 @@ pub struct Groups {
     pub squares: f64,
 }
 
-/// Whether a criterion allows so few misses that they are rare: at most 2 %. `1.0 - 0.98` is slightly more than 0.02.
+/// Whether a criterion allows so few misses that they are rare: at most 2 %. The limit has a tolerance: `1.0 - 0.98` is
+/// slightly more than 0.02.
 pub(super) fn is_rare(allowed: f64) -> bool {
     allowed < 0.02 + 1e-9
 }
 
-/// Whether the misses among so many requests may come from a few pauses of the server. An overloaded server has long
-/// groups of misses, too, but then a large part of the requests misses.
+/// Whether the misses among so many requests may come from a few pauses of the server: from at most `most` groups. An
+/// overloaded server has long groups of misses, too, but then a large part of the requests misses.
 fn are_few_pauses(allowed: f64, most: f64, groups: f64, misses: f64, requests: f64) -> bool {
     let is_part = requests < FEWEST || misses < PART_OF_PAUSES * requests;
     is_rare(allowed) && groups <= most && is_part
 }
 
 impl Groups {
-    /// The mean size of a group, weighted by the size, for this number of misses. It is the variance of the number of
-    /// misses, divided by their number.
+    /// The mean size of a group, weighted by the size, for this number of misses. This size is the variance of the
+    /// number of misses, divided by the number of misses.
     pub(super) fn size(&self, misses: f64) -> f64 {
         if misses > 0.0 { (self.squares / misses).max(1.0) } else { 1.0 }
     }
@@ -114,11 +115,11 @@ const COSINES_OF_TAIL: usize = 12;
 const BETWEEN: usize = 4;
 /// With at most this many groups of rare misses in a trial, a group counts as one miss.
 const FEW_GROUPS: f64 = 3.0;
-/// With at most this many groups, rare misses do not show that a load misses a criterion. A single pause of the server
-/// says nothing of how often it pauses.
+/// With at most this many groups, rare misses do not show that a load misses a criterion. A single pause does not show
+/// how often the server pauses.
 const ONE_GROUP: f64 = 1.0;
-/// A smaller part than this of the requests misses because of a few pauses. With fewer than `FEWEST` requests, it may be
-/// any part.
+/// Misses come from a few pauses only if a smaller share of the requests than this misses. With fewer than `FEWEST`
+/// requests, the share may be larger.
 const PART_OF_PAUSES: f64 = 0.25;
 const FEWEST: f64 = 20.0;
 /// For a share over fewer than `SHORT` requests, at most a quarter (`OF_SHORT`) of the requests count as independent.
@@ -247,7 +248,7 @@ mod tests {
     use inferometer_plan::search::criteria;
     use inferometer_stats::seed::{normal, rng};
 
-    /// An autoregression x' = a x + noise; a request misses if x exceeds 1.28 standard deviations.
+    /// An autoregression x' = a x + noise. A request misses if x exceeds 1.28 standard deviations, so 10 % miss.
     fn series(a: f64, n: usize, seed: u64) -> Vec<CriterionResult> {
         let mut rng = rng(seed, &["series"]);
         let mut x = 0.0;
@@ -280,7 +281,8 @@ mod tests {
             let measure = Measure::of(criterion, &judged.collect::<Vec<_>>());
             CriterionEstimate::pooled(criterion, &[measure]).claim
         };
-        // Of 100 requests, some miss: in groups of this size that begin at these requests.
+        // A series of 100 requests with groups of misses. `starts` has the index of the first miss of each group, and
+        // each group has `size` misses.
         let series = |starts: &[usize], size: usize| -> Vec<bool> {
             let misses = |at| starts.iter().any(|from| (*from..from + size).contains(&at));
             (0..100).map(|at| !misses(at)).collect()
@@ -290,13 +292,13 @@ mod tests {
             (&[45][..], 10, Claim::Open),
             (&[25, 65], 5, Claim::NotMet),
             (&each_tenth, 1, Claim::NotMet),
-            // An overloaded server, not a pause.
+            // Too many misses for a pause: the server is overloaded.
             (&[40], 60, Claim::NotMet),
             (&[0], 100, Claim::NotMet),
         ] {
             assert_eq!(claim("ttft_p99<1s", &series(starts, size)), expected, "{starts:?} {size}");
         }
-        // Exactly 2 % may miss.
+        // Misses are rare if exactly 2 % of the requests may miss.
         assert!(is_rare(1.0 - 0.98) && !is_rare(1.0 - 0.979));
     }
 

@@ -6,9 +6,11 @@ use super::sentence::sentence;
 use super::settings::SearchEnding;
 use crate::cell::Cell;
 use crate::validity;
+use inferometer_model::digits::percent;
 use inferometer_model::finding::{Code, Finding, code};
 
-/// The codes of [`findings`]. Earlier versions may have used other messages.
+/// The codes of [`findings`]. Stored findings with these codes are removed before the findings are computed again,
+/// because their messages may come from an earlier version.
 pub const CODES: [Code; 5] = [
     code::SEARCH_NOT_FINISHED,
     code::SEARCH_NOT_MONOTONE,
@@ -50,14 +52,11 @@ pub fn mark_limits_of_client(answers: &mut [SearchAnswer], cells: &[Cell]) {
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     let unit = answer.over.unit();
-    let short = format!(
-        "before the interval was narrower than {} %",
-        (answer.precision * 1e6).round() / 1e4
-    );
+    let short = format!("before the interval was narrower than {} %", percent(answer.precision));
     let (message, advice) = match answer.outcome {
         _ if answer.refusal.is_some() => (
             "the server refused every request, so the search shows nothing about loads".to_owned(),
-            "mend the reason of the refusals (see the finding `requests_failed`), then search again",
+            "fix the cause of the refusals (see the finding `requests_failed`), then search again",
         ),
         SearchEnding::Found => return None,
         SearchEnding::NotMetAtLowest if answer.is_missed_alone => (
@@ -114,7 +113,8 @@ fn in_bundles(answer: &SearchAnswer) -> String {
 
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
     let message = "a load met the objectives although a lower one missed them: the difference is by \
-        chance, or the server changed during the search, or it does not get slower with load";
+        chance, or the server changed during the search, or the server does not get slower with \
+        load";
     answer.contradicts.then(|| Finding::of(code::SEARCH_NOT_MONOTONE, message))
 }
 
@@ -134,7 +134,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// The finding that requests of equal lengths started together. The answer is then that of bursts of prompts.
+/// The finding that requests of equal lengths started together. The answer then applies only to prompts that arrive in
+/// bursts.
 fn in_bursts(answer: &SearchAnswer) -> Option<Finding> {
     let mut loads = answer.loads.iter().filter(|_| answer.refusal.is_none());
     let load = loads.rfind(|load| load.starts_together)?;

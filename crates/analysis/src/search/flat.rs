@@ -1,7 +1,7 @@
 //! Rare misses that hardly depend on the load. If a server pauses at random, 1 % of the requests may miss at each load.
-//! The trials then do not show that misses grow with the load, so a curve through them says little. The interval is
-//! extended to the loads that bound the edge without a curve. It is only assumed that a higher load has at least as many
-//! misses as a lower one.
+//! The trials then do not show that misses grow with the load, so a curve through them is not reliable. The interval is
+//! extended to the loads that bound the edge without a curve. It is only assumed that a higher load has at least as
+//! many misses as a lower one.
 
 use inferometer_stats::{student_above, wilson};
 
@@ -10,10 +10,12 @@ use super::evidence::{Groups, is_rare};
 
 /// Only trials within this distance of the estimate, as a logarithm of the load, show how misses depend on the load.
 const NEAR: f64 = 0.4;
-/// Misses grow with the load if their share grows at least with this power of it, at a confidence of 95 % (one-sided).
+/// Misses grow with the load if their share grows at least with this power of the load, at a confidence of 95 %
+/// (one-sided).
 const STEEP: f64 = 1.5;
-/// With more misses than this many times the allowed share, a load is far above the edge.
+/// If the share of misses exceeds this many times the allowed share, a load is far above the edge.
 const OVERLOADED: f64 = 10.0;
+/// The quantile of the normal distribution for a confidence of 95 % (one-sided).
 const ONE_SIDED: f64 = 1.645;
 
 /// Trials that reached their steady state, in ascending order of the load.
@@ -61,7 +63,7 @@ impl<'a> Steady<'a> {
         trials.sort_by(|one, other| one.x.total_cmp(&other.x));
         let near = || trials.iter().copied().filter(|point| (point.x - at).abs() <= NEAR);
         near().next()?;
-        // The misses of an overloaded server follow each other, too.
+        // Trials of an overloaded server are left out, because its misses follow each other, too.
         let near = || near().filter(|point| point.y <= OVERLOADED * allowed);
         let missed = sum(near(), misses);
         let groups = Groups {
@@ -84,8 +86,9 @@ impl<'a> Steady<'a> {
         slope - ONE_SIDED * error > STEEP * variance
     }
 
-    /// The highest load so that it and higher ones together met the objective, and the lowest load so that it and lower
-    /// ones together missed it. The other end of the higher or lower loads may be any tried load.
+    /// Judges each range of adjacent loads by all its trials together. Returns the highest load that is the lower end
+    /// of a range that met the objective, and the lowest load that is the upper end of a range that missed it. Both are
+    /// logarithms.
     fn bounds(&self, allowed: f64, wrong: f64) -> (Option<f64>, Option<f64>) {
         let t = student_above(wrong / 2.0, self.groups.max(2.0));
         let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);
@@ -112,7 +115,7 @@ impl<'a> Steady<'a> {
 mod tests {
     use super::*;
 
-    /// Trials of 1,000 requests each, at these loads with these misses. Misses come in groups of five.
+    /// Trials of 1,000 requests each, with these loads and numbers of misses. Misses come in groups of five.
     fn trials(loads: &[(f64, f64)]) -> Vec<Point> {
         let point = |(load, misses): &(f64, f64)| Point {
             x: load.ln(),

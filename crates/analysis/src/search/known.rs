@@ -1,4 +1,4 @@
-//! Joins the results of all trials at one load. It does not decide which load is tried next.
+//! Joins the results of all trials at one load. This module does not decide which load is tried next.
 
 use super::evidence::{Claim, CriterionEstimate, Measure};
 use super::overwhelmed::Overwhelmed;
@@ -14,8 +14,9 @@ pub struct Load {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// For each tier, the evidence that the load is far beyond its edge: a criterion that too many requests missed. It
-    /// comes from the latest trial that shows this; empty if no trial does.
+    /// For each tier, the evidence that the load is far beyond the edge of the tier: a criterion that too many requests
+    /// missed. The evidence comes from the latest trial that has such evidence for every tier. Empty if there is no
+    /// such trial.
     pub overwhelmed: Vec<Overwhelmed>,
     /// Whether a trial was long enough to reach the steady state of the load. If not, the load cannot count as meeting
     /// the criteria.
@@ -24,8 +25,8 @@ pub struct Load {
     pub lacks_gaps: bool,
     /// Whether requests of equal length started together in a trial.
     pub starts_together: bool,
-    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
-    /// trial was too short to show a growth.
+    /// The growth of the queue in the last trial. Absent if requests ended about as fast as they arrived, if the trial
+    /// was too short to show a growth, or if it was cut off.
     pub saturation: Option<Saturation>,
     /// Whether the load is above the capacity of the server, so that it has no steady state.
     pub is_above_capacity: bool,
@@ -34,8 +35,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Joins the trials at one load. There must be at least one trial. `capacity` is the upper end of the interval of the
-    /// capacity, infinite if it is unknown.
+    /// Joins the trials at one load. There must be at least one trial. `capacity` is the upper end of the interval of
+    /// the capacity, infinite if the capacity is unknown.
     pub(super) fn of(
         criteria: &[Criterion],
         trials: &[&Trial],
@@ -69,7 +70,8 @@ impl Load {
         self.measured.iter().map(|measured| measured.counted).max().unwrap_or(0)
     }
 
-    /// Whether this load alone shows that the criteria of a tier are met or missed.
+    /// Whether the trials at this load, without those at other loads, show that the criteria of a tier are met or
+    /// missed.
     pub fn claim(&self, tier: &[usize]) -> Claim {
         let claims = || tier.iter().map(|&index| self.measured[index].claim);
         if !self.overwhelmed.is_empty()

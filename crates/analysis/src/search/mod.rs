@@ -1,8 +1,9 @@
-//! Searches for the highest load that meets the objectives: its settings, the next load to try, and the uncertainty of
-//! the answer. It sends nothing: other modules measure the trials and report them here.
+//! Searches for the highest load that meets the objectives. This module contains the settings of a search, chooses the
+//! loads to try, and computes the answer and its uncertainty. It sends no requests: other modules measure the trials,
+//! and pass the results to this module.
 //!
-//! A [`Search`] requests a trial (a load and a number of requests), and gets the outcome of each request ([`Trial`]).
-//! Its answer is an estimate with an interval. docs/search.md describes the procedure with its formulas.
+//! A [`Search`] requests a trial (a load and a number of requests), and gets the result of the trial ([`Trial`]). The
+//! answer of the search is an estimate with an interval. docs/search.md describes the procedure with its formulas.
 
 mod alone;
 mod answer;

@@ -1,6 +1,7 @@
-//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial as soon as this
-//! is certain. The start-up of an open loop counts too, because requests to an idle server are no slower
-//! than later ones. The first requests of a closed loop do not count.
+//! Decides from all requests of a trial whether its load is far beyond the edge (the highest load that meets the
+//! objectives). A watcher shows when this result is certain, so that the trial can be ended. The start-up of an open
+//! loop counts too, because requests to an idle server are no slower than later ones. The first requests of a closed
+//! loop do not count.
 
 use inferometer_load::{ClosedPlan, Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
@@ -12,7 +13,7 @@ use inferometer_plan::search::Criterion;
 pub(super) const INDEPENDENT: u64 = 12;
 /// Under this assumption, the largest probability that a load at the edge counts as far beyond the edge.
 const WRONG: f64 = 1e-4;
-/// In a short trial, this many consecutive requests may be fully correlated, and count as one.
+/// In a short trial, this many consecutive requests are assumed to be fully correlated. They count as one request.
 const IN_A_CROWD: u64 = 8;
 
 /// The evidence that a load cannot meet a criterion: so many requests of a trial missed it.
@@ -31,9 +32,9 @@ pub struct Overwhelmed {
 /// For each criterion, how many requests of a trial must miss it before the load counts as far beyond the edge. `None`
 /// if no number is enough, as for a mean.
 ///
-/// `planned` requests are assumed to correspond to n independent ones: twelve, or an eighth of `planned` if that is
-/// fewer. M misses then correspond to n M / planned misses, rounded down. At the edge, the probability of at least this
-/// many misses (binomial distribution) must be at most one in ten thousand, divided by the number of criteria.
+/// `planned` requests are assumed to correspond to n independent ones: 12, or `planned` / 8 if this is less. M misses
+/// then correspond to n M / planned misses, rounded down. At the edge, the probability of at least this many misses
+/// (binomial distribution) must be at most one in ten thousand, divided by the number of criteria.
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
     let level = WRONG / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
@@ -56,13 +57,13 @@ pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     }
 }
 
-/// Two requests for each request in flight: the first two rounds.
+/// The number of requests in the first two rounds of a closed loop with `load` requests in flight.
 pub(super) fn crowd_of(load: f64) -> u64 {
     2 * load.ceil() as u64
 }
 
 /// Watches a trial in progress. It gets each request that ends, in any order. From these requests and those in flight,
-/// it decides whether the result is certain, whatever the other requests do.
+/// it decides whether the result is certain, whatever happens to the other requests.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,
@@ -110,8 +111,8 @@ pub(super) fn are_beyond(
     firsts.collect()
 }
 
-/// When the result of a trial becomes certain, if the ends of all requests are known, as in virtual time. `None` if it
-/// never does.
+/// When the result of a trial becomes certain, if the ends of all requests are known, as in virtual time. `None` if the
+/// result never becomes certain.
 pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nanos> {
     let is_certain = |at: Nanos| {
         watcher.is_certain(requests.iter().filter(|one| one.due <= at).map(|one| one.as_of(at)))

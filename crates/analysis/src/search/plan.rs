@@ -25,8 +25,8 @@ pub fn settings(plan: &SearchPlan) -> Settings {
     }
 }
 
-/// A watcher that ends the pass of a trial as soon as its load is certainly far too high. `None` for a pass whose load
-/// is not constant.
+/// A watcher for the pass of a trial. The watcher shows when the load is certainly far too high, so that the trial can
+/// be ended early. `None` for a pass whose load is not constant.
 pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
     let settings = settings(plan);
     pass.constant_load().map(|_| Watcher::new(&settings.criteria, &settings.tiers, pass))

@@ -1,4 +1,4 @@
-//! Chooses the next load and its number of requests, and decides when the answer is known.
+//! Chooses the load and the number of requests of the next trial, and decides when the search ends.
 
 mod lengths;
 mod nested_tiers;
@@ -11,23 +11,25 @@ use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
 
-/// The number of requests of a trial far from the edge. It must only show on which side of the edge its load lies.
+/// The number of requests of a trial far from the edge. Its only purpose is to show on which side of the edge the load
+/// lies.
 const PROBE: u64 = 40;
-/// Long trials begin when `good` and `bad` of the edge differ by at most this, as a logarithm of the load.
+/// Long trials begin when the logarithms of `good` and `bad` of the edge differ by at most this number.
 const BRACKET: f64 = 0.3;
 /// The smallest and the largest distance of a long trial from the estimate, as a logarithm of the load.
 const APART: (f64, f64) = (0.01, 0.1);
-/// The distance that is used if the interval has no end on that side.
+/// The distance that is used if the interval has no lower end or no upper end. Without a lower end, this distance is
+/// multiplied by 1 to 5.
 const FAR_APART: f64 = 0.2;
-/// The smallest factor from a load that met the objectives to a higher load.
+/// The load of a longer trial is at least this many times the highest load that met the objectives.
 const ABOVE: f64 = 1.25;
-/// If the rate of ends is below this share of the rate of arrivals, the load exceeds the capacity.
+/// If the rate of completions is below this share of the rate of arrivals, the load exceeds the capacity.
 const LEAVES: f64 = 0.75;
-/// A narrow interval only ends the search after this many long trials.
+/// A narrow interval ends the search only after this many long trials.
 const FEWEST_LONG: u32 = 3;
-/// With fewer requests in flight on average, a server is nearly idle, and lower loads are no better.
+/// With fewer requests in flight than this, on average, a server is nearly idle, and lower loads are no better.
 const IDLE: f64 = 0.1;
-/// The share of requests that must complete for a server to count as idle.
+/// The smallest share of requests that must complete for a server to count as nearly idle.
 const SERVED: f64 = 0.98;
 
 /// A search in progress: it requests trials and gets their results.
@@ -40,7 +42,7 @@ pub struct Search {
     long: u32,
     /// Whether the time limit has ended the search.
     is_out_of_time: bool,
-    /// The time that the search has taken, in seconds, as far as the caller has told it.
+    /// The used part of the time limit, in seconds, from the last call of `set_time`; 0 before the first call.
     taken_s: f64,
 }
 
@@ -77,7 +79,7 @@ impl Search {
         self.trials.iter().map(|(trial, _)| trial.span_s).sum()
     }
 
-    /// The edge of each tier, as far as it is known.
+    /// The edge of each tier, from the trials so far.
     pub fn tiers(&self) -> &[TierEdge] {
         &self.tiers
     }
@@ -98,7 +100,8 @@ impl Search {
         loads.into_iter().map(of).collect()
     }
 
-    /// Adds a trial. It is ignored if it was cut off before its load was certainly far beyond the edge.
+    /// Adds a trial. A trial is ignored if it was cut off before its load was certainly far beyond the edge of every
+    /// tier.
     pub fn tell(&mut self, trial: Trial) {
         let overwhelmed = overwhelmed(&self.settings, &trial).map(|tiers| tiers[0]);
         if trial.cut_off > 0 && overwhelmed.is_none() {
@@ -112,8 +115,8 @@ impl Search {
         self.order_nested_tiers();
     }
 
-    /// The interval of a tier in the form of the answer. For whole loads, it contains the highest whole load that meets
-    /// the objectives.
+    /// The interval of a tier in the form of the answer. For whole loads, both ends are rounded down, so that the
+    /// interval contains the highest whole load that meets the objectives.
     pub fn interval(&self, tier: usize) -> (Option<f64>, Option<f64>) {
         let edge = &self.tiers[tier];
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
@@ -127,7 +130,7 @@ impl Search {
     }
 
     /// The best estimate of the highest load that meets the objectives of a tier. If no tried load misses them, the
-    /// highest load that meets them; `None` if no load does.
+    /// estimate is the highest tried load that meets them. `None` if no tried load meets them.
     pub fn estimate(&self, tier: usize) -> Option<f64> {
         let edge = &self.tiers[tier];
         let (low, high) = self.interval(tier);
@@ -139,7 +142,7 @@ impl Search {
         (estimate > 0.0).then_some(estimate)
     }
 
-    /// How the search ended, over all tiers, or that it has not ended.
+    /// How the search ended: `Unfinished` as long as one tier is unfinished, and then the ending of the first tier.
     pub fn outcome(&self) -> SearchEnding {
         self.outcome_of((0..self.tiers.len()).find(|&tier| self.is_open(tier)).unwrap_or(0))
     }
@@ -202,13 +205,13 @@ impl Search {
             || (self.settings.whole && high <= low + 1.0)
     }
 
-    /// Notes that the time limit has ended the search.
+    /// Records that the time limit has ended the search.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
 
-    /// Notes how much of the time limit is used, in seconds. It includes the time beside the trials, such as warm-up
-    /// and pauses. Without this note, only the trials count.
+    /// Sets the used part of the time limit, in seconds. This part includes the time of the trials and other time, such
+    /// as warm-up and pauses. If this function is never called, only the time of the trials counts.
     pub fn set_time(&mut self, taken_s: f64) {
         self.taken_s = taken_s;
     }
@@ -222,15 +225,15 @@ impl Search {
         self.settings.max_time_s.map_or(f64::INFINITY, |most| most - taken_s)
     }
 
-    /// The expected duration of a trial, in seconds; 0 if the latency is unknown.
+    /// The expected duration of a trial, in seconds; 0 for a closed loop whose latency is unknown.
     pub fn seconds(&self, asked: NextTrial) -> f64 {
         let NextTrial { load, requests } = asked;
         let each_s = if self.settings.whole { self.latency_near(load) / load } else { 1.0 / load };
         requests as f64 * each_s
     }
 
-    /// The lowest load to try for a tier. If the server is nearly idle at a load that misses the objectives, lower loads
-    /// are no better.
+    /// The lowest load to try for a tier. If the server is nearly idle at a load that misses the objectives, lower
+    /// loads are not better.
     fn lowest(&self, tier: usize) -> f64 {
         if self.tiers[tier].good.is_some() {
             return self.settings.lowest;
@@ -245,7 +248,7 @@ impl Search {
         self.trials.iter().filter_map(idle).fold(self.settings.lowest, f64::max)
     }
 
-    /// The open tier with the widest interval: the next trial is for this tier.
+    /// The unfinished tier with the widest interval: the next trial is for this tier.
     fn tier(&self) -> Option<usize> {
         let open = (0..self.tiers.len()).filter(|&tier| self.is_open(tier));
         open.max_by(|&a, &b| self.width(a).total_cmp(&self.width(b)))
@@ -287,14 +290,15 @@ impl Search {
         Some(NextTrial { load, requests: self.affordable(load, wanted, least) })
     }
 
-    /// The next trial if the last one met the objectives of a tier but was too short for a steady state: a longer one. If
-    /// far more requests arrived than ended, its load is the rate at which they ended.
+    /// A longer trial, if the last one was too short for a steady state and its load is not known to miss the
+    /// objectives of the tier; otherwise `None`. If far more requests arrived than completed, the new load is the rate
+    /// of completions.
     fn unsettled(&self, edge: &TierEdge) -> Option<(f64, u64)> {
         let (last, overwhelmed) = self.last()?;
         if last.is_settled || overwhelmed.is_some() {
             return None;
         }
-        // Another tier may miss its objectives at this load, and still this one needs a longer trial.
+        // Only the result of this tier matters: it needs a longer trial even if another tier misses its objectives.
         if edge.bad.is_some_and(|bad| bad <= last.load) {
             return None;
         }
@@ -306,7 +310,7 @@ impl Search {
             self.rounded(slower, f64::floor).max(self.settings.lowest)
         };
         let wanted = self.steady_trial(load, last.latency_s);
-        // The same trial again would show nothing, too.
+        // A trial of the same length at this load would be too short again.
         let is_again = load >= last.load;
         Some((load, if is_again { wanted.max(last.requests + last.requests / 2) } else { wanted }))
     }
@@ -321,13 +325,14 @@ impl Search {
                 let up = good * asked.powi(1 << doublings).min(asked.max(2.0));
                 let up = self.rounded(up, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
-                // At least the requests of start-up and drain at the lower load: fewer would show little.
+                // The trial has at least as many requests as start-up and drain have at the lower load. Fewer requests
+                // would show little.
                 (up, PROBE.max(self.aside(good)))
             }
         }
     }
 
-    /// A lower load: the bad load divided by the stride, or the rate at which requests ended if this rate is lower.
+    /// A lower load: the bad load divided by the stride, or the rate of completions if this rate is lower.
     fn down(&self, tier: usize, bad: f64) -> (f64, u64) {
         if bad <= self.lowest(tier) {
             return (bad, self.long_trial(bad));
@@ -339,12 +344,12 @@ impl Search {
         (self.rounded(down, f64::floor).max(self.lowest(tier)), PROBE)
     }
 
-    /// A load at the estimate, within the inner part of the bracket.
+    /// A load at the estimate, but within the inner half of the range from `good` to `bad` (in logarithms).
     fn between(&self, edge: &TierEdge, good: f64, bad: f64) -> (f64, u64) {
         let width = (bad / good).ln();
         let middle = (good * bad).sqrt();
         let within = [good * (0.25 * width).exp(), good * (0.75 * width).exp()];
-        // If far more requests arrived than ended, the limit of the server is near the rate of ends.
+        // If far more requests arrived than completed, the limit of the server is near the rate of completions.
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let load = edge.estimate.unwrap_or(middle).clamp(within[0], within[1]);
@@ -361,7 +366,8 @@ impl Search {
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
         let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
         let load = match (edge.low, edge.high) {
-            // Each trial is lower than the one before: far below the edge, the load certainly meets the objectives.
+            // Each trial has a lower load than the one before. A load far below the edge certainly meets the
+            // objectives.
             (None, _) => below(FAR_APART * f64::from(1 + self.long.min(4))),
             (_, None) => above(FAR_APART),
             (Some(low), Some(high)) => {
@@ -374,7 +380,7 @@ impl Search {
         (load, self.long_trial(load))
     }
 
-    /// Rounds a load: to a whole number by `round`, or to a few digits.
+    /// Rounds a load: to a whole number by `round`, or to four or five significant digits.
     fn rounded(&self, load: f64, round: fn(f64) -> f64) -> f64 {
         if self.settings.whole {
             return round(load).max(1.0);

@@ -1,15 +1,15 @@
-//! The rates at which requests arrived and were served in a trial at a rate. Nothing here knows of objectives.
+//! The rates at which requests arrived and were served in a trial at a rate. This module does not use the objectives.
 
 use std::time::Duration;
 
 use crate::stay::{HasStay, served};
 
-/// The rates at which requests arrived and were served in the window of a trial. The window begins one latency after the
-/// first arrival, because fewer requests are in flight before. It ends with the last arrival, because the server has no
-/// prompts to read afterwards.
+/// The rates at which requests arrived and were served in the window of a trial. The window begins one latency after
+/// the first arrival, because fewer requests are in flight before. It ends with the last arrival, because no prompts
+/// arrive afterwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Requests due per second that completed later.
+    /// The number of requests that were due in the window and completed then or later, per second.
     pub arrived_per_s: f64,
     /// Requests served per second ([`served`]).
     pub served_per_s: f64,
@@ -23,18 +23,18 @@ const PARTS: usize = 8;
 const STUDENT: f64 = 2.365;
 /// The smallest number of completed requests that are due in the window.
 const FEWEST: usize = 64;
-/// The smallest relative error: no server is more regular over a longer time.
+/// The smallest relative error of `served_per_s`: over a long time, no server is more regular.
 const LEAST_ERROR: f64 = 0.01;
 
 /// The largest relative error of a rate that shows the capacity. While a server is not saturated, requests are served
 /// as irregularly as they arrive.
 const PRECISE: f64 = 0.05;
-/// A server is saturated if the rates differ by more than this many errors.
+/// A server is saturated if requests arrived faster than they were served, by more than this many times `error`.
 const TWICE: f64 = 2.0;
 
 impl Rates {
-    /// The rates of requests in the order of their due times. `None` if the window is shorter than `latency_s`, or if
-    /// too few of the requests that are due in it completed.
+    /// The rates of a trial. `requests` must be in the order of their due times. `None` if the window is shorter than
+    /// `latency_s`, or if too few of the requests that are due in it completed.
     pub(super) fn of(requests: &[impl HasStay], latency_s: f64) -> Option<Self> {
         let begin = requests.first()?.stay().due;
         let from = begin + Duration::from_secs_f64(latency_s);
@@ -62,7 +62,7 @@ impl Rates {
         self.error <= PRECISE * self.served_per_s
     }
 
-    /// Whether more requests arrived than were served, by more than the error of this difference.
+    /// Whether requests arrived faster than they were served, by more than twice `error`.
     pub(super) fn is_saturated(&self) -> bool {
         self.arrived_per_s > self.served_per_s + TWICE * self.error
     }

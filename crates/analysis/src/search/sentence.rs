@@ -1,6 +1,6 @@
 //! Writes the answer of a search in one sentence.
 
-use inferometer_model::digits::{Decimals, significant, with_unit};
+use inferometer_model::digits::{Decimals, percent, significant, with_unit};
 
 use super::document::SearchAnswer;
 use super::settings::SearchEnding;
@@ -47,7 +47,7 @@ fn load(answer: &SearchAnswer, load: f64) -> String {
 }
 
 fn sure(answer: &SearchAnswer) -> String {
-    format!("{} % interval", trimmed(answer.confidence * 100.0))
+    format!("{} % interval", percent(answer.confidence))
 }
 
 /// The interval in words, such as `95 % interval: 26.8 to 29.1`.
@@ -74,8 +74,8 @@ fn missed(answer: &SearchAnswer) -> String {
     format!("the server does not sustain even {lowest} with {objectives}")
 }
 
-/// The answer if a load meets the objectives. An interval that is wider than requested comes first, because the estimate
-/// alone would claim too much.
+/// The answer if a load meets the objectives. If the interval is wider than requested, the sentence begins with the
+/// interval. The estimate by itself would look too precise.
 fn sustained(answer: &SearchAnswer, estimate: f64) -> String {
     let objectives = objectives(answer);
     let known = [Some(estimate), answer.low, answer.high];
@@ -113,7 +113,7 @@ fn sustained(answer: &SearchAnswer, estimate: f64) -> String {
     format!("the server sustains {amount}{of_amount} with {objectives} ({sure}{of_estimate}){rest}")
 }
 
-/// The answer if no load is shown to meet the objectives, and none to miss them for certain.
+/// The answer without an estimate, if it is not certain that all allowed loads miss the objectives.
 fn unknown(answer: &SearchAnswer) -> String {
     let objectives = objectives(answer);
     let known: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
@@ -151,7 +151,7 @@ fn why_open(answer: &SearchAnswer) -> Option<String> {
         | SearchEnding::NotMetAtLowest
         | SearchEnding::MetAtHighest => return None,
     };
-    let precision = trimmed(answer.precision * 100.0);
+    let precision = percent(answer.precision);
     Some(format!("the interval is wider than {precision} % (--precision): {spent} was reached"))
 }
 
@@ -174,7 +174,7 @@ fn too_little(answer: &SearchAnswer) -> Option<String> {
     }
 }
 
-/// The text on the objective that fails first; empty if there is only one objective.
+/// The text on the objective that fails first; empty if there is only one objective, or if none fails.
 fn limited(answer: &SearchAnswer) -> String {
     match (answer.limited_by.as_slice(), answer.objectives.len()) {
         ([], _) | (_, 1) => String::new(),
@@ -185,11 +185,6 @@ fn limited(answer: &SearchAnswer) -> String {
 /// Formats a load with three significant digits. All digits before the decimal point are written.
 pub fn load_text(load: f64) -> String {
     significant(load, 3)
-}
-
-fn trimmed(percent: f64) -> String {
-    let text = format!("{percent:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ pub struct Settings {
     pub tiers: Vec<Vec<usize>>,
     /// The load of the first trial.
     pub start: f64,
-    /// The factor from the first load to the second.
+    /// The factor between the loads of the first trials, until one load meets the objectives and another load misses
+    /// them.
     pub stride: f64,
     /// The lowest load that may be tried.
     pub lowest: f64,
@@ -21,11 +22,11 @@ pub struct Settings {
     pub highest: Option<f64>,
     /// Whether loads are whole numbers, as for requests in flight.
     pub whole: bool,
-    /// The probability that the interval covers the edge, 0 to 1.
+    /// The probability, from 0 to 1, that the interval contains the edge: the highest load that meets the objectives.
     pub confidence: f64,
     /// The search ends when the width of the interval is at most this share of its lower end.
     pub precision: f64,
-    /// The largest number of requests of all trials.
+    /// The largest number of requests of all trials together.
     pub max_requests: u64,
     /// The largest number of trials.
     pub max_trials: u32,
@@ -50,7 +51,7 @@ pub enum SearchEnding {
     Unfinished,
     /// The interval is as narrow as requested.
     Found,
-    /// Even the lowest load misses the objectives.
+    /// Even the lowest load misses the objectives, or requests that were alone on the server miss them.
     NotMetAtLowest,
     /// The highest allowed load meets the objectives.
     MetAtHighest,

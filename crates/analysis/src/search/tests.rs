@@ -1,4 +1,4 @@
-//! Tests searches on simulated servers with a formula, so that the edge is known exactly.
+//! Tests searches on simulated servers whose share of misses follows a formula. So the edge is known exactly.
 
 use std::time::Duration;
 

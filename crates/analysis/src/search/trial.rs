@@ -1,5 +1,5 @@
-//! Collects the requests of a trial at one load, and determines which of them count. [`super::evidence`] computes their
-//! shares and means.
+//! Collects the requests of a trial at one load, and determines which requests count for the criteria.
+//! [`super::evidence`] computes the shares and means of these requests.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ use inferometer_plan::search::{Criterion, CriterionResult};
 /// The evidence that requests arrived faster than they ended: the load has no steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// The number of requests that arrived in the second half of the arrivals.
+    /// The number of requests that arrived in the second half of the time between the first and the last arrival.
     pub arrived: u64,
-    /// The number of requests that ended in the same time.
+    /// The number of requests that ended in this half of the time.
     pub ended: u64,
-    /// The mean number of requests in flight in the first eighth of that half.
+    /// The mean number of requests in flight in the first eighth of this half.
     pub in_flight_before: f64,
-    /// The mean number of requests in flight in the last eighth of that half.
+    /// The mean number of requests in flight in the last eighth of this half.
     pub in_flight_after: f64,
 }
 
@@ -41,8 +41,10 @@ pub struct Trial {
     pub planned: u64,
     /// The number of requests in flight when the trial was cut off, plus those that had not been sent.
     pub cut_off: u64,
-    /// For each criterion, the number of requests that certainly missed it, start-up and drain included. The first
-    /// requests of a closed loop, which are sent all at once, are not included.
+    /// For each criterion, the number of requests that certainly missed it. Requests of the start-up and of the drain
+    /// are included, and requests that were cut off after they had missed. The requests of the first two rounds of a
+    /// closed loop are not included, because they wait behind more prompts than later requests. 0 for a criterion that
+    /// cannot be judged (`lacks_gaps`).
     pub missed: Vec<u64>,
     /// The number of requests of the start-up, which do not count.
     pub startup: u64,
@@ -54,17 +56,19 @@ pub struct Trial {
     pub span_s: f64,
     /// The number of requests that completed.
     pub completed: u64,
-    /// Whether the trial was long enough for a steady state. If not, it has fewer misses than the load has in the long
-    /// run.
+    /// Whether the trial was long enough for a steady state. If not, the trial has a smaller share of misses than the
+    /// load has in the long run.
     pub is_settled: bool,
     /// The result of the counted requests for each criterion.
     pub measured: Vec<Measure>,
     /// Whether streams arrived in bundles, so that objectives on times between tokens cannot be judged. No request
     /// counts for the criteria of such objectives.
     pub lacks_gaps: bool,
-    /// The growth of the queue. Absent if requests ended as fast as they arrived, or if the trial was too short.
+    /// The growth of the queue. Absent if requests ended about as fast as they arrived, if the trial was too short, or
+    /// if it was cut off.
     pub saturation: Option<Saturation>,
-    /// The rates at which requests arrived and were served. Absent if too few completed, or if the trial was cut off.
+    /// The rates at which requests arrived and were served. Absent if the trial was too short, if too few requests
+    /// completed, or if the trial was cut off.
     pub rates: Option<Rates>,
     /// Whether the requests of a closed loop with answers of equal length started together, in bursts.
     pub starts_together: bool,
@@ -87,8 +91,9 @@ impl Trial {
         })
     }
 
-    /// The shortest time, in seconds, for another trial near this load that shows anything: two requests at a rate, or
-    /// one latency with this number in flight (`whole`).
+    /// The shortest useful duration of another trial near this load, in seconds. `whole` is true if the load is a
+    /// number of requests in flight: the duration is then one median latency. If the load is a rate, it is the time in
+    /// which two requests arrive.
     pub(super) fn shortest_next_s(&self, whole: bool) -> f64 {
         if whole { self.latency_s } else { 2.0 / self.load }
     }
@@ -175,8 +180,8 @@ impl TrialFold {
         let cut_off = cut_off + never_recorded;
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let found = startup::counted(&self.rows);
-        // The results of a trial determine when it is cut off, so none of the requests of a trial that was cut off
-        // count.
+        // A trial is usually cut off as soon as enough of its requests have missed, and some of these misses may be by
+        // chance. So its requests are a biased sample, and none of them counts.
         let none = CountedPart { startup: 0, end: 0, is_settled: false, ..found };
         let CountedPart { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
@@ -225,33 +230,35 @@ impl TrialFold {
         }
     }
 
-    /// Whether all answers have equal lengths, and requests start together after the first rounds.
+    /// Whether all answers have equal lengths, and requests start together after the first two rounds of a closed loop.
     fn starts_together(&self, latency_s: f64) -> bool {
-        // Only a closed loop has first rounds.
+        // An open loop has no rounds (`crowd` is 0): the result is then false.
         let first = usize::try_from(self.crowd).unwrap_or(usize::MAX);
         let later = self.rows.get(first..).filter(|_| first > 0).unwrap_or_default();
         let dues: Vec<Nanos> = later.iter().map(|row| row.stay.due).collect();
         let mut lengths = later.iter().filter(|row| row.stay.complete).map(|row| row.output_tokens);
         let length = lengths.next();
-        // If no request completed, nothing is known about lengths.
+        // If no request completed, the lengths are unknown.
         length.is_some()
             && lengths.all(|other| Some(other) == length)
             && start_together(&dues, self.load, latency_s)
     }
 }
 
-/// If the load has a steady state, it is reached after this many latencies.
+/// If the load has a steady state, a trial reaches it after this many latencies.
 const SETTLED_LATENCIES: f64 = 3.0;
-/// The number of parts of the second half of the arrivals, over which requests in flight are averaged.
+/// The second half of the time between the first and the last arrival is divided into this many parts of equal
+/// duration. The number of requests in flight is averaged over each part.
 const PARTS: usize = 8;
-/// The smallest excess of arrivals over ends in that half, as a share of the arrivals.
+/// The smallest excess of arrivals over ends in this half, as a share of the arrivals in this half.
 const LEAST_EXCESS: f64 = 0.1;
-/// The smallest excess in standard deviations of a difference of two Poisson counts.
+/// The smallest excess, in standard deviations. The standard deviation is that of a difference of two Poisson counts.
 const EXCESS_DEVIATIONS: f64 = 4.0;
 
-/// The evidence that more requests arrived than ended, so that the number in flight grew (Little's law). In the second
-/// half of the arrivals, the excess must be at least a tenth of the arrivals and four standard deviations. Each part
-/// must have more in flight than the part two places before it.
+/// The evidence that more requests arrived than ended, so that the number in flight grew. In the second half of the
+/// time between the first and the last arrival, the excess must be at least a tenth of the arrivals, and at least four
+/// standard deviations. This half is divided into `PARTS` parts. Each part must have more requests in flight, on
+/// average, than the part two places before it.
 fn saturation(rows: &[Row], latency_s: f64) -> Option<Saturation> {
     let (first, last) = (rows.first()?.stay.due, rows.last()?.stay.due);
     let span_s = last.seconds_after(first);

@@ -11,7 +11,8 @@ use super::saturation::{most_beyond, shared_error};
 use super::sentence::sentence;
 
 impl SweepAnswer {
-    /// Notes why the server refused every request, if it did. Such a sweep shows nothing about loads.
+    /// Sets the reason why the server refused every request. `None` changes nothing. A sweep with such a reason shows
+    /// nothing about loads.
     pub fn set_refusal(&mut self, refusal: Option<String>) {
         if refusal.is_some() {
             self.refusal = refusal;
@@ -19,8 +20,8 @@ impl SweepAnswer {
         }
     }
 
-    /// Notes how a sweep ended by itself, if its trials alone do not show it: the rules may have changed since then, or
-    /// a time limit ended it between two trials.
+    /// Sets how a sweep ended, if its trials do not show this. There are two reasons: the rules may have changed after
+    /// the sweep, or a time limit ended the sweep between two trials.
     pub fn set_ending(&mut self, ending: SweepEnding) {
         if self.outcome == SweepEnding::Unfinished {
             self.outcome = ending;
@@ -145,7 +146,7 @@ fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
 }
 
 /// The highest load whose throughput is clearly below the knee's share of the throughput at the highest tried load. The
-/// throughput at saturation is at least the latter, so the knee lies above this load.
+/// throughput at saturation is at least that at the highest tried load, so the knee lies above this load.
 fn knee_above(sweep: &Sweep) -> Option<f64> {
     let plan = sweep.plan();
     if plan.by != Over::Concurrency || sweep.saturation().is_some() {

@@ -1,4 +1,4 @@
-//! The answer of a sweep as stored in results. This module contains mainly types.
+//! The answer of a sweep as stored in results.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
@@ -52,10 +52,11 @@ pub struct SweepAnswer {
     pub saturation: Option<SaturationAnswer>,
     /// The knee; absent if the server is not shown to be saturated, or if the knee is unknown.
     pub knee: Option<KneeAnswer>,
-    /// The highest load that the knee certainly exceeds, if no saturation is shown; absent if there is none.
+    /// The highest load that the knee certainly exceeds, if no saturation is shown; absent if no such load is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_above: Option<f64>,
-    /// Why the server refused every request: the HTTP status and the server's error; absent if it did not.
+    /// Why the server refused every request: the HTTP status and the server's error. Absent if the server did not
+    /// refuse every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// The number of requests of all trials.
@@ -129,7 +130,8 @@ pub struct LevelAnswer {
     pub requests_per_s: Option<FigureInterval>,
     /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<FigureInterval>,
-    /// Mean time to first token; absent if the load has no steady state.
+    /// Mean time to first token. Like `tpot_ms` and `latency_ms`, it is absent if requests arrived faster than they
+    /// ended.
     pub ttft_ms: Option<FigureInterval>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureInterval>,

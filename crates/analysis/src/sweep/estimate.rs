@@ -10,7 +10,7 @@ pub(super) const FEWEST: usize = 5;
 /// The smallest standard error as a share of the figure, because the start-up always has some remaining effect.
 const LEAST_ERROR: f64 = 0.001;
 
-/// The fewest trials from whose differences the error of their mean is estimated. Fewer trials may differ little by
+/// The fewest trials from whose differences the error of their mean is estimated. Fewer trials may differ too little by
 /// chance.
 pub(super) const FEWEST_TRIALS: u32 = 6;
 
@@ -66,7 +66,7 @@ impl FigureEstimate {
         Some(Self { value, variance: variance * scatter.max(1.0), degrees: degrees.max(1.0) })
     }
 
-    /// The mean of independent trials. The error is estimated from the differences between the trials alone; an error
+    /// The mean of independent trials. The error is estimated only from the differences between the trials, so an error
     /// that all trials share is not included. All trials have the same weight, because a longer trial is not more
     /// accurate if a server keeps one of several speeds for a whole trial. `None` with fewer than [`FEWEST_TRIALS`]
     /// trials.

@@ -1,4 +1,4 @@
-//! Findings that a reader of a sweep must know in addition to the answer.
+//! Findings that a reader of a sweep must know besides the answer.
 
 use inferometer_model::digits::with_unit;
 use inferometer_model::finding::{Code, Finding, code};
@@ -29,7 +29,7 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     let not_finished = match answer.refusal {
         Some(_) => Some(
             Finding::of(code::SWEEP_NOT_FINISHED, "The server refused every request.")
-                .advise("mend the reason of the refusals (see the finding `requests_failed`), then sweep again"),
+                .advise("fix the cause of the refusals (see the finding `requests_failed`), then sweep again"),
         ),
         None => not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why)),
     };
@@ -79,7 +79,7 @@ fn not_finished(answer: &SweepAnswer) -> Option<String> {
         SweepEnding::NothingCompleted => "no request completed",
     };
     Some(match answer.saturation {
-        Some(_) => format!("The knee is less precise than --precision requests: {spent}."),
+        Some(_) => format!("The knee is less precise than required by --precision: {spent}."),
         None => format!("It is not certain whether the server is saturated: {spent}."),
     })
 }

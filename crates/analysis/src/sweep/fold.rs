@@ -46,8 +46,8 @@ pub struct LevelTrial {
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,
-    /// Mean time from due to end. Like `ttft_ms` and `tpot_ms`, it is absent if the load is too high for a steady
-    /// state.
+    /// Mean time from due to end. Like `ttft_ms` and `tpot_ms`, it is absent if requests arrived faster than they
+    /// ended.
     pub latency_ms: Option<FigureEstimate>,
 }
 
@@ -89,8 +89,8 @@ pub struct LevelFold {
     rows: Vec<Row>,
 }
 
-/// The rate of service still rises if it grows by more than this share from one quarter of the trial to the
-/// next.
+/// The rate of service still rises if it grows by more than this share from the third to the fourth quarter of the
+/// arrivals.
 const STILL_RISES: f64 = 0.03;
 
 impl LevelFold {
@@ -127,8 +127,9 @@ impl LevelFold {
 
     /// Computes the figures of a trial that the time limit ended. `None` if too few requests had ended.
     ///
-    /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, the requests in
-    /// flight at the limit count, too: as if they took as long as the others, or as long as they have taken already.
+    /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, the requests
+    /// in flight at the limit count, too. Each is assumed to take the mean time of the completed requests, or the time
+    /// that it has already taken if this is longer.
     pub fn finish_cut(mut self) -> Option<LevelTrial> {
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
         let first_cancelled = self.rows.iter().take_while(|row| row.has_ended).count();
@@ -149,9 +150,9 @@ impl LevelFold {
         Some(trial).filter(|trial| completed >= FEWEST && trial.requests_per_s.is_some())
     }
 
-    /// Completes the requests that were in flight at the time limit. Each takes the mean time of the completed requests.
-    /// If it has already taken longer, it takes this longer time. Without these requests, long ones would be missing, and
-    /// the throughput would be too high.
+    /// Completes the requests that were in flight at the time limit. Each takes the mean time of the completed
+    /// requests. If it has already taken longer, it takes this longer time. Without these requests, long requests would
+    /// be missing, and the throughput would be too high.
     fn complete_the_rest(&mut self, completed: usize) {
         let ended = || self.rows.iter().filter(|row| row.has_ended && row.stay.complete);
         let mean = |of: fn(&Row) -> f64| ended().map(of).sum::<f64>() / completed.max(1) as f64;

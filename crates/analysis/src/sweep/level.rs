@@ -29,7 +29,7 @@ pub struct Level {
     pub completed: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
-    /// Whether all outputs of a trial have the same length.
+    /// Whether, in at least one of the used trials, all outputs have the same length.
     pub has_equal_outputs: bool,
     /// The growth of the number in flight in the last trial that counts; absent if it was not estimated.
     pub growth: Option<Growth>,
@@ -37,7 +37,8 @@ pub struct Level {
     pub requests_per_s: Option<FigureEstimate>,
     /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<FigureEstimate>,
-    /// Mean time to first token; absent if the load has no steady state.
+    /// Mean time to first token. Like `tpot_ms` and `latency_ms`, it is absent if requests arrived faster than they
+    /// ended.
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,

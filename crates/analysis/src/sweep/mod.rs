@@ -1,5 +1,6 @@
-//! Sweeps the load, from one request in flight to saturation. It determines the next load to try, when the server is
-//! saturated, and where the knee is. It sends nothing: other modules measure the trials and report them here.
+//! Sweeps the load, from one request in flight to saturation. This module chooses the loads to try, and finds out when
+//! the server is saturated and where the knee is. It sends no requests: other modules measure the trials, and pass the
+//! results to this module.
 //!
 //! A [`Sweep`] requests a trial, gets its figures ([`LevelTrial`]), and finally gives the answer. docs/sweep.md
 //! describes the procedure with its formulas.

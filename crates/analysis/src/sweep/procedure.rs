@@ -17,7 +17,7 @@ use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error}
 const STRIDE: f64 = 2.0;
 /// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
-/// The levels on both sides of the knee must be this close together before trials are made longer.
+/// The loads on both sides of the knee may differ by at most this factor before trials are made longer.
 const BRACKET: f64 = 1.2;
 /// A level is at the knee if its load differs from the load of the knee by at most this share.
 const AT_KNEE: f64 = 0.02;
@@ -61,7 +61,7 @@ pub struct Sweep {
     levels: Vec<Level>,
     /// Whether the time limit has ended the sweep.
     is_out_of_time: bool,
-    /// The time that the sweep has taken, in seconds, as far as the caller has told it.
+    /// The used part of the time limit, in seconds, from the last call of `set_time`; 0 before the first call.
     taken_s: f64,
 }
 
@@ -72,13 +72,13 @@ impl Sweep {
         Self { plan: plan.clone(), trials, levels, is_out_of_time: false, taken_s: 0.0 }
     }
 
-    /// Notes that the time limit has ended the sweep. No other trial follows.
+    /// Records that the time limit has ended the sweep. No further trial follows.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
 
-    /// Notes how much of the time limit is used, in seconds. It includes the time beside the trials, such as warm-up
-    /// and pauses. Without this note, only the trials count.
+    /// Sets the used part of the time limit, in seconds. This part includes the time of the trials and other time, such
+    /// as warm-up and pauses. If this function is never called, only the time of the trials counts.
     pub fn set_time(&mut self, taken_s: f64) {
         self.taken_s = taken_s;
     }
@@ -88,7 +88,7 @@ impl Sweep {
         &self.plan
     }
 
-    /// Adds the result of a trial. A trial with requests that were not sent or have no record is ignored.
+    /// Adds the result of a trial. A trial with requests that were not sent, did not end, or have no record is ignored.
     pub fn add_trial(&mut self, trial: LevelTrial) {
         if trial.unfinished > 0 {
             return;
@@ -164,7 +164,7 @@ impl Sweep {
         saturated(&self.levels, self.plan.confidence)
     }
 
-    /// The knee; `None` if no saturation is shown.
+    /// The knee; `None` if no saturation is shown, or if the knee cannot be estimated.
     pub fn knee(&self) -> Option<Knee> {
         let found = self.saturated()?;
         match self.plan.by {
@@ -211,7 +211,8 @@ impl Sweep {
         Ok(NextLevel { requests: self.affordable(wanted)?, ..wanted })
     }
 
-    /// The next higher load, as long as no saturation is shown.
+    /// The next trial, as long as no saturation is shown: at a higher load, or a longer one at a load whose result is
+    /// unclear.
     fn out(&self) -> Result<NextLevel, SweepEnding> {
         let Some(top) = self.levels.last() else {
             return Ok(self.first_trial(Over::Concurrency, 1.0));
@@ -269,9 +270,9 @@ impl Sweep {
 
     /// First a rate just above capacity, then the rate of the knee, then further trials above capacity.
     ///
-    /// These are as long as the first one, and twice as long after one that has not settled. Longer trials would not help:
-    /// a server can keep one of several speeds for a whole trial. (If requests have equal lengths, those that started
-    /// together also end together.)
+    /// Each further trial has as many requests as the last trial at this rate, or twice as many if that trial has not
+    /// settled. Longer trials would not help: a server can keep one of several speeds for a whole trial. (If requests
+    /// have equal lengths, those that started together also end together.)
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };

@@ -1,4 +1,4 @@
-//! Finds the load above which a server is saturated: throughput no longer grows, but latency does.
+//! Finds the lowest load at which a server is saturated: throughput no longer grows, but latency does.
 
 use inferometer_plan::search::Over;
 use inferometer_stats::wilson;
@@ -34,8 +34,9 @@ pub(super) struct Saturated {
     pub shown_at: usize,
 }
 
-/// The largest gain in throughput, as a factor, that still counts as no growth. It assumes a server with X = N / (a + b
-/// N). On this server, doubling the load up to the higher one raises throughput by [`LEAST_GAIN`].
+/// The largest gain in throughput, as a factor, that still counts as no growth. `None` if the two loads are too close.
+/// The formula assumes a server with X = N / (a + b N). On this server, doubling the load to the load of `above` raises
+/// throughput by [`LEAST_GAIN`].
 fn allowed(below: &Level, above: &Level) -> Option<f64> {
     let ratio = above.load / below.load;
     (ratio >= LEAST_RATIO).then_some(1.0 + LEAST_GAIN * (ratio - 1.0))
@@ -46,7 +47,7 @@ pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
 }
 
-/// The error of the throughput at a level that all its trials share, as a share of the throughput.
+/// The relative error of the throughput at a level that is common to all trials of the level.
 pub(super) fn shared_error(level: &Level) -> f64 {
     let keeps_step = level.by == Over::Rate && level.has_equal_outputs;
     if keeps_step { OF_EQUAL_OUTPUTS } else { 0.0 }

@@ -1,6 +1,6 @@
 //! Writes the answer of a sweep in one sentence, with its intervals.
 
-use inferometer_model::digits::{Decimals, with_unit};
+use inferometer_model::digits::{Decimals, percent, with_unit};
 use inferometer_plan::search::Over;
 
 use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
@@ -8,7 +8,7 @@ use super::outcome::SweepEnding;
 use super::saturation::LEAST_RATIO;
 use crate::search::load_text as text;
 
-/// If a larger share of the requests of a load failed, the sentence mentions it.
+/// If a larger share than this of the requests of a load failed, the sentence states this share.
 const FAILURES_TOLD: f64 = 0.01;
 
 /// The answer in one sentence.
@@ -37,7 +37,7 @@ fn requests_per_s(answer: &SweepAnswer, found: &FigureInterval) -> String {
     let digits = Decimals::of(&[value, low, high]);
     let rate = with_unit(&digits.text(value), Over::Rate.unit());
     let sure = percent(answer.confidence);
-    format!("{rate} ({sure} interval: {})", digits.interval([low, high]))
+    format!("{rate} ({sure} % interval: {})", digits.interval([low, high]))
 }
 
 fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
@@ -62,8 +62,8 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
     format!("The server saturates at {most}{tokens}{most_at}{knee}{falls}{failed}.")
 }
 
-/// What the highest load added, compared with a load well below it: ` (0.8 % more than with 128 in flight)`. Nothing
-/// above the highest load was measured.
+/// What the highest load added, compared with a load well below it: ` (0.8 % more than with 128 in flight)`. The
+/// sentence states it because no higher load was measured. Empty if there is no such lower load.
 fn gained(answer: &SweepAnswer, highest: f64, most: &FigureInterval) -> String {
     let below = answer.levels.iter().filter(|level| level.load * LEAST_RATIO <= highest);
     let mut known = below.filter_map(|level| Some((level.load, level.requests_per_s?.value)));
@@ -112,7 +112,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         let why = match answer.outcome {
             SweepEnding::TimeSpent => {
                 "the time limit of --max-time was reached before enough requests had completed; \
-                    give it more time, or ask for shorter outputs"
+                    raise the limit, or ask for shorter outputs"
             }
             _ => "no trial has enough completed requests",
         };
@@ -158,14 +158,9 @@ fn failed(answer: &SweepAnswer) -> String {
     })
 }
 
-/// A latency in milliseconds, or in seconds from one second on.
+/// A latency in milliseconds, or in seconds if it is at least one second.
 fn duration(ms: f64) -> String {
     if ms < 1e3 { format!("{} ms", text(ms)) } else { format!("{} s", text(ms / 1e3)) }
-}
-
-/// A share in percent with all its digits, so that `99.99 %` does not become 100 %.
-fn percent(share: f64) -> String {
-    format!("{} %", (share * 1e8).round() / 1e6)
 }
 
 fn load(by: Over, load: f64) -> String {

@@ -26,8 +26,8 @@ fn plan() -> SweepPlan {
     }
 }
 
-/// A server that completes 1 request per second for each request in flight, up to 20. Above 100 in flight, the
-/// throughput falls to the share `falls_to` of this maximum.
+/// A trial of a server that completes 1 request per second for each request in flight, at most 20 per second. Above 100
+/// in flight, the throughput falls to the share `falls_to` of this maximum.
 fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
     let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
     let requests_per_s = asked.load.min(most);
@@ -179,7 +179,8 @@ fn an_incomplete_trial_is_ignored_and_a_trial_without_completed_requests_ends_th
     assert_eq!(sweep.outcome(), SweepEnding::NothingCompleted);
 }
 
-/// A server with gradual saturation: X = N / (1 + N / 20) per second. It refuses all requests above `takes` in flight.
+/// A trial of a server with gradual saturation: X = N / (1 + N / 20) per second. The server refuses all requests above
+/// `takes` in flight.
 fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
     let sent = asked.load.min(takes);
     let most = sent / (1.0 + sent / 20.0);
@@ -230,7 +231,7 @@ fn a_server_that_refuses_excess_requests_is_saturated_at_the_load_below() {
 }
 
 #[test]
-fn a_sweep_by_rate_answers_the_best_rate_that_kept_up_and_has_no_negative_knee_bound() {
+fn a_sweep_by_rate_finds_the_best_rate_at_which_the_server_kept_up_and_no_negative_knee_bound() {
     use crate::growth::Growth;
     let plan = SweepPlan { by: Over::Rate, ..plan() };
     let mut sweep = Sweep::new(&plan);

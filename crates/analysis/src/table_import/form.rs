@@ -1,5 +1,5 @@
 //! Stores a table as numbers with their format, so that its rows can be written again byte for byte. Only a cell that
-//! is not a plain number is stored as text. It judges no figure.
+//! is not a plain number is stored as text. This module judges no figure.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Reads published tables from Markdown text. It opens no file, and judges no figure.
+//! Reads published tables from Markdown text. This module opens no file, and judges no figure.
 //!
 //! Columns are recognised by the words of their headings (English or Chinese), in any order, with or without outer
 //! pipes. The input length may be in a line above the table instead (`**input 500**`).
@@ -17,7 +17,8 @@ use inferometer_model::cell::CellPlan;
 /// A published table, with the headings above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedTable {
-    /// The headings above the table, the outermost first. A heading ends those of its own level and of deeper levels.
+    /// The headings above the table, the outermost first. A heading replaces earlier headings of its level and of
+    /// deeper levels.
     pub headings: Vec<String>,
     /// The model, the card and the engine that the headings name.
     pub place: HeadingFacts,
@@ -30,7 +31,7 @@ pub struct PublishedTable {
 /// A row of a published table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedRow {
-    /// Input and output length, in the table's own unit.
+    /// Input and output length, in the unit of the table, such as tokens.
     pub cell: CellPlan,
     /// The figures of the row.
     pub measured: Columns,
@@ -78,7 +79,7 @@ enum Column {
 /// tables under the same headings are joined.
 ///
 /// # Errors
-/// If a cell that must be a number is not one: the number of the line and the cell.
+/// If a cell that must be a number is no number of 0 or more. The error names the number of the line and the cell.
 pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
     let mut reader = Reader::default();
     let mut lines = text.lines().zip(1..).peekable();

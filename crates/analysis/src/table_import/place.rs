@@ -1,5 +1,5 @@
-//! Finds the model, the card and the engine that a page describes at a line, from the headings above this line. It
-//! reads no figure.
+//! Finds the model, the card and the engine that a page describes at a line, from the headings above this line. This
+//! module reads no figure.
 
 use super::{heading, is_fence};
 
@@ -43,7 +43,7 @@ const CARDS: [&str; 32] = [
 
 impl HeadingFacts {
     /// Adds a heading. Some pages use one level for model, card and engine, or a higher level for the engine than for
-    /// the card. So the words of a heading decide first, and its level only if the words are unknown.
+    /// the card. So the words of a heading decide first. The level decides only if no word is known.
     pub(super) fn heading(&mut self, level: usize, words: &str) {
         if let Some((engine, version)) = engine(words) {
             (self.engine, self.engine_version) = (Some(engine), version);

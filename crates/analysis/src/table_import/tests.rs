@@ -3,7 +3,7 @@
 use super::*;
 
 fn tables(text: &str) -> Vec<PublishedTable> {
-    published_tables(text).expect("a table that can be read")
+    published_tables(text).expect("a valid table")
 }
 
 fn values(row: &PublishedRow) -> (u32, u32, [Option<f64>; 4]) {
@@ -69,7 +69,7 @@ fn unknown_columns_are_skipped_and_missing_figures_stay_absent() {
     let text = "# x\nModel | QPS | Input length | Output length | Note\n---|---|:-:|---|---\n\
                 a | 1,000.5 | 10 | 20 | n/a\nb | - | 11 | 21 | c\nc | 2 | 12 | 22 |\n";
     let found = tables(text);
-    assert_eq!(found[0].rows.len(), 2, "a row without a figure is none");
+    assert_eq!(found[0].rows.len(), 2, "a row without a figure is left out");
     assert_eq!(values(&found[0].rows[0]), (10, 20, [Some(1000.5), None, None, None]));
 }
 

@@ -55,7 +55,8 @@ fn a_run_is_suspect_if_a_figure_of_its_table_is_unreliable() {
             5.3,
             Some("latency_per_token_ms is 6.667, the true value is between 5.300 and 6.667"),
         ),
-        // These figures only get a mark.
+        // The results table does not show these figures. Reports mark them as unreliable, but the
+        // run stays valid.
         (of, Statistic::P50, 1.0, None),
         (&ttft::FROM_SENT, Statistic::Mean, 1.0, None),
     ] {
@@ -166,11 +167,13 @@ fn a_rule_violated_in_several_passes_gives_one_reason_about_the_worst_pass() {
 #[test]
 fn a_client_that_stalls_or_is_always_busy_makes_a_run_suspect() {
     let second = Process { wall_us: 1_000_000, cpu_us: 900_000, ..Process::default() };
-    // All 100 requests are sent at once and end 80 ms later.
+    // All 100 requests are sent at the same time, and end 80 ms later. A client counts as always
+    // busy if it is busy for more than 95 % of a pass that lasts at least half a second.
     for (process, broken) in [
         (second, None),
         (Process { stalls: 3, stalled_us: 100_000, ..second }, Some("was stopped for 10.0 %")),
-        // Stalls below 100 ms, or below 5 % of the pass, do not count.
+        // Stalls of less than 100 ms in total do not count, nor do stalls of at most 5 % of the
+        // pass.
         (Process { stalls: 3, stalled_us: 99_999, ..second }, None),
         (Process { stalls: 3, stalled_us: 100_000, wall_us: 2_000_000, ..second }, None),
         (Process { busy_us: 960_000, ..second }, Some("busy for 96.0 %")),

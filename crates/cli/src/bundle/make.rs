@@ -22,8 +22,8 @@ use crate::stored::plan_of;
 
 /// The maximum size in bytes of input files that are included by default (1 MiB).
 const SMALL_BYTES: u64 = 1 << 20;
-/// The number of bytes of a file that are searched for API keys at once. Each search also covers the last `LONGEST_KEY`
-/// bytes of the previous search, so that a key across the boundary is found.
+/// The number of bytes of a file that are searched for API keys in one step. Each search also covers the last
+/// `LONGEST_KEY` bytes of the previous search, so that a key across the boundary is found.
 const SEARCHED_AT_ONCE: usize = 1 << 20;
 const LONGEST_KEY: usize = 16 << 10;
 
@@ -127,8 +127,7 @@ fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
     }
     if run.summary.is_none() {
         return refused(
-            "has no results: it was interrupted before it had any; `inferometer run --resume` \
-                continues it",
+            "has no results, because it was interrupted too early; `inferometer run --resume` continues the run",
         );
     }
     Ok(plan_of(run).ok().filter(|_| run.row.kind != RunKind::Imported))

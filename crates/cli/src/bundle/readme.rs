@@ -10,7 +10,7 @@ use inferometer_model::visible;
 /// The text of a bundle's README.
 pub fn readme(manifest: &Manifest) -> String {
     let mut text = "# A benchmark of an LLM serving engine, as one file\n\n\
-        Written by inferometer. It contains "
+        This file was written by inferometer. It contains "
         .to_owned();
     let many = manifest.runs.len();
     let _ = writeln!(
@@ -23,16 +23,17 @@ pub fn readme(manifest: &Manifest) -> String {
         text,
         "\n    inferometer import THIS_FILE.tar.gz                           # the same run in another store\n    \
          inferometer reproduce THIS_FILE.tar.gz --target http://HOST:PORT   # measure it again elsewhere\n\n\
-         ## What is in it\n\
+         ## Files in the bundle\n\
          | file | |\n|---|---|\n\
          | `{SUMS}` | the checksums of all other files: `cd {FOLDER} && sha256sum -c {SUMS}` |\n\
-         | `{MANIFEST}` | of each run: hashes of plan, requests and bodies, the server with its arguments, the \
-         machine; of each data set: its checksum |\n\
+         | `{MANIFEST}` | for each run: hashes of plan, requests and bodies, the server with its arguments, the \
+         machine; for each data set: its checksum |\n\
          | `runs/RUN/{PLAN}` | the plan, resolved, with all defaults |\n\
          | `runs/RUN/{PLAN_FILE}` | the plan as a file that `inferometer run` takes; absent for imported results |\n\
          | `runs/RUN/{SUMMARY}` | all figures, with intervals, findings and the verdict |\n\
-         | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; its form \
-         is in docs/store.md of inferometer, and `inferometer export RUN --format csv` writes it as a table |\n\
+         | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; \
+         docs/store.md of inferometer describes the format, and `inferometer export RUN --format csv` writes the \
+         records as a table |\n\
          | `data/` | input files of the requests, if the bundle contains them |\n\n\
          The bundle contains no API key: header values are never stored, and keys are removed from the texts of \
          servers.\n"
@@ -63,13 +64,13 @@ fn of_file(file: &DataFile) -> String {
     let named = visible::line(&file.named).replace('`', "'");
     let sum = match (&file.sha256, file.bytes) {
         (Some(sha256), Some(bytes)) => format!("{bytes} bytes, SHA-256 {sha256}"),
-        _ => "not known: it was not there when the bundle was made".to_owned(),
+        _ => "not known: the file was missing when the bundle was made".to_owned(),
     };
     let place = match &file.file {
         Some(name) => format!("in `{name}`"),
         None => {
-            "not in the bundle; `reproduce` needs it here under this name, or with --data FILE if \
-             its checksum is known"
+            "not in the bundle: `reproduce` needs the file under this name on the machine that repeats the run, or as \
+             --data FILE if its checksum is known"
                 .to_owned()
         }
     };

@@ -35,7 +35,8 @@ pub fn restore(
         return match is_same {
             true => Ok(Restored { was_there: true }),
             false => Err(BundleRunError::Refused(format!(
-                "{}: the store has another run {}; import it into another store (--store)",
+                "{}: the store already has a different run {}; import the bundle into another store \
+                 (--store)",
                 bundle.path.display(),
                 run.id
             ))),

@@ -1,5 +1,5 @@
-//! Reads runs for a fit from a stored run, or from a result file of any tool that `import` supports. It fits nothing
-//! and stores nothing.
+//! Reads runs for a fit from a stored run, or from a result file of any tool that `import` supports. This module fits
+//! nothing and stores nothing.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn of_import(
     config: &EngineConfig,
 ) -> Result<Vec<MeasuredRun>, String> {
     if passes.is_empty() {
-        return Err("its results do not state their load".to_owned());
+        return Err("the file does not state the load of its passes".to_owned());
     }
     passes_of(summary, passes, config).and_then(runs_of)
 }
@@ -105,7 +105,7 @@ fn runs_of(passes: Vec<MeasuredPass>) -> Result<Vec<MeasuredRun>, String> {
     let completed_none = |pass: &MeasuredPass| pass.run.measured.requests_per_s == Some(0.0);
     if let Some(at) = passes.iter().position(completed_none) {
         return Err(format!(
-            "no request of pass {} completed, so it shows no speed; give a run without this pass",
+            "no request of pass {} completed, so this pass has no speed; give a run without this pass",
             at + 1
         ));
     }

@@ -1,5 +1,5 @@
-//! Reads measured runs from a CSV file. Fits the step constants of engines since vLLM 0.8 to measured runs, and
-//! computes the errors on runs that were left out of the fit. It measures nothing and writes no file.
+//! Reads measured runs from a CSV file. Fits the step constants of vLLM 0.8 and later to measured runs, and computes
+//! the errors on runs that were left out of the fit. This module measures nothing and writes no file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,12 +21,13 @@ const MOST_FITS: usize = 8;
 /// constant.
 const MAX_REMAINING_SHARE: f64 = 0.5;
 
-/// If half of the rows differ more than this from the engine that was fitted to them, in percent, the rows do not
-/// describe such an engine.
+/// The largest accepted median error of a figure over the rows, in percent, for the engine that was fitted to these
+/// rows. If the error is larger, the rows do not describe such an engine.
 const LARGEST_ERROR: f64 = 50.0;
-/// Above this factor over what operations were measured to reach, a card would be faster than its data sheet.
+/// With a larger `bandwidth_factor` than this, the card would read its memory faster than its data sheet states. The
+/// factor is relative to the bandwidth that single operations reached in measurements.
 const FASTEST: f64 = 1.3;
-/// A constant that is this many times as large as before, or as small, has moved.
+/// A constant has moved if the fit multiplied or divided its value by more than this factor.
 const MOVED: f64 = 1.25;
 
 /// Whether the measurements are a CSV file of runs.
@@ -69,7 +70,8 @@ pub(crate) fn calibrate_runs(
     let in_sample = run_errors(&fitted.profiles, runs).map_err(CalibrateError::new)?;
     if let Some(at) = in_sample.iter().position(|error| error.iter().all(Option::is_none)) {
         return Err(CalibrateError::new(format!(
-            "{origin}: run {} ({}): none of its figures can be predicted; a single output token has no TPOT",
+            "{origin}: run {} ({}): none of its figures can be predicted; a run with a single \
+             output token has no TPOT",
             at + 1,
             runs[at].set
         )));
@@ -118,7 +120,7 @@ fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, Calibrate
 }
 
 /// For each run, the errors of a fit that leaves out this run and its replicates. With more than `MOST_FITS` sets of
-/// replicates, a fit leaves out several sets. Empty if all runs are replicates of each other.
+/// replicates, a fit leaves out several sets. The result is empty if all runs are replicates of each other.
 fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, CalibrateError> {
     let replicates = replicates(runs);
     if replicates.len() < 2 {
@@ -163,7 +165,9 @@ fn add_constants(text: &mut String, fitted: &FittedRuns) {
     let (moved, kept): (Vec<_>, Vec<_>) =
         undetermined.into_iter().partition(|constant| has_moved(constant.value, constant.prior));
     if !moved.is_empty() {
-        text.push_str("moved by the rows, which do not tell them apart:\n");
+        text.push_str(
+            "changed by the fit, although the rows determine only combinations of them:\n",
+        );
     }
     for constant in moved {
         let _ = writeln!(

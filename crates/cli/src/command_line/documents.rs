@@ -63,7 +63,7 @@ fn command_lines(text: &str) -> Vec<String> {
 
 /// The words of a line up to the first pipe, redirection or separator. The rest of the line belongs to other programs.
 fn words(line: &str) -> Vec<String> {
-    let all = shlex::split(line).unwrap_or_else(|| panic!("no line for a shell: {line}"));
+    let all = shlex::split(line).unwrap_or_else(|| panic!("cannot be split into words: {line}"));
     let ends = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str());
     all.into_iter().take_while(|word| !ends(word)).collect()
 }

@@ -276,7 +276,7 @@ impl From<OtherVersion> for Failure {
 /// Returns the first of two failures, which determines the exit code. If both failed, prints the second failure.
 ///
 /// # Errors
-/// The first failure, otherwise the second.
+/// The first failure; if there is none, the second failure.
 pub fn first_of(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
     if let (Err(_), Err(other)) = (&first, &second) {
         other.print();

@@ -41,7 +41,7 @@ pub fn warn_that_signals_end(error: &ctrlc::Error) {
         other => other.to_string(),
     };
     tell(&format!(
-        "warning: signals cannot be handled ({cause}), so they end this program at once"
+        "warning: signals cannot be handled ({cause}), so they end this program immediately"
     ));
 }
 
@@ -67,7 +67,7 @@ pub fn interrupt() {
         end();
     }
     if RECORDING.load(Ordering::Relaxed) {
-        tell("\nstopping; the records are kept (interrupt again to stop at once)");
+        tell("\nstopping; the records are kept (interrupt again to stop immediately)");
         return;
     }
     // A request to a server or the reading of a file cannot be cancelled, so the process is ended after a pause.
@@ -94,8 +94,8 @@ fn kept(runs: &[String]) -> Option<String> {
     let (last, before) = runs.split_last()?;
     let others = match before.len() {
         0 => String::new(),
-        1 => " (and 1 run before it: inferometer runs)".to_owned(),
-        count => format!(" (and {count} runs before it: inferometer runs)"),
+        1 => " (and 1 earlier run: inferometer runs)".to_owned(),
+        count => format!(" (and {count} earlier runs: inferometer runs)"),
     };
     Some(format!(
         "error: interrupted again; the records are kept as run {last}{others}; for a report: inferometer report {last}"
@@ -111,6 +111,6 @@ mod tests {
         let runs = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(kept(&[]), None);
         assert!(kept(&runs[..1]).is_some_and(|line| line.contains("kept as run a; for a report")));
-        assert!(kept(&runs).is_some_and(|line| line.contains("run c (and 2 runs before it")));
+        assert!(kept(&runs).is_some_and(|line| line.contains("run c (and 2 earlier runs")));
     }
 }

@@ -44,7 +44,7 @@ struct Arguments {
     command: command::Command,
 }
 
-/// Replaces `help --help` by `--help`, because `clap` takes the flag for the name of a command.
+/// Replaces `help --help` by `--help`, because `clap` would parse the flag as the name of a command.
 fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |argument: &OsString| argument == "--help" || argument == "-h";
     if arguments.len() == 3 && arguments[1] == "help" && is_flag(&arguments[2]) {

@@ -106,7 +106,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     let pages = pages(meant).map(|page| format!("docs/coming-from/{page}"));
     let pages = pages.collect::<Vec<_>>().join(", ");
     if !pages.is_empty() {
-        let _ = write!(text, "\n  all flags compared: {pages}");
+        let _ = write!(text, "\n  comparison of all flags: {pages}");
     }
     Some(text)
 }

@@ -25,6 +25,6 @@ pub fn file() -> std::io::Result<PathBuf> {
 /// If the operating system cannot name the executable file of this process.
 pub fn program(what: &str) -> Result<PathBuf, Failure> {
     file().map_err(|error| {
-        Failure::run_failed(format!("{what}: this program cannot find itself: {error}"))
+        Failure::run_failed(format!("{what}: the path of this program is unknown: {error}"))
     })
 }

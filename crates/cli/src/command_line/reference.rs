@@ -22,8 +22,10 @@ fn cell(text: &str) -> String {
 
 fn commands() -> String {
     let mut page = format!(
-        "# Commands\n\n{MADE}A plan file has the flags of `run` as keys, with underscores in place of hyphens; \
-         `--dry-run` prints a plan with every default.\n"
+        "# Commands\n\n{MADE}In a plan file, each flag of `run` that describes the measurement is a \
+         key, with underscores in place of hyphens. A flag `--no-X` is written `x = false`. Flags \
+         that only control the command, such as `--yes` and `--dry-run`, are not keys. \
+         `run --dry-run` prints a plan with every default.\n"
     );
     let mut all = command().disable_help_subcommand(true);
     all.build();
@@ -142,6 +144,6 @@ fn the_reference_pages_equal_the_pages_generated_by_the_program() {
             fs::write(&path, &page).expect("it is written");
         }
         let found = fs::read_to_string(&path).unwrap_or_default();
-        assert!(found == page, "{name}: INFEROMETER_WRITE_PAGES=1 writes it anew");
+        assert!(found == page, "{name} is not up to date; INFEROMETER_WRITE_PAGES=1 writes it");
     }
 }

@@ -72,7 +72,7 @@ const REFUSED: [(&str, &[&str]); 4] = [
 ];
 
 /// Help texts of `ab` for flags that have another meaning or default than in `run`.
-const OF_AB: [(&str, &str); 6] = [
+const OF_AB: [(&str, &str); 8] = [
     (
         "target",
         "Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Give it twice: \
@@ -80,7 +80,18 @@ const OF_AB: [(&str, &str); 6] = [
             itself [default: \
             OPENAI_BASE_URL, else the embedded engine]",
     ),
-    ("junit", "Write the verdicts of --gate as JUnit XML, one test case for each condition"),
+    (
+        "junit",
+        "Write JUnit XML with one test case for each metric. A test case fails if a condition of \
+            --gate on its metric is missed. It is skipped if a condition is undecided (with \
+            --strict, it fails), or if there is no condition on its metric",
+    ),
+    (
+        "strict",
+        "Exit with code 4 if a run is suspect (for example, some of its figures cannot be \
+            trusted), and with code 3 if a condition of --gate is undecided. An undecided answer \
+            of `ab` does not change the exit code",
+    ),
     ("input_lengths", "Input length in tokens; a single value [default: 256]"),
     ("output_lengths", "Output length in tokens; a single value [default: 64]"),
     (
@@ -89,6 +100,10 @@ const OF_AB: [(&str, &str); 6] = [
             request in flight; 64 with --rate]",
     ),
     ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
+    (
+        "rate",
+        "Open loop with this arrival rate (requests/s), instead of --concurrency; a single value",
+    ),
 ];
 
 /// Shortens `-h` of the commands in `OF_EACH`, hides the flags in `REFUSED`, and replaces the help texts in `OF_AB`.
@@ -122,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flag_listed_for_the_short_help_exists_and_it_shows_8_to_12_flags() {
+    fn every_flag_listed_for_a_short_help_exists_and_each_short_help_shows_8_to_12_flags() {
         let command = crate::command_line::command();
         for (name, own) in OF_EACH {
             let command = command.find_subcommand(name).expect(name);

@@ -1,4 +1,5 @@
-//! Shows a run on a terminal as lines, progress bars or a full-screen view, from the run's events. It measures nothing.
+//! Shows a run on a terminal as lines, progress bars or a full-screen view, from the run's events. This module measures
+//! nothing.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -81,8 +82,8 @@ impl Terminal {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the state of a comparison after a pair. Where bars are drawn, the bar of the next block shows it, so that
-    /// each line replaces the last one. Elsewhere, only a few pairs have a line.
+    /// Shows the state of a comparison after a pair. If bars are drawn, the bar of the next block shows this state, so
+    /// that each state replaces the previous one. Without bars, a line is printed for only a few pairs.
     fn pair(&self, pair: &PairEnded) {
         let so_far = match pair.so_far.as_str() {
             "" => String::new(),
@@ -140,8 +141,8 @@ impl Subscriber for Terminal {
     }
 }
 
-/// Whether the pair with this number has a line of its own: 1, 2, 5, 10, 20, 50, 100, and so on. A comparison of any
-/// length then has few lines.
+/// Whether a line is printed after the pair with this number: after 1, 2, 5, 10, 20, 50, 100, and so on. A comparison
+/// of any length then has few lines.
 fn has_line(pair: u32) -> bool {
     let mut digit = pair;
     while digit >= 10 && digit.is_multiple_of(10) {

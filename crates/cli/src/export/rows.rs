@@ -82,7 +82,9 @@ fn write(
     let written =
         out.close(written, job.say, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
     if written == Some(0) {
-        (job.say)(&format!("warning: run {run_id} has no such rows: its streams had no events"));
+        (job.say)(&format!(
+            "warning: run {run_id} has no rows of events, because its streams had none"
+        ));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         (Some(pass), _) if pass as usize >= passes => {
             let last = passes.saturating_sub(1);
             return Err(ExportRunError::request(format!(
-                "--pass: {pass} is not a pass of the run; they are numbered 0 to {last}"
+                "--pass: {pass} is not a pass of the run; its passes are numbered 0 to {last}"
             )));
         }
         (Some(pass), _) => Some(pass),

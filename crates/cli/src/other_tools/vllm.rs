@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_flag_table_has_exactly_the_flags_of_the_known_vllm_versions() {
         let ours: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.name).collect();
-        assert_eq!(ours.len(), FLAGS.len(), "a flag is there twice");
+        assert_eq!(ours.len(), FLAGS.len(), "a flag is in the table twice");
         let mut theirs = BTreeSet::from(EARLIER);
         for (version, text) in RECORDED {
             let flags: Vec<&str> = text.lines().filter(|line| line.starts_with("--")).collect();

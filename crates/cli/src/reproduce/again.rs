@@ -27,8 +27,8 @@ pub struct RepeatedRun {
 /// Resolves the plan of a bundled run again.
 ///
 /// # Errors
-/// If the run cannot be measured again, if a data file is missing, or if the plan resolves to other work than in the
-/// bundle.
+/// If the run cannot be measured again, if a data file is missing, or if the plan resolves to other requests or loads
+/// than in the bundle.
 pub fn again(
     bundle: &Bundle,
     run: &Bundled,
@@ -55,7 +55,7 @@ pub fn again(
     let spec = with_keys(&spec, here)?;
     let mut all = variants(&spec, &[])?;
     let only = all.pop().filter(|_| all.is_empty());
-    let only = only.ok_or_else(|| ReproduceError::refused("its plan measures several servers"))?;
+    let only = only.ok_or_else(|| ReproduceError::refused("the plan measures several servers"))?;
     let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
     let learned = PlanInputs { engine_flags, cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
@@ -108,7 +108,7 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
     let plan = run.plan()?;
     match plan.chooses_loads() {
         true => refused(
-            "is a search or a sweep, whose loads depend on its measurements, so its work cannot be \
+            "is a search or a sweep, whose loads depend on its measurements, so its requests cannot be \
                 repeated; measure one of its loads (`inferometer run`), and bundle that run",
         ),
         false => Ok(plan),
@@ -183,8 +183,8 @@ fn servers_own(
     match (&there.spec.server, here.start_server) {
         (Some(server), true) => Ok(server.clone()),
         _ => Err(ReproduceError::refused(format!(
-            "run {} started its server by the command `{}`{}: --start-server runs that command here, as you; \
-             or give --target or --server-command",
+            "run {} started its server by the command `{}`{}: --start-server runs that command here, as \
+             you; instead of this flag, you can give --target or --server-command",
             run.id,
             launch.command.join(" "),
             beside(launch)
@@ -267,8 +267,8 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
     }
 }
 
-/// The hash of the requests in the bundle's run, which the new run must send again. None for predictions, and if new
-/// prompts were requested.
+/// The hash of the requests that the bundle's run sent. The new run must send the same requests. None for predictions,
+/// and if new prompts were requested.
 fn earlier_work(run: &Bundled, here: &LocalSetup) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;

@@ -36,7 +36,7 @@ pub fn locate_files(
         |sum: &Checksum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
     if let Some((path, _)) = given.iter().find(|(_, sum)| !is_named(sum)) {
         return Err(ReproduceError::refused(format!(
-            "--data: {} is not a file of the bundle, by its SHA-256",
+            "--data: {}: the bundle names no file with this SHA-256",
             path.display()
         )));
     }

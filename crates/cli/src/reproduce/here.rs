@@ -15,7 +15,7 @@ pub struct LocalSetup {
     pub start_server: bool,
     /// The number of repeats of each cell; None: as in the bundle's plan.
     pub repeat: Option<u32>,
-    /// Whether to use other prompts of the same kind, for a server that may have cached those of the bundle.
+    /// Whether to use other prompts of the same kind, for a server that may have cached the bundle's prompts.
     pub new_salt: bool,
     /// Files that the bundle names but does not contain.
     pub data: Vec<PathBuf>,

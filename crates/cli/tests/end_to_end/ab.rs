@@ -77,7 +77,7 @@ fn a_comparison_prints_few_lines_of_progress_that_name_both_sides() {
         .iter()
         .filter_map(|line| line.trim().strip_prefix("pair ")?.split(':').next())
         .collect();
-    // A comparison has 8 pairs at least, and may end before the limit of 12.
+    // A comparison has at least 8 pairs, and may end before the limit of 12 pairs (144 requests).
     assert!(numbers.len() >= 3 && ["1", "2", "5", "10"].starts_with(&numbers), "{told}");
     assert!(pairs.iter().all(|line| line.contains(" (A) and ") && line.contains(" (B)")), "{told}");
     for words in ["measuring ", "a comparison ends when"] {
@@ -117,19 +117,19 @@ fn two_servers_get_the_same_requests_and_a_single_server_gets_no_request_twice()
     let group = found["group"].as_str().expect("a name");
     let again = inferometer(folder.path(), &["report", group, "--json", "--out", "again"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
-    assert_eq!(again["ab"], found["ab"], "the logs alone give the same answer");
+    assert_eq!(again["ab"], found["ab"], "the logs give the same answer");
     let one = document(folder.path(), 0, &[&both[..2], &load, &LENGTHS].concat());
     let [first, second] = hashes(&one);
-    assert_ne!(first, second, "its prompts are others on each side");
+    assert_ne!(first, second, "on a single server, the two sides have different prompts");
     assert_eq!(one["ab"]["one_server"], true);
     let lengths = |at: usize| one["runs"][at]["cells"][0]["passes"][0]["input_tokens"].clone();
-    assert_eq!(lengths(0), lengths(1), "and as long");
+    assert_eq!(lengths(0), lengths(1), "the prompts of both sides have the same lengths");
     // One server under two host names is recognised as one server.
     let other_name = a.url.replace("127.0.0.1", "localhost");
     let names = ["--target", &a.url, "--target", &other_name];
     let one = document(folder.path(), 0, &[&names[..], &load, &LENGTHS].concat());
     let [first, second] = hashes(&one);
-    assert_ne!(first, second, "its prompts are others on each side");
+    assert_ne!(first, second, "on a single server, the two sides have different prompts");
     assert_eq!(one["ab"]["one_server"], true);
 }
 
@@ -162,7 +162,7 @@ fn the_warm_up_of_both_servers_shares_the_time_limit_of_a_comparison() {
     let told = text(&output.stderr);
     let why = "the time limit of --max-time was reached before a pair of blocks had ended";
     assert!(told.contains(why) && !told.contains("no request completed"), "{told}");
-    // The warm-up of A uses the whole time, so none of B follows: B only gets the requests before the warm-up.
+    // The warm-up of A uses the whole time, so B has no warm-up. B only gets the requests before the warm-up.
     let completed = |engine: &Engine| {
         let metrics = get(engine.url.trim_start_matches("http://"), "/metrics").expect("metrics");
         let of_success = |line: &&str| line.starts_with("vllm:request_success_total{");
@@ -195,7 +195,7 @@ fn a_gate_decides_the_last_line_and_the_exit_code() {
     assert!(
         text(&met.stdout).trim_end().lines().last().is_some_and(|it| it.starts_with("answer: "))
     );
-    // The report evaluates the gate again, with the requested theme.
+    // `report` evaluates the gate again.
     let shown = text(&missed.stdout);
     let group = shown.split("inferometer report ").nth(1).and_then(|rest| rest.lines().next());
     let arguments = ["report", group.expect("a name"), "--out", "again", "--theme", "dark"];
@@ -241,7 +241,7 @@ fn a_server_that_dies_ends_the_comparison_and_neither_run_is_complete() {
     };
     let load =
         "input_lengths = [24]\noutput_lengths = [6]\nconcurrency = [2]\nrequests = 6\nwarmup = 0\n";
-    // Its 40th request is none of those that it gets before its first block.
+    // A server gets fewer than 40 requests before its first block. So B ends during a block.
     let servers = server("A", "speed = 100") + &server("B", "speed = 100, fault = 'die@40'");
     fs::write(folder.path().join("plan.toml"), load.to_owned() + &servers).expect("a plan");
     let arguments = ["ab", "plan.toml", "--minimal-effect", "0.001%"];
@@ -344,15 +344,15 @@ fn a_locked_folder_is_refused_before_anything_is_measured_or_simulated() {
     let folder = folder();
     let out = folder.path().join("out");
     fs::create_dir(&out).expect("a folder");
-    // As another process that writes a report there.
+    // Lock the folder as another process does while it writes a report there.
     let lock = fs::File::create(out.join(".report.lock")).expect("a file");
-    lock.try_lock().expect("nobody else has it");
+    lock.try_lock().expect("no other process has the lock");
     for mode in [&["--predict"][..], &[]] {
         let flags = [&["ab", "--quiet", "--out", "out", "--max-requests", "600"], mode, &LENGTHS];
         let refused = inferometer(folder.path(), &flags.concat());
         let told = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{mode:?}: {told}");
         assert!(told.contains("another process is writing a report there"), "{mode:?}: {told}");
-        assert!(!folder.path().join("inferometer.db").exists(), "{mode:?}: nothing is stored");
+        assert!(!folder.path().join("inferometer.db").exists(), "{mode:?}: a store was created");
     }
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use crate::support::{folder, inferometer, told};
 
-/// A target that detects whether anything is sent to it.
+/// A target that detects whether a client connects to it.
 struct Silent(TcpListener);
 
 impl Silent {
@@ -128,7 +128,7 @@ fn a_dry_run_of_several_servers_states_the_number_of_runs() {
 }
 
 #[test]
-fn a_server_command_with_a_port_in_use_is_reported_at_once() {
+fn a_server_command_with_a_port_in_use_is_reported_without_waiting() {
     let folder = folder();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -241,7 +241,7 @@ fn unknown_keys_and_wrong_values_of_a_plan_are_reported_together() {
 }
 
 #[test]
-fn predict_reports_all_mistakes_of_the_plan_and_the_engine_at_once() {
+fn predict_reports_all_mistakes_of_the_plan_and_the_engine_together() {
     let folder = folder();
     let plan = "target = 'http://127.0.0.1:9'\nmodel = 'chatglm-6b'\nconcurrency = [0]\nrepeat = 0\n\
         input_lengths = [0]\nslo = 'ttft_p99'\nwarmup = 'long'\ninpt = 1\n[search]\nover = 'load'\n";

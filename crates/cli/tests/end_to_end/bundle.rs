@@ -46,7 +46,7 @@ fn a_bundle_copies_a_run_unchanged_into_another_store() {
     let file = here.path().join(name);
     let first = fs::read(&file).expect("a file");
     let again = bundle_of(here.path(), &id[..18], &[]);
-    assert!(fs::read(&again).expect("a file") == first, "the same run makes the same bytes");
+    assert!(fs::read(&again).expect("a file") == first, "the two bundles of a run differ");
     let path = file.to_str().expect("a path");
 
     assert!(
@@ -77,7 +77,7 @@ fn a_bundle_copies_a_run_unchanged_into_another_store() {
     // A bundle of the restored run equals the bundle of the original run.
     assert!(fs::read(bundle_of(there.path(), id, &[])).expect("a file") == first);
     let files = fs::read_dir(there.path().join("inferometer.runs")).expect("a folder");
-    assert_eq!(files.count(), 1, "the log alone");
+    assert_eq!(files.count(), 1, "the only file of the run in this store is its log");
 }
 
 #[test]

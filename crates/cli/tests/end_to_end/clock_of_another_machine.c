@@ -1,5 +1,7 @@
-/* A monotonic clock that is TEST_CLOCK_AHEAD_S ahead and runs TEST_CLOCK_PPM millionths faster, as that of another machine: loaded before
-   the C library, which has the real one. Waits until an instant of it end when the real clock shows that instant. Linux on x86-64. */
+/* Gives a process the monotonic clock of another machine: TEST_CLOCK_AHEAD_S seconds ahead of the real clock, and
+   TEST_CLOCK_PPM parts per million faster. LD_PRELOAD loads this library before the C library, so the functions of this
+   file replace those of the C library. If a thread waits until an instant of the changed clock, the instant is
+   converted to the real clock. Only for Linux on x86-64. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>

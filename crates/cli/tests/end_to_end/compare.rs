@@ -4,8 +4,8 @@ use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary of one pass. All compared summaries are derived from this summary, because every measurement
-/// gives other figures.
+/// A measured summary of one pass. All compared summaries are derived from this summary, because two measurements never
+/// give the same figures.
 fn measured(folder: &TempDir) -> Value {
     let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 1 \
                 --warmup 0 --salt s --quiet --json";
@@ -13,8 +13,8 @@ fn measured(folder: &TempDir) -> Value {
     serde_json::from_slice(&out.stdout).expect("a summary")
 }
 
-/// Writes a summary with five repeats of the pass in `of`, and returns its path. The repeats start at `from_s` and are
-/// two seconds apart. Each latency is set to `slower` times 100 ms, plus up to 0.8 %.
+/// Writes a summary with five repeats of the pass in `of`, and returns its path. The first repeat starts at `from_s`
+/// seconds, and the repeats are two seconds apart. Each latency is set to `slower` times 100 ms, plus up to 0.8 %.
 fn summary(
     folder: &TempDir,
     of: &Value,
@@ -79,7 +79,7 @@ fn a_gate_sets_the_exit_code_and_a_different_workload_gives_a_warning() {
         "{told}"
     );
     assert_eq!(compare(&["--gate", "e2e_p50<+25%"]).0, Some(0));
-    assert_eq!(compare(&["--gate", "e2e_p50<+20%"]).0, Some(0), "undecided");
+    assert_eq!(compare(&["--gate", "e2e_p50<+20%"]).0, Some(0), "an undecided gate passes");
     assert_eq!(compare(&["--gate", "e2e_p50<+20%", "--strict"]).0, Some(3));
     let (code, _, told) = compare(&["--gate", "e2e_p5<+25%"]);
     assert!(code == Some(2) && told.contains("did you mean"), "{told}");
@@ -139,7 +139,7 @@ fn an_unwritable_file_does_not_lose_the_comparison_and_duplicate_file_names_are_
     let (code, text, told) = compare(&lost);
     assert_eq!(code, Some(1), "{told}");
     assert!(text.contains("WORSE") && told.contains("nowhere/x.xml cannot be written"), "{told}");
-    assert!(folder.path().join("page.md").is_file(), "the other one is written");
+    assert!(folder.path().join("page.md").is_file(), "the other file is not written");
     let (code, _, told) = compare(&[&lost[..], &["--gate", "ttft_p50<+10%"]].concat());
     assert_eq!(code, Some(3), "{told}");
     assert!(told.contains("nowhere/x.xml") && told.contains("FAIL: not met"), "{told}");
@@ -172,7 +172,7 @@ fn two_searches_are_compared_by_their_answers_and_not_by_their_trials() {
     let out = inferometer(folder.path(), &["compare", &a, &b, "--json"]);
     let document: Value = serde_json::from_slice(&out.stdout).expect("one document");
     let compared = &document["comparisons"][0];
-    // Both searches have a trial at 16 requests/s, but a trial is no answer.
+    // Both searches have a trial at 16 requests/s. `compare` compares the answers of searches, not their trials.
     assert_eq!(compared["rows"], Value::Array(Vec::new()));
     let [answer] = compared["answers"].as_array().expect("answers").as_slice() else {
         panic!("{compared}")
@@ -186,7 +186,7 @@ fn two_searches_are_compared_by_their_answers_and_not_by_their_trials() {
         let out = inferometer(folder.path(), &arguments);
         let told = String::from_utf8_lossy(&out.stdout).into_owned();
         for words in
-            ["b/summary.json bears 0.", " times the load of a/summary.json (95 % interval: 0."]
+            ["b/summary.json sustains 0.", " times the load of a/summary.json (95 % interval: 0."]
         {
             assert!(told.replace('\\', "").contains(words), "{words}: {told}");
         }
@@ -217,7 +217,8 @@ fn two_sweeps_are_compared_by_their_throughput_at_saturation_and_their_knees() {
     let out = inferometer(folder.path(), &["compare", &b, &a]);
     let told = String::from_utf8_lossy(&out.stdout).into_owned();
     let first = told.lines().next().unwrap_or_default();
-    for words in ["a/summary.json bears ", " output tokens/s ", "; the knee is at ", " in flight "]
+    for words in
+        ["a/summary.json sustains ", " output tokens/s ", "; the knee is at ", " in flight "]
     {
         assert!(first.contains(words), "{words}: {first}");
     }

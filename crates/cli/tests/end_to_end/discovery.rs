@@ -11,7 +11,8 @@ use crate::tiny_server::{serve, whole};
 const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 
 /// Starts a server and returns its address. For each request, `say` gets the path and the body, and returns the status
-/// and the body of the answer. For `None`, the server sends a completion with the requested number of tokens.
+/// and the body of the answer. If `say` returns `None`, the server sends a completion with the requested number of
+/// tokens.
 fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'static) -> String {
     serve(move |asked| match say(asked.path(), &asked.body) {
         Some((status, said)) => {
@@ -106,8 +107,8 @@ fn a_model_that_is_not_served_is_reported_with_the_served_models_before_measurin
         said.contains("the server lists m, not other, and rejects it: 404: The model"),
         "{said}"
     );
-    assert!(!said.contains("measuring"), "nothing is announced that is then refused: {said}");
-    // A busy server rejects requests for another reason, so the model is not blamed.
+    assert!(!said.contains("measuring"), "a refused measurement is announced: {said}");
+    // A busy server rejects requests for another reason, so the message does not name the model as the cause.
     let busy = |path: &str, _: &str| match plain(path) {
         None => Some((429, json!({"error": {"message": "Too many requests"}}).to_string())),
         said => said,
@@ -134,7 +135,7 @@ fn the_run_waits_for_a_loading_server_only_if_wait_is_given() {
     let (output, _) = measure(&never, &["--wait", "50ms"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("(--wait): "), "{}", told(&output));
-    assert!(told(&output).contains("Loading model"), "the last answer: {}", told(&output));
+    assert!(told(&output).contains("Loading model"), "no last answer: {}", told(&output));
 
     let questions = AtomicU32::new(0);
     let later = server(move |path, _| {
@@ -203,7 +204,7 @@ fn server_metrics_that_appear_only_after_the_first_request_are_read() {
 }
 
 #[test]
-fn the_error_for_an_unusable_target_explains_its_answer() {
+fn the_error_for_an_unusable_server_explains_the_answer_of_this_server() {
     for (status, body, words) in [
         (401, r#"{"error":"no key"}"#, "needs a valid API key"),
         (404, "{}", "check the address of the server"),

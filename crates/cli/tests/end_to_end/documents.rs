@@ -22,8 +22,9 @@ fn documents() -> BTreeMap<String, String> {
         let name = path.strip_prefix(&root).expect("below the root").display().to_string();
         found.insert(name, fs::read_to_string(path).expect("a document"));
     };
-    for name in ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"] {
-        add(&root.join(name));
+    let of_root = ["README", "README.zh", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY"];
+    for name in of_root {
+        add(&root.join(format!("{name}.md")));
     }
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
@@ -125,7 +126,7 @@ fn play(block: &str, url: &str) -> Result<(), String> {
                 shell.env(name, value);
             }
         }
-        // Another run of the tests on this machine may use the default port of ranks.
+        // Use a free port, because another run of the tests on this machine may use the default port of ranks.
         let address = ranks::meeting();
         shell.env("MASTER_PORT", address.rsplit(':').next().expect("it has a port"));
         let line_here = line.replace("http://127.0.0.1:8000", url);
@@ -255,8 +256,8 @@ fn the_chinese_pages_have_the_commands_tables_and_headings_of_the_english_ones()
         let translated = documents.get(&chinese).unwrap_or_else(|| panic!("{chinese} is missing"));
         let (wanted, found) = (shape(&documents[&english]), shape(translated));
         for (wanted, found) in wanted.iter().zip(&found) {
-            assert_eq!(wanted, found, "{chinese} against {english}");
+            assert_eq!(wanted, found, "{chinese} differs from {english}");
         }
-        assert_eq!(wanted.len(), found.len(), "{chinese} against {english}");
+        assert_eq!(wanted.len(), found.len(), "{chinese} differs from {english}");
     }
 }

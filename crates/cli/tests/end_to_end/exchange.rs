@@ -96,7 +96,7 @@ fn an_imported_table_is_listed_exported_reported_compared_and_predicted_like_a_r
     assert_eq!(predicted["cells"].as_array().map(Vec::len), Some(16));
     let id = predicted["run_id"].as_str().expect("an id");
     made_again(at, id);
-    held_against(at, ids[0]);
+    check_compared_predictions(at, ids[0]);
     let listed = stdout(at, &["runs"]);
     for table in ["A100 40G / vllm v0.2.5)", "A100 40G / tgi v1.3.4)"] {
         assert_eq!(listed.matches(table).count(), 1, "{listed}");
@@ -121,9 +121,9 @@ fn made_again(at: &Path, id: &str) {
     }
 }
 
-/// Checks predictions that are compared with a stored table: without a common cell, of the same model, and of another
-/// model.
-fn held_against(at: &Path, table: &str) {
+/// Checks three predictions that are compared with a stored table: a prediction without a common cell, a prediction for
+/// the same model, and a prediction for another model.
+fn check_compared_predictions(at: &Path, table: &str) {
     let against = |model: &str, length: &str| {
         let lengths = ["--input-lengths", length, "--output-lengths", length];
         let flags = ["predict", "--model", model, "--against", table, "--json"];

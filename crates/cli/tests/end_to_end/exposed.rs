@@ -18,7 +18,7 @@ fn metrics_can_be_scraped_during_a_run_but_not_after_its_end() {
     let first = value(&scraped.metrics(), complete);
     let text = scraped.wait_for(complete, first + 3.0);
     let before = value(&scraped.metrics(), complete);
-    assert!(before >= value(&text, complete), "counters do not shrink: {before} after {text}");
+    assert!(before >= value(&text, complete), "a counter decreased: {before} after {text}");
     assert!(text.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{text}");
     assert!(text.contains("inferometer_pass_info{pass=\"1\",input_length=\"24\""), "{text}");
     assert!(value(&text, "inferometer_requests_begun_total") >= value(&text, complete));
@@ -27,12 +27,12 @@ fn metrics_can_be_scraped_during_a_run_but_not_after_its_end() {
     assert_eq!(output.status.code(), Some(130), "{said:?}");
     // Another program may listen on the port by now.
     let after = get(&address, "/metrics");
-    assert!(!after.is_some_and(|text| text.contains(complete)), "it listens after the run");
+    assert!(!after.is_some_and(|text| text.contains(complete)), "metrics after the run");
 
     let summary = std::fs::read_to_string(folder.path().join("there/summary.json")).expect("kept");
     let summary: Value = serde_json::from_str(&summary).expect("a summary");
     let kept = summary["cells"][0]["passes"][0]["outcomes"]["complete"].as_f64();
-    assert!(kept >= Some(before), "{before} scraped, {kept:?} kept");
+    assert!(kept >= Some(before), "{before} scraped, {kept:?} in the summary");
     let run = summary["run_id"].as_str().expect("a name");
     let advice = format!("inferometer run --resume {run}");
     assert!(said.iter().any(|line| line.contains(&advice)), "{said:?}");
@@ -62,5 +62,5 @@ fn a_metrics_address_in_use_is_reported_before_the_run_begins() {
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(told(&output).contains("--metrics-listen 127.0.0.1:"), "{}", told(&output));
     assert!(told(&output).contains("another program listens there"), "{}", told(&output));
-    assert!(!folder.path().join("inferometer.db").exists(), "nothing was begun");
+    assert!(!folder.path().join("inferometer.db").exists(), "a store was created");
 }

@@ -105,7 +105,7 @@ fn messages(dialect: &str, prompt: &str) -> Vec<String> {
             };
             (vec![], each(&message), vec![])
         }
-        _ => panic!("{dialect}: write its messages down here"),
+        _ => panic!("{dialect}: add the messages of this dialect here"),
     };
     [first, words, last].concat()
 }
@@ -166,9 +166,9 @@ type Sends = fn(&[String]) -> String;
 
 /// Each fault: its name, the bytes that are sent, and the expected outcome.
 const FAULTS: &[(&str, Sends, &str)] = &[
-    ("nothing", |all| stream(all), "complete"),
+    ("no fault", |all| stream(all), "complete"),
     ("a comment and an empty event", |all| with(all, ": still here\n\n\n"), "complete"),
-    ("closed at once", |_| String::new(), "connection"),
+    ("closed before the head", |_| String::new(), "connection"),
     ("closed in the head", |_| STREAM[..40].to_owned(), "truncated"),
     ("closed before the body", |_| STREAM.to_owned(), "truncated"),
     (
@@ -182,9 +182,9 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("a chunk without a size", |_| format!("{STREAM}tea\r\n"), "malformed"),
     ("a chunk of 2^70 bytes", |_| format!("{STREAM}1000000000000000000\r\n"), "malformed"),
     ("no HTTP", |_| "what?\r\n\r\n".to_owned(), "malformed"),
-    ("a page", |_| whole("200 OK", "text/html", "<html>Sign in</html>"), "malformed"),
-    ("JSON that is cut", |all| with(all, "data: {\"choices\": [{\n\n"), "malformed"),
-    ("numbers beyond all bounds", |all| with(all, "data: {\"index\": 1e999}\n\n"), "malformed"),
+    ("a web page", |_| whole("200 OK", "text/html", "<html>Sign in</html>"), "malformed"),
+    ("incomplete JSON", |all| with(all, "data: {\"choices\": [{\n\n"), "malformed"),
+    ("a number out of range", |all| with(all, "data: {\"index\": 1e999}\n\n"), "malformed"),
     (
         "an error in the stream",
         |all| with(all, "data: {\"error\": {\"message\": \"out of tea\", \"code\": 500}}\n\n"),
@@ -218,7 +218,7 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("the reason error", |all| ending(all, "error"), "server_error"),
     ("the reason cancelled", |all| ending(all, "cancelled"), "server_error"),
     ("the reason failed", |all| ending(all, "failed"), "server_error"),
-    ("a reason that nobody knows", |all| ending(all, "tea_time"), "complete"),
+    ("an unknown reason", |all| ending(all, "tea_time"), "complete"),
     ("a count of 0", |all| counting(all, "0"), "complete"),
     ("a count of 2^32 - 1", |all| counting(all, "4294967295"), "complete"),
     ("a count of 2^32", |all| counting(all, "4294967296"), "complete"),
@@ -240,15 +240,16 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
         ("triton" | "vllm", "no end of the chunks") => Some("truncated"),
         // These dialects have no finish reasons.
         ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
-        // vLLM's own stream consists of JSON alone, without comments and names of events.
+        // vLLM's own stream consists only of JSON, without comments and names of events.
         ("vllm", "a comment and an empty event" | "an error event" | "an error field")
         | ("vllm", "an error event that is a comment" | "an empty stream") => Some("malformed"),
         _ => None,
     }
 }
 
-/// Starts a server and returns its address. After the requests before the run, the server answers the n-th generation
-/// with the n-th fault. It runs until the process of the test ends.
+/// Starts a server and returns its address. The server answers the first `QUESTIONS` generations, which belong to the
+/// identification before the run, without a fault. It answers the n-th later generation with the n-th fault. The server
+/// runs until the process of the test ends.
 fn serve(dialect: &'static str) -> String {
     let generations = AtomicUsize::new(0);
     tiny_server::serve(move |asked| {

@@ -1,5 +1,5 @@
-//! A server whose model name, version and errors would affect a terminal, a page, a spreadsheet or a request, if they
-//! were not escaped.
+//! Tests a server whose model name, version and errors would affect a terminal, a page, a spreadsheet or a request if
+//! they were not escaped.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{folder, inferometer, told};
 
-/// A name with an end of a request line, terminal commands, a change of text direction, a formula and markup.
+/// A model name that contains a line break, an HTTP header, terminal commands, a change of text direction, a
+/// spreadsheet formula and markup.
 const NAME: &str = "=cmd|'/C calc'!A1\r\nX-Evil: 1\r\n\r\n\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{2028}\u{9b}\
                     31m<script>alert(1)</script>|\u{0}";
 
@@ -73,7 +74,7 @@ const LOAD: [&str; 9] = [
 ];
 
 #[test]
-fn a_hostile_model_name_breaks_no_request_and_is_escaped_in_every_output() {
+fn a_hostile_model_name_breaks_no_request_and_is_harmless_in_every_output() {
     let folder = folder();
     let (url, heads) = server(NAME.to_owned());
     let run = inferometer(
@@ -92,12 +93,12 @@ fn a_hostile_model_name_breaks_no_request_and_is_escaped_in_every_output() {
     for (name, bytes) in shown.iter().filter(|(name, _)| !name.ends_with(".png")) {
         let text = String::from_utf8_lossy(bytes);
         if name.ends_with(".json") || name.ends_with(".csv") || name.starts_with("export") {
-            // These files are for programs: texts are unchanged, but no cell begins with a formula.
+            // These files are for programs: texts are unchanged, except that no cell of a table begins with `=`.
             assert!(!text.contains(",=") && !text.contains(",\"="), "{name}: {text}");
             continue;
         }
         for hostile in ['\u{1b}', '\u{7}', '\u{202e}', '\u{2028}', '\u{9b}', '\0', '\r'] {
-            assert!(!text.contains(hostile), "{name} holds {hostile:?}: {text}");
+            assert!(!text.contains(hostile), "{name} contains {hostile:?}: {text}");
         }
         let is_markup = [".html", ".md", ".svg"].iter().any(|end| name.ends_with(end));
         assert!(!(is_markup && text.contains("<script>alert")), "{name}: {text}");

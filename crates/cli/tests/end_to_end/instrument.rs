@@ -29,7 +29,8 @@ fn check_measures_the_client_errors_against_a_server_with_known_timing() {
             assert!(level[figure].as_f64().expect(figure) > 0.0, "{figure} {level}");
         }
         let streams = level["streams"].as_u64().expect("streams");
-        // If the client sends slowly, the first answers may end before the last request is sent.
+        // If the client sends slowly, the first answers may end before the last request is sent. So the peak may be
+        // lower than the number of streams.
         for peak in [&level["peak_concurrency"], &level["server"]["peak_streams"]] {
             assert!(peak.as_u64().is_some_and(|peak| (1..=streams).contains(&peak)), "{level}");
         }
@@ -45,7 +46,8 @@ fn check_measures_the_client_errors_against_a_server_with_known_timing() {
 /// Waits until a process is stopped, according to its state in `/proc`.
 fn wait_until_stopped(process: u32) {
     wait_until("the stop", || {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+        let path = format!("/proc/{process}/status");
+        let status = std::fs::read_to_string(path).expect("the process exists");
         status.lines().any(|line| line.starts_with("State:") && line.contains('T'))
     });
 }
@@ -75,11 +77,11 @@ fn a_pause_of_the_client_process_makes_the_run_suspect() {
     assert_eq!(output.status.code(), Some(130), "{said:?}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
-    // An idle client reads the clock every 50 ms, so the measured stop may be up to 50 ms shorter.
+    // An idle client reads the clock every 50 ms, so the measured stop may be up to 50 ms shorter than the real one.
     let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
     assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
-    // The interrupted pass contributes no figure to the table; its own rates are unreliable.
+    // The rates of the interrupted pass count as unreliable figures.
     let figures = &summary["verdict"]["figures"];
     assert!(figures["not_vouched_for"].as_u64() >= Some(2), "{figures}");
 }
@@ -87,7 +89,7 @@ fn a_pause_of_the_client_process_makes_the_run_suspect() {
 #[test]
 fn a_suspect_run_fails_only_if_strict_is_given() {
     let engine = Engine::start(&[]);
-    // Twelve requests are due at once, and only two may be in flight, so some are dropped on any machine.
+    // Twelve requests are due at the same time, and only two may be in flight. So some are dropped on any machine.
     let load = ["--requests", "12", "--max-in-flight", "2", "--over-limit", "drop"];
     let flags = ["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "2"];
     let more = ["--rate", "inf", "--warmup", "0", "--max-failures", "100%", "--json", "--quiet"];

@@ -29,7 +29,7 @@ fn too_many_failed_requests_and_an_unreachable_server_are_errors_in_the_junit_fi
     let text = written(folder.path(), &[&small_run(&nobody.url)[..], &SLO].concat());
     assert!(text.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{text}");
     assert!(text.contains("refused") && !text.contains("ttft_p50"), "{text}");
-    fs::remove_file(folder.path().join("slo.xml")).expect("it is there");
+    fs::remove_file(folder.path().join("slo.xml")).expect("the file exists");
     let cell = ["--input-lengths", "24", "--output-lengths", "12"];
     let search = [&["search", "--target", &nobody.url][..], &cell, &SLO].concat();
     assert!(written(folder.path(), &search).contains("refused"));

@@ -62,7 +62,10 @@ fn a_server_that_dies_is_restarted_for_the_next_cell_and_the_run_fails() {
     let findings = summary["findings"].as_array().expect("findings");
     let died = findings.iter().find(|finding| finding["code"] == "server_died").expect("a finding");
     let message = died["message"].as_str().expect("text");
-    assert!(message.contains("its first error: error: the server died"), "{message}");
+    assert!(
+        message.contains("its first error: error: an injected fault ended the server"),
+        "{message}"
+    );
     assert!(!message.contains("attempt"), "{message}");
     let cells = &summary["cells"];
     assert!(cells[0]["passes"][0]["outcomes"]["complete"].as_u64() < Some(12), "{told}");
@@ -90,7 +93,7 @@ fn a_server_that_fails_to_start_is_reported_with_the_last_lines_of_its_log() {
         assert!(told.contains(&words), "{told}");
         told.contains("| no such model")
     });
-    assert!(has_line, "its last lines are never told");
+    assert!(has_line, "the last lines of the log were not printed with any timeout");
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn a_missing_server_program_and_a_port_in_use_are_reported() {
 }
 
 #[test]
-fn a_server_log_above_its_limit_is_cut_in_the_middle_and_says_so() {
+fn the_middle_of_a_server_log_above_its_limit_is_replaced_by_a_note() {
     let folder = folder();
     write_plan(
         folder.path(),

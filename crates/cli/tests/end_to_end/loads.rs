@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};
 
-/// Arguments of a run with one small cell on the embedded engine, a hundred times faster than the hardware.
+/// Arguments of a run with one small cell on the embedded engine. The engine runs a hundred times faster than the
+/// simulated hardware.
 const CELL: [&str; 9] = [
     "run",
     "--speed",
@@ -111,7 +112,7 @@ fn repeats_give_a_confidence_interval_and_the_report_reproduces_them() {
 fn repeats_continue_until_the_precision_or_the_maximum_count_is_reached() {
     let load = ["--concurrency", "2", "--requests", "4", "--until"];
     let (_, passes_) = passes(&[&load[..], &["requests_per_s+-100000%"]].concat(), &[]);
-    assert_eq!(passes_.len(), 2, "two are the fewest that can say anything");
+    assert_eq!(passes_.len(), 2, "an interval needs at least two repeats");
     let never = ["requests_per_s±0.000001%", "--max-repeats", "3"];
     let (summary, passes) = passes(&[&load[..], &never[..]].concat(), &[]);
     assert_eq!(passes.len(), 3);

@@ -15,7 +15,7 @@ fn server_metrics_are_stored_with_the_run_and_reproduced_from_its_log() {
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     let says = &summary["cells"][0]["passes"][0]["server"];
     assert_eq!((&says["failed"], &says["generation_tokens"]), (&0.into(), &72.0.into()), "{says}");
-    assert!(says["scrapes"].as_u64() >= Some(2), "before and after: {says}");
+    assert!(says["scrapes"].as_u64() >= Some(2), "no reading before or after the pass: {says}");
     assert_eq!(says["ttft_ms"]["n"], 6.0);
     let fact = summary["target"]["facts"]["server_metrics"].as_str().expect("a fact");
     assert_eq!(fact, format!("{}/metrics", engine.url));

@@ -37,7 +37,7 @@ fn each_server_fault_gives_one_request_its_outcome_and_all_others_complete() {
         let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
         let expected = [("complete".to_owned(), 5), (outcome.to_owned(), 1)];
         assert_eq!(outcomes(&summary), expected, "{fault}");
-        assert_eq!(output.status.code(), Some(1), "{fault}: one in six is more than 1 %");
+        assert_eq!(output.status.code(), Some(1), "{fault}: the limit is 1 % failed requests");
         let pass = &summary["cells"][0]["passes"][0];
         assert_eq!(pass["planned"], 6, "{fault}");
         assert_eq!(pass["output_tokens"], 5 * 12, "{fault}: only completed requests count");
@@ -120,8 +120,8 @@ fn failed_requests_have_infinite_latency_if_failures_as_inf_is_given() {
     let plain = json(&run);
     let pass = |summary: &Value| summary["cells"][0]["passes"][0].clone();
     assert!(pass(&plain).get("failures_as_inf").is_none());
-    // The percentiles are computed from the records of a stored run that did not request them; one in six requests
-    // failed.
+    // `report` computes these percentiles from the records of a run that was started without --failures-as-inf. One of
+    // the six requests failed.
     let again = json(&["report", "--failures-as-inf", "--json"]);
     let found = &pass(&again)["failures_as_inf"];
     assert_eq!((&found["failed"], &found["ttft_ms"]["n"]), (&1.into(), &6.into()));
@@ -177,7 +177,7 @@ fn requests_above_the_model_limit_are_rejected_and_prompts_above_it_are_not_sent
 }
 
 #[test]
-fn comments_split_characters_and_several_tokens_per_event_change_no_token_count() {
+fn token_counts_are_right_with_comments_with_split_characters_and_with_several_tokens_per_event() {
     for fault in ["bundle=5", "comments", "halves"] {
         let engine = Engine::start(&["--fault", fault]);
         let (output, summary) = measure(&engine.url, &[]);
@@ -201,7 +201,7 @@ fn a_server_that_closes_connections_after_each_answer_is_detected_and_measured()
 }
 
 #[test]
-fn a_target_that_does_not_speak_http_is_reported_with_its_address() {
+fn a_target_that_is_not_an_http_server_is_reported_with_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{command, folder, inferometer, told};
 use crate::tiny_server::{Request, serve, whole};
 
-/// A server that states what vLLM states: its engine with the version and its model, but not its card.
+/// A server that states the same facts as vLLM: the engine, its version and its model, but not the card.
 fn vllm() -> String {
     serve(|asked: &Request| match asked.path() {
         "/version" => whole("200 OK", r#"{"version":"0.23.0"}"#),
@@ -59,7 +59,7 @@ fn a_run_of_a_server_whose_card_the_user_states_is_predicted_for_this_card() {
     let unknown = measured(folder.path(), &url, &["--server-card", "MI999"]);
     let why = "not predicted: this program does not know its card, MI999; `inferometer list cards`";
     assert!(unknown.contains(why), "{unknown}");
-    // An unknown name is told before the run.
+    // A dry run warns about an unknown name of a card.
     let warned = |name: &str| {
         let output = inferometer(
             folder.path(),
@@ -104,14 +104,14 @@ fn a_run_is_predicted_with_the_users_own_profile_of_its_engine_card_and_model() 
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(list.contains("mine ") && list.contains(&file.display().to_string()), "{list}");
     assert!(list.contains("broken.toml\n    cannot be used: "), "{list}");
-    // A prediction without --profile only says that there is such a profile.
+    // A prediction without --profile does not use the user's profile. A message says that this profile exists.
     let flags = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let load = ["--input-lengths", "16", "--output-lengths", "4", "--requests", "4"];
     let predicted = inferometer(folder.path(), &[&["predict"][..], &flags, &load].concat());
     let says = told(&predicted);
     let hint = "not used: your own profile of this engine, card and model; --profile ";
     assert!(says.contains(hint) && says.contains("broken.toml"), "{says}");
-    // The folder may be another one.
+    // INFEROMETER_PROFILES names another folder for the user's profiles.
     let check = |profiles: &str| {
         let mut command = command(folder.path());
         let output = command.env("INFEROMETER_PROFILES", profiles).args(["check", "--predictions"]);
@@ -155,7 +155,7 @@ fn a_learned_profile_predicts_other_runs_but_not_the_run_that_it_was_fitted_to()
     import("first.json", "2099-01-01T00:00:00.000Z");
     let out = folder.path().join("inferometer/profiles/learned.toml");
     let out = out.to_str().expect("text");
-    // The card and the engine are those that the run states.
+    // `check` and `calibrate` take the card and the engine from the run.
     let check = || {
         let output = inferometer(folder.path(), &["check", "--predictions", "--json"]);
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
@@ -171,7 +171,7 @@ fn a_learned_profile_predicts_other_runs_but_not_the_run_that_it_was_fitted_to()
     let files: Vec<&Value> = runs.iter().map(|run| &run["profile_file"]).collect();
     assert_eq!(files.len(), 2, "{found}");
     assert!(files.contains(&&Value::Null) && files.contains(&&json!(out)), "{found}");
-    // A profile that starts from a learned one is also fitted to the runs of the learned one.
+    // If a profile is fitted from a learned profile, its file lists the runs of both fits.
     let mut ids = runs.iter().map(|run| run["run"].as_str().expect("a run"));
     let second = ids.find(|id| *id != first).expect("another run");
     let calibrated = |run: &str, out: &str| {

@@ -71,7 +71,7 @@ fn predictions_have_a_small_median_error_against_published_tables() {
 }
 
 #[test]
-fn findings_explain_capped_and_larger_limit_rows_and_capped_rows_have_no_error() {
+fn capped_rows_and_rows_with_a_larger_limit_have_findings_and_capped_rows_have_no_error() {
     let folder = folder();
     let table = published("qwen-14b");
     let summary = predict(folder.path(), &["--model", "qwen-14b", "--against", &table]);
@@ -159,7 +159,7 @@ fn predict_uses_the_request_counts_of_the_run_and_calibrate_accepts_only_measure
     assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
-    // A fit to a run of another model is possible, but is not silent.
+    // A fit to a run of another model is possible, but a message names the two models.
     let other = ["calibrate", "latest", "--model", "qwen-14b", "--out", "other.toml"];
     let output = inferometer(folder.path(), &other);
     let text = String::from_utf8_lossy(&output.stdout);
@@ -254,7 +254,7 @@ fn prompts_above_the_model_limit_are_a_finding_and_a_pass_without_output_fails()
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let findings = summary["findings"].as_array().expect("findings");
     let found = findings.iter().find(|finding| finding["code"] == "prompts_ignored");
-    let found = found.expect("what was ignored");
+    let found = found.expect("a finding about the ignored prompts");
     assert_eq!(found["place"], "4096 x 16");
     assert!(found["message"].as_str().expect("text").contains("at most 2048 tokens"), "{found}");
     assert!(
@@ -301,7 +301,7 @@ fn noise_depends_on_the_salt_unless_a_seed_is_given_and_is_reported_with_its_see
     assert_eq!(of(&noise, "a").0, first);
     assert_ne!(of(&noise, "b").0, first);
     let same = of(&["--noise", &told], "b").0;
-    assert_eq!(same, first, "a seed of its own wins");
+    assert_eq!(same, first, "a seed in --noise replaces the seed from the salt");
     for (noisy, quiet) in first.iter().zip(&quiet) {
         assert!(noisy != quiet && (noisy / quiet - 1.0).abs() < 0.5, "{noisy} {quiet}");
     }

@@ -1,4 +1,5 @@
-//! `predict --against` a run or a result file: the facts that it states about its server, and what the errors say.
+//! `predict --against` a run or a result file: the facts that the run or the file states about its server, and the
+//! errors of the prediction.
 
 use std::path::Path;
 
@@ -81,7 +82,7 @@ fn a_prediction_against_a_run_uses_the_facts_of_the_run_and_given_flags_replace_
     assert_eq!(again["target"]["facts"]["kv_cache_dtype"], "fp8");
     let found = errors(&again);
     assert!(found.len() == 1 && found[0].abs() < 0.2, "{found:?}");
-    // With varied lengths, each request asks for its own lengths: no finding says that they differ.
+    // The plan asks for varied lengths, so no finding reports that the lengths of the requests differ.
     for code in ["against_another", "output_shorter_than_asked", "input_length_differs"] {
         assert!(!again["findings"].to_string().contains(code), "{code}: {}", again["findings"]);
     }
@@ -128,7 +129,7 @@ fn a_run_that_does_not_state_its_model_needs_the_flag_and_unknown_facts_are_name
 }
 
 #[test]
-fn a_result_file_and_its_imported_run_can_be_compared_or_the_error_names_the_other_one() {
+fn an_imported_run_is_a_reference_if_it_has_records_and_else_the_error_names_the_file() {
     let folder = folder();
     for (name, has_records) in [("vllm.json", false), ("vllm-detailed.json", true)] {
         let file = fixture(name);
@@ -164,7 +165,7 @@ fn results_of_several_models_in_a_file_are_chosen_by_their_section() {
     let (_, told) = predicted(folder.path(), &["--against", "both.jsonl#result 2"]);
     assert!(told.contains("--model qwen-14b"), "{told}");
     let message = refused(folder.path(), &["--against", "both.jsonl#result 3"]);
-    assert!(message.contains("no result matches #result 3; there are: result 1; result 2"));
+    assert!(message.contains("no result matches #result 3; the results are: result 1; result 2"));
 }
 
 #[test]
@@ -225,7 +226,7 @@ fn a_run_without_prefix_caching_is_simulated_without_it() {
 }
 
 #[test]
-fn the_model_file_of_a_run_is_read_again_and_printed_so_that_a_shell_reads_one_word() {
+fn the_model_file_of_a_run_is_read_again_and_its_path_is_printed_quoted_for_a_shell() {
     let folder = folder();
     let config = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048,
         "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,

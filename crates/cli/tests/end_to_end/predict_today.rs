@@ -1,5 +1,5 @@
-//! Predictions with the cost model since vLLM 0.8, and related commands: stored runs simulated again, `memory`,
-//! `check --predictions`.
+//! Tests predictions with the cost model for vLLM 0.8 and later, and related commands: stored runs simulated again,
+//! `memory`, `check --predictions`.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn figures(summary: &Value) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn each_predicted_pass_of_a_current_engine_has_intervals_for_its_percentiles() {
+fn each_figure_of_a_predicted_pass_of_a_current_engine_has_an_interval() {
     let folder = folder();
     let load =
         ["--input-lengths", "938", "--output-lengths", "170", "--rate", "1", "--requests", "30"];
@@ -48,18 +48,18 @@ fn each_predicted_pass_of_a_current_engine_has_intervals_for_its_percentiles() {
     let [p50, limited_p50] = [&found, &figures(&limited)].map(|found| width(found, 2));
     assert!(p50 < 1.21 && limited_p50 < 1.2, "{p50} {limited_p50}");
     assert!(width(&figures(&limited), 3) > 1.5);
-    // No row has random arrivals and a limit of the client.
+    // No measured row of the profile has both random arrivals and a limit of requests in flight.
     let own = ["--weights", "fp8", "--max-in-flight", "2", "--arrivals", "inferometer"];
     for (name, figure) in figures(&predict(folder.path(), &[&TODAY[..], &own, &load].concat())) {
         assert_eq!(figure["calibrated"], !name.starts_with("ttft"), "{name}");
     }
-    // No row with sixteen-bit weights was measured on that card.
+    // No measured row of the profile has 16-bit weights.
     let other = predict(folder.path(), &[&TODAY[..], &load].concat());
     assert!(figures(&other).iter().all(|(_, figure)| figure["calibrated"] == false));
 }
 
 #[test]
-fn a_cell_has_the_interval_of_its_loaded_pass_and_a_one_by_one_rate_that_of_its_latency() {
+fn a_cell_has_the_interval_of_its_loaded_pass_and_one_by_one_rates_are_as_uncertain_as_latencies() {
     let folder = folder();
     let width =
         |range: &Value| range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end");
@@ -101,7 +101,7 @@ fn a_cell_without_output_has_no_figure_and_its_stored_prediction_is_readable() {
 }
 
 #[test]
-fn the_predicted_tpot_has_a_wider_interval_near_the_capacity_than_at_low_load() {
+fn the_interval_of_predicted_tpot_reaches_higher_near_the_capacity_than_at_low_load() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let lengths = ["--input-lengths", "986", "--output-lengths", "128", "--requests", "800"];
@@ -113,8 +113,8 @@ fn the_predicted_tpot_has_a_wider_interval_near_the_capacity_than_at_low_load() 
         high.as_f64().expect("an end") / predicted.as_f64().expect("a figure")
     };
     let [low, near] = ["2", "16"].map(upper);
-    // The error of the profile for a single step is about 5 %. Near the capacity, steps that are slower by this much
-    // make requests wait.
+    // The error of the profile for a single step is about 5 %. Near the capacity, requests wait if steps are slower
+    // by this error.
     assert!(low < 1.08 && near > 1.12, "{low} {near}");
 }
 
@@ -144,7 +144,7 @@ fn a_prediction_against_a_stored_run_repeats_its_load() {
 }
 
 #[test]
-fn lengths_missing_in_the_reference_run_are_predicted_in_any_order() {
+fn a_prediction_against_a_run_may_have_further_lengths_in_any_order() {
     let folder = folder();
     let load = ["--rate", "3", "--requests", "20", "--output-lengths", "30"];
     let of = |more: &[&str]| predict(folder.path(), &[&TODAY[..], more].concat());
@@ -163,7 +163,7 @@ fn memory_reports_what_fits_and_how_many_cards_a_larger_model_needs() {
     let resid = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let output = of(&[&resid[..], &["--json", "--lengths", "1000,2000"]].concat());
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    // The server itself reported 288,608 tokens.
+    // A real server with these settings reported 288,608 tokens.
     let tokens = found["kv_tokens"].as_f64().expect("tokens");
     assert!((tokens / 288_608.0 - 1.0).abs() < 0.01, "{tokens}");
     let fit = |at: usize| found["sequences"][at]["fit"].as_u64().expect("sequences");
@@ -177,7 +177,7 @@ fn memory_reports_what_fits_and_how_many_cards_a_larger_model_needs() {
     let output = of(&large);
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(told(&output).contains("--tensor-parallel-size 4"), "{}", told(&output));
-    for (lengths, why) in [("0", "0"), ("41000", "longer than the engine takes, 40960")] {
+    for (lengths, why) in [("0", "0"), ("41000", "longer than the maximum of the engine, 40960")] {
         let output = of(&[&resid[..], &["--lengths", lengths]].concat());
         assert_eq!(output.status.code(), Some(2), "{}", told(&output));
         assert!(told(&output).contains(why), "{}", told(&output));
@@ -200,7 +200,7 @@ fn memory_marks_a_context_that_does_not_fit_and_ends_with_the_longest_one_that_f
         (&["--lengths", "1024,40000"], "40000            0            0  does not fit"),
     ] {
         let output = of(lengths);
-        // The user did not give the flag, so nothing is wrong with the command.
+        // The user did not give --max-model-len, so this is not an error.
         assert_eq!((output.status.code(), told(&output)), (Some(0), String::new()));
         let text = text(&output);
         assert!(text.ends_with(answer) && text.contains(mark), "{text}");
@@ -226,7 +226,7 @@ fn check_predictions_lists_the_accuracy_of_predictions_for_stored_runs() {
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
-    // Runs of the embedded engine are skipped, because the engine is the model that predicts.
+    // Runs of the embedded engine are skipped, because predictions are made with this engine.
     let found = check();
     let why = found["skipped"][0]["why"].as_str().expect("a reason");
     assert!(why.contains("embedded engine") && found["runs"] == serde_json::json!([]), "{found}");
@@ -302,7 +302,7 @@ fn an_objective_of_a_prediction_is_undecided_if_its_limit_is_in_the_stated_range
         let last = told(&output).trim_end().lines().last().unwrap_or_default().to_owned();
         (output.status.code(), last)
     };
-    // The value alone meets this limit.
+    // The predicted value is below this limit, but the upper end of its range is above it.
     let inside = (value + high) / 2.0;
     for (limit, more, code, words) in [
         (1.1 * high, &[][..], 0, "PASS: met: ttft_p50 = "),

@@ -24,7 +24,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let seen = Arc::clone(&seen);
-                // A connection without a request is no error.
+                // A connection without a request is not an error.
                 thread::spawn(move || lead(client, authorization, &seen));
             }
         });

@@ -19,7 +19,7 @@ fn other_clock(folder: &Path) -> PathBuf {
         .arg(&library)
         .arg(source)
         .status();
-    assert!(made.expect("a C compiler, as the build needs one").success());
+    assert!(made.expect("a C compiler, which the build needs too").success());
     library
 }
 

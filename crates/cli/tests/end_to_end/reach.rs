@@ -42,7 +42,7 @@ fn is_kept(folder: &std::path::Path, text: &str) -> bool {
 }
 
 #[test]
-fn a_server_is_measured_through_the_proxy_of_a_variable_and_a_finding_names_it() {
+fn a_server_is_measured_through_the_proxy_of_a_variable_and_a_finding_names_the_proxy() {
     let engine = Engine::start(&[]);
     let proxy = Proxy::start(Some(BASIC));
     let named = format!("http://user:s3cretword@{}", proxy.address);
@@ -249,7 +249,7 @@ fn errors_about_the_client_certificate_name_the_file_or_flag_and_the_problem() {
             secure,
             Some(&pem),
             None,
-            "client.pem: contains no private key in PEM form; name its file with --client-key",
+            "client.pem: contains no private key in PEM form; give the key file with --client-key",
         ),
         (secure, Some(&key), Some(key.clone()), "client.key: contains no certificate"),
         (secure, Some(&pem), Some(file("absent.key")), "client_key (--client-key): "),

@@ -67,7 +67,7 @@ fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
     let first = document(at.path(), &repeated);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let bundle = bundle.to_str().expect("a path");
-    // The server is a hundred times slower. A busy machine alone cannot slow a server down that much.
+    // The server is a hundred times slower. A busy machine could not slow a server down that much.
     let slow = Engine::start_at("1", &["--profile", "a100-40g-vllm-0.32"]);
     let arguments = ["reproduce", bundle, "--target", &slow.url, "--quiet"];
     let again = document(at.path(), &[&arguments[..], &["--json"]].concat());
@@ -80,7 +80,7 @@ fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
         assert!(!sentence.contains(irrelevant), "{irrelevant}: {sentence}");
     }
     let new = document(at.path(), &["report", again["runs"][0].as_str().expect("a run"), "--json"]);
-    assert_eq!(new["workload_hash"], first["workload_hash"], "the very requests");
+    assert_eq!(new["workload_hash"], first["workload_hash"], "the requests differ");
     assert_eq!(new["environment"]["salt"], first["environment"]["salt"]);
     let gated =
         inferometer(at.path(), &[&arguments[..], &["--gate", "requests_per_s>-10%"]].concat());
@@ -89,7 +89,7 @@ fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
 }
 
 #[test]
-fn one_repeat_per_side_is_undecided_and_more_repeats_or_other_prompts_are_the_same_work() {
+fn one_repeat_per_side_is_undecided_and_more_repeats_or_other_prompts_count_as_the_same_work() {
     let at = folder();
     let engine = Engine::start(&[]);
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
@@ -148,7 +148,10 @@ fn reproduce_refuses_missing_or_different_data_before_anything_is_measured() {
     refused(&to, "dataset: `rows.jsonl` is neither in the bundle nor on this machine");
     refused(&to, "give it with --data FILE");
     fs::write(there.path().join("other.jsonl"), "{\"prompt\": \"three\"}\n").expect("written");
-    refused(&[&to[..], &["--data", "other.jsonl"]].concat(), "is not a file of the bundle");
+    refused(
+        &[&to[..], &["--data", "other.jsonl"]].concat(),
+        "the bundle names no file with this SHA-256",
+    );
     refused(&["--start-server"], "give the server to measure now");
     let dry = ["--data", at.path().join("rows.jsonl").to_str().expect("a path"), "--dry-run"]
         .map(str::to_owned);
@@ -161,7 +164,7 @@ fn reproduce_refuses_missing_or_different_data_before_anything_is_measured() {
     let done =
         document(there.path(), &[&["reproduce", whole, "--quiet", "--json"], &to[..]].concat());
     assert_eq!(done["answer"]["outcome"]["kind"], "not_decided", "{done:#}");
-    // Requests that differ from the bundle's are rejected. Here they differ because the hash in the bundle was changed.
+    // If the requests differ from those of the bundle, nothing is measured. Here, only the hash in the bundle differs.
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
     let random = bundle_of(at.path(), "latest", &[]);
     let other = there.path().join("other.tar.gz");
@@ -306,7 +309,7 @@ fn the_answer_of_a_reproduction_bounds_the_difference() {
         let plan = bundle.runs[0].plan().expect("a plan");
         let new = NewRun { plan, summary, is_same_work: true };
         reproduced(&bundle, &[new], Options::default(), &[])
-            .expect("they have figures in common")
+            .expect("the runs have figures in common")
             .sentence
     };
     let same = sentence(1.01);

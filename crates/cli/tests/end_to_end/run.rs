@@ -103,7 +103,7 @@ fn a_report_generated_again_from_the_store_is_identical() {
 }
 
 #[test]
-fn the_same_salt_gives_the_same_workload_and_no_salt_another_one() {
+fn the_same_salt_gives_the_same_workload_and_without_a_salt_the_workload_differs() {
     let hash = |salt: &[&str]| {
         let folder = folder();
         let mut arguments = vec!["run", "--json", "--passes", "saturated", "--warmup", "0"];
@@ -201,7 +201,7 @@ fn a_pass_without_a_request_count_generates_more_requests_while_it_runs() {
     let lengths = ["--input-lengths", "32", "--output-lengths", "8", "--speed", "100"];
     let load = ["--concurrency", "3", "--duration", "1h", "--json", "--quiet"];
     let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
-    // 64 requests are prepared in advance.
+    // Only 64 requests are prepared in advance, so this count needs requests that are generated later.
     scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 200.0);
     let (said, output) = scraped.interrupt();
     assert_eq!(output.status.code(), Some(130), "{said:?}");

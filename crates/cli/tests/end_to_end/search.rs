@@ -104,7 +104,7 @@ fn a_search_that_starts_far_too_high_cuts_trials_off_without_counting_failures()
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["searches"], summary["searches"]);
     let passes = |of: &Value| of["cells"][0]["passes"].clone();
-    assert!(passes(&again) == passes(&summary), "the report makes other passes");
+    assert!(passes(&again) == passes(&summary), "the passes of the report differ");
     let report = std::fs::read_to_string(folder.path().join("again/report.md")).expect("a report");
     assert!(report.contains("trial 1") && !report.contains("repeat 2"), "{report}");
     let [answer, trials] = ["The server sustains ", "## Trials"].map(|words| report.find(words));
@@ -135,7 +135,7 @@ fn objectives_met_at_no_load_or_at_every_load_are_reported_with_an_exit_code() {
 }
 
 #[test]
-fn a_search_with_too_few_requests_to_judge_any_load_is_undecided_and_not_accepted_strictly() {
+fn a_search_with_too_few_requests_to_judge_any_load_is_undecided_and_fails_if_strict() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let cell = ["--input-lengths", "1024", "--output-lengths", "128", "--max-requests", "200"];
@@ -242,7 +242,7 @@ fn a_search_over_concurrency_can_start_at_the_result_of_a_stored_search() {
     // The answer depends on the speed of this machine, so any answer is accepted.
     let arguments = [&["search", "--json", "--quiet"], &CELL[..], &asked, &bounds].concat();
     let output = inferometer(folder.path(), &arguments);
-    let code = output.status.code().expect("it ended");
+    let code = output.status.code().expect("an exit code");
     assert!([0, 1, 3].contains(&code), "{}", told(&output));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let answer = &summary["searches"][0];
@@ -315,6 +315,6 @@ fn a_dry_run_of_a_search_states_its_limits_and_measures_nothing() {
         for words in always.iter().chain(&most).chain(words) {
             assert!(plan.contains(words), "{words}: {plan}");
         }
-        assert!(!folder.path().join("inferometer.db").exists(), "a store was made");
+        assert!(!folder.path().join("inferometer.db").exists(), "a store was created");
     }
 }

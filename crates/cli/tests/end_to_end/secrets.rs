@@ -44,8 +44,8 @@ const KINDS: [&[(&str, &str)]; 5] = [
     &[("/v1/models", r#"{"data":[{"id":"m"}]}"#), ("/metrics", "KEY")],
 ];
 
-/// Answers to generation requests, in the order in which they are sent. The program cuts texts off at 80, 100 or 500
-/// characters; the dots place the key at these positions.
+/// Answers to generation requests, in the order in which the server sends them. The program shortens texts to 80, 100
+/// or 500 characters. The dots before a key make the program cut the text inside the key.
 fn answers() -> Vec<String> {
     let dots = |count: usize| ".".repeat(count);
     let http = |status: &str, kind: &str, body: String| {

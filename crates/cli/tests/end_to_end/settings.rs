@@ -1,4 +1,4 @@
-//! Settings from variables and from the user's file, which flags and plan files override.
+//! Settings from environment variables and from the user's settings file. Flags and plan files override both.
 
 use std::path::Path;
 use std::process::Output;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Engine, command, folder, small_run, told};
 
-/// Runs a command with these variables in a folder, which may contain a user's file.
+/// Runs a command with these environment variables, in a folder that may contain a user's settings file.
 fn with(folder: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     command(folder).args(arguments).envs(variables.iter().copied()).output().unwrap()
 }
@@ -18,7 +18,7 @@ fn dry(folder: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)))
 }
 
-/// Writes the user's file.
+/// Writes the user's settings file.
 fn write(folder: &Path, text: &str) {
     std::fs::create_dir_all(folder.join("inferometer")).unwrap();
     std::fs::write(folder.join("inferometer/config.toml"), text).unwrap();
@@ -173,7 +173,7 @@ fn an_unknown_variable_gets_a_warning_but_variables_of_other_commands_do_not() {
     assert_eq!(said.lines().count(), 1, "{said}");
     let quiet = [&variables[..], &[("INFEROMETER_QUIET", "true")]].concat();
     assert_eq!(told(&with(folder.path(), &quiet, &["run", "--dry-run"])), "");
-    // A variable can switch off a flag that the user's file switches on.
+    // A variable can switch off a flag that the user's settings file switches on.
     write(folder.path(), "quiet = true\n");
     assert_eq!(told(&with(folder.path(), &variables, &["run", "--dry-run"])), "");
     let loud = [&variables[..], &[("INFEROMETER_QUIET", "no")]].concat();
@@ -194,7 +194,7 @@ fn all_commands_use_the_store_of_the_settings() {
     let listed = with(folder.path(), &variables, &["runs"]);
     assert_eq!(listed.status.code(), Some(0), "{}", told(&listed));
     let listed = with(folder.path(), &variables, &["runs", "--store", "other.db"]);
-    assert_eq!(listed.status.code(), Some(2), "a flag comes first");
+    assert_eq!(listed.status.code(), Some(2), "the flag does not override the variable");
 }
 
 #[test]

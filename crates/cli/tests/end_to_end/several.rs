@@ -59,7 +59,7 @@ fn an_argument_sweep_measures_each_combination_once_per_round_and_reports_each_e
                 fact(other, "--max-num-seqs") == "1"
                     && fact(other, "--block-size") == fact(run, "--block-size")
             });
-            (rate(run) / rate(alone.expect("its partner"))).ln()
+            (rate(run) / rate(alone.expect("the run with the other value"))).ln()
         })
         .collect();
     let expected = (ratios.iter().sum::<f64>() / 4.0).exp_m1();
@@ -169,7 +169,7 @@ fn predictions_that_differ_only_in_an_argument_have_a_difference_without_an_inte
              max-num-seqs = {limit} }} }}\n"
         )
     };
-    // Also rounds that are asked for do not show the error of a prediction.
+    // A prediction of several rounds has no interval either, because rounds do not show the error of a prediction.
     let plan = format!("rounds = 3\n{LOAD}{}{}", target("a", 2), target("b", 4));
     fs::write(folder.path().join("plan.toml"), &plan).expect("a plan");
     let output = inferometer(folder.path(), &["predict", "plan.toml", "--json", "--out", "out"]);
@@ -180,7 +180,7 @@ fn predictions_that_differ_only_in_an_argument_have_a_difference_without_an_inte
         answer.starts_with("predicted: 16 x 8, saturated: b against a: requests/s "),
         "{answer}"
     );
-    assert!(answer.contains("how exact these differences are is unknown"), "{answer}");
+    assert!(answer.contains("the error of these differences is unknown"), "{answer}");
     assert!(!answer.contains("best") && !answer.contains(" to "), "{answer}");
     let other = &document["ranking"][0]["others"][0];
     assert_eq!((&other["ratio_ci"], &other["told_apart"]), (&Value::Null, &false.into()));
@@ -274,7 +274,7 @@ fn a_killed_group_is_resumed_and_no_run_is_measured_twice() {
         (vec!["run", "--resume", &group, "--store", "runs.db"], "give that plan file"),
         (vec!["run", "plan.toml", "--resume", &group, "--salt", "z"], "salt (--salt)"),
         (vec!["run", "plan.toml", "--resume", &group, "--requests", "13"], "this plan differs"),
-        (vec!["run", "plan.toml", "--resume", "latest"], "leave out the file"),
+        (vec!["run", "plan.toml", "--resume", "latest"], "leave out the plan file"),
         (vec!["run", "plan.toml", "--resume", "group-none"], "no run of group-none"),
     ] {
         let output = inferometer(folder.path(), &arguments);

@@ -17,7 +17,7 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&text(folder, arguments)).expect("JSON")
 }
 
-/// The validator of a committed schema, or of a part of it.
+/// The validator of a file in the folder `schema`, or of a part of this file.
 fn schema(name: &str, part: &str) -> jsonschema::Validator {
     let path = format!("{}/../../schema/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut schema: Value =
@@ -83,7 +83,7 @@ fn stored_runs_are_listed_tagged_annotated_shown_repeated_and_removed() {
     fs::write(folder.join("again.toml"), text(folder, &["show", "--plan"])).expect("written");
     text(folder, &["run", "again.toml", "--quiet", "--speed", "20"]);
     let hash = |run: &Value| run["summary"]["workload_hash"].clone();
-    assert_eq!(hash(&json(folder, &["show", "--json"])), hash(&shown), "the same requests again");
+    assert_eq!(hash(&json(folder, &["show", "--json"])), hash(&shown), "the requests differ");
 
     removed(folder, &run);
 }
@@ -91,9 +91,9 @@ fn stored_runs_are_listed_tagged_annotated_shown_repeated_and_removed() {
 fn removed(folder: &Path, run: &str) {
     let latest = inferometer(folder, &["rm", "latest", "--yes"]);
     assert_eq!(latest.status.code(), Some(2), "{}", told(&latest));
-    assert!(told(&latest).contains("by their own names"), "{}", told(&latest));
+    assert!(told(&latest).contains("give its own name"), "{}", told(&latest));
     let asked = inferometer(folder, &["rm", run]);
-    assert_eq!(asked.status.code(), Some(2), "nobody to ask: {}", told(&asked));
+    assert_eq!(asked.status.code(), Some(2), "no terminal for the question: {}", told(&asked));
     assert!(text(folder, &["rm", run, "-y"]).starts_with(run));
     assert!(!folder.join(format!("inferometer.runs/{run}.log")).exists());
     let left = text(folder, &["runs"]);
@@ -129,7 +129,7 @@ fn exports_match_their_schemas_and_have_a_row_per_request_event_or_cell() {
     }
     let cells = text(folder, &["export", "--format", "csv", "--what", "cells"]);
     let report = fs::read_to_string(folder.join(format!("inferometer-out/{run}/cells.csv")));
-    assert_eq!(cells, report.expect("the report's own"));
+    assert_eq!(cells, report.expect("the file of the report"));
     text(folder, &["export", "--format", "parquet", "--out", "rows.parquet"]);
     let bytes = fs::read(folder.join("rows.parquet")).expect("a file");
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
@@ -187,6 +187,6 @@ fn the_command_that_repeats_a_prediction_with_noise_states_its_seed() {
     text(folder.path(), &[&noisy[..], &["--requests", "4", "--quiet"]].concat());
     let shown = text(folder.path(), &["show", "latest-predicted"]);
     let again = shown.lines().find(|line| line.starts_with("repeat with")).expect("a command");
-    // Without the seed, a repeat would draw another one from its own salt.
+    // Without the seed in the command, the repeated prediction would derive another seed from its own salt.
     assert!(again.contains("--noise=step=0.05,seed="), "{again}");
 }

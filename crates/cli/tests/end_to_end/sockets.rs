@@ -65,8 +65,8 @@ fn epoll_reports_every_byte_and_the_end_for_any_size_of_the_read_buffer() {
         let buffer = vec![0; room];
         let (begun, ended, got, longest) = (false, false, 0, 0);
         let mut sipper = Sipper { to, begun, left: bytes, got, longest, buffer, ended };
-        net.run(&mut sipper).expect("it plays to its end");
-        assert_eq!((sipper.got, sipper.left), (bytes, 0), "with room for {room}");
+        net.run(&mut sipper).expect("the sockets work");
+        assert_eq!((sipper.got, sipper.left), (bytes, 0), "with a buffer of {room} bytes");
         assert!(sipper.longest <= room);
     }
 }

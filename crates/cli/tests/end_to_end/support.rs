@@ -52,7 +52,7 @@ impl Engine {
 fn url_of(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("stdout is a pipe");
-    BufReader::new(stdout).read_line(&mut line).expect("it says where it listens");
+    BufReader::new(stdout).read_line(&mut line).expect("a first line of output");
     line.trim().strip_prefix("listening on ").expect("an address").to_owned()
 }
 
@@ -72,7 +72,7 @@ impl Dashboard {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("it starts");
+            .expect("the dashboard starts");
         let url = url_of(&mut child);
         let address = url.strip_prefix("http://").and_then(|url| url.strip_suffix('/'));
         Self { address: address.expect("a link").to_owned(), child }
@@ -80,20 +80,20 @@ impl Dashboard {
 
     /// The response to a request for a page.
     pub fn get(&self, target: &str) -> String {
-        get(&self.address, target).expect("it listens")
+        get(&self.address, target).expect("the dashboard listens")
     }
 
     /// Closes the standard input of the dashboard, and returns the exit code.
     pub fn end(mut self) -> Option<i32> {
         drop(self.child.stdin.take());
-        self.child.wait().expect("it ends").code()
+        self.child.wait().expect("the dashboard ends").code()
     }
 
     /// Sends SIGINT to the dashboard, and returns the exit code.
     pub fn interrupt(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-INT", &id]).status().expect("kill");
-        self.child.wait().expect("it ends").code()
+        self.child.wait().expect("the dashboard ends").code()
     }
 }
 
@@ -135,7 +135,7 @@ impl Running {
     }
 
     fn child(&mut self) -> &mut Child {
-        self.0.as_mut().expect("it was not finished")
+        self.0.as_mut().expect("`finish` was not called")
     }
 
     /// The process id.
@@ -145,7 +145,7 @@ impl Running {
 
     /// The lines of standard error, as they arrive. The caller must read all lines, so that the process does not block.
     pub fn errors(&mut self) -> Lines<BufReader<ChildStderr>> {
-        BufReader::new(self.child().stderr.take().expect("nobody reads it yet")).lines()
+        BufReader::new(self.child().stderr.take().expect("the first call of `errors`")).lines()
     }
 
     /// Sends the process a signal, such as `-INT`.
@@ -156,7 +156,7 @@ impl Running {
 
     /// Waits until the process ends, and returns its exit status and output.
     pub fn finish(mut self) -> Output {
-        self.0.take().expect("it was not finished").wait_with_output().expect("it ends")
+        self.0.take().expect("`finish` was not called").wait_with_output().expect("an output")
     }
 }
 
@@ -193,7 +193,7 @@ impl Scraped {
 
     /// The current metrics of the run.
     pub fn metrics(&self) -> String {
-        get(&self.address, "/metrics").expect("it listens while the run goes on")
+        get(&self.address, "/metrics").expect("metrics, because the run is in progress")
     }
 
     /// Waits until a sample has at least this value; returns all metrics at that time.
@@ -232,7 +232,7 @@ pub fn get(address: &str, target: &str) -> Option<String> {
 }
 
 /// An address at which no process listens. While this value exists, no other process can listen at the address, because
-/// it is the client's end of an open connection.
+/// the address belongs to the client side of an open connection.
 pub struct Nobody {
     _listener: TcpListener,
     _client: TcpStream,
@@ -244,9 +244,9 @@ impl Nobody {
     /// Reserves the address.
     pub fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("it is bound"));
-        let client = client.expect("the listener takes it");
-        let url = format!("http://{}", client.local_addr().expect("it is bound"));
+        let client = TcpStream::connect(listener.local_addr().expect("an address"));
+        let client = client.expect("a connection");
+        let url = format!("http://{}", client.local_addr().expect("an address"));
         Self { _listener: listener, _client: client, url }
     }
 }
@@ -259,7 +259,7 @@ const HANGS_AFTER: Duration = Duration::from_secs(600);
 pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
     let began = Instant::now();
     while !has_come() {
-        assert!(began.elapsed() < HANGS_AFTER, "{what}: did not come");
+        assert!(began.elapsed() < HANGS_AFTER, "{what}: did not occur in time");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -288,7 +288,8 @@ pub fn inferometer(folder: &Path, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().expect("the binary runs")
 }
 
-/// Measures a server with one cell and six requests at once. Returns the output, and the summary if one was printed.
+/// Measures a server with one cell and six requests, which are all sent at the start. Returns the output, and the
+/// summary if one was printed.
 pub fn measure(url: &str, more: &[&str]) -> (Output, Option<Value>) {
     measure_cell(url, ("24", "12"), more)
 }

@@ -24,7 +24,7 @@ fn sweep(folder: &Path, code: i32, arguments: &[&str]) -> Value {
 #[test]
 fn a_sweep_in_virtual_time_finds_a_knee_and_the_report_reproduces_it() {
     let folder = folder();
-    // This engine has one of several speeds in each trial at a rate. With the seed 3, few trials are enough.
+    // At the same rate, this engine can have a different speed in each trial. With seed 3, few trials are enough.
     for more in [&[][..], &["--by", "rate", "--seed", "3"]] {
         let few = ["--predict", "--max-num-seqs", "16", "--gpus", "2"];
         let summary = sweep(folder.path(), 0, &[&few[..], more].concat());
@@ -103,7 +103,7 @@ fn the_time_limit_ends_a_predicted_sweep_or_search_between_two_trials() {
         let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(summary[answers][0]["outcome"], "time_spent", "{}", summary[answers][0]);
         let passes = summary["cells"][0]["passes"].as_array().expect("passes");
-        assert!(passes.iter().all(|pass| pass["stopped"].is_null()), "no trial was cut");
+        assert!(passes.iter().all(|pass| pass["stopped"].is_null()), "a trial was ended early");
         let run = summary["run_id"].as_str().expect("a name");
         let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
         let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
@@ -128,7 +128,8 @@ fn a_sweep_of_two_servers_draws_both_in_one_chart() {
     let picture = std::fs::read_to_string(picture).expect("a picture");
     assert!(picture.contains("one") && picture.contains("two"));
     let page = std::fs::read_to_string(folder.path().join("both/comparison.html")).expect("a page");
-    // The front needs the times between tokens, which are unknown if a busy client reads several tokens at once.
+    // The chart `sweep-front` needs the times between tokens. They are unknown if a busy client reads several tokens in
+    // one read.
     assert!(page.contains("sweep-throughput"));
 }
 
@@ -155,5 +156,5 @@ fn flags_that_do_not_fit_a_sweep_are_refused_and_a_dry_run_states_its_limits() {
     {
         assert!(plan.contains(words), "{words}: {plan}");
     }
-    assert!(!folder.path().join("inferometer.db").exists(), "a store was made");
+    assert!(!folder.path().join("inferometer.db").exists(), "a store was created");
 }

@@ -20,7 +20,8 @@ impl Request {
     }
 }
 
-/// A complete answer from a status with its reason, further header lines, and a body.
+/// A complete HTTP response with a body. `status_and_fields` is the status with its reason. Further header lines may
+/// follow, separated by CRLF: `200 OK\r\ncontent-type: text/plain`.
 pub fn whole(status_and_fields: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -29,15 +30,15 @@ pub fn whole(status_and_fields: &str, body: &str) -> String {
 }
 
 /// Starts a server that answers each request with the result of `answer`, until the process of the test ends. Returns
-/// the address.
+/// the URL.
 pub fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let answer = Arc::new(answer);
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let answer = Arc::clone(&answer);
-            // A connection without a request is no error, because clients may only test whether the server listens.
+            // A connection without a request is not an error: a client may only test whether the server listens.
             std::thread::spawn(move || respond(stream, &*answer));
         }
     });
@@ -58,7 +59,7 @@ fn respond(mut stream: TcpStream, answer: &impl Fn(&Request) -> String) -> io::R
             length = value.trim().parse().unwrap_or(0);
         }
     }
-    // Read the body too, because otherwise the connection would be reset.
+    // Read the body too: if a connection is closed while it has unread data, the system resets the connection.
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body).into_owned();

@@ -63,7 +63,7 @@ fn gate_by(name: &str, to: &str, clients: Option<Arc<dyn ClientCertVerifier>>) -
     address
 }
 
-/// Forwards the data of one connection until either side ends it. It reads both sockets in turn.
+/// Forwards the data of one connection until either side closes the connection. The two sockets are read in turn.
 fn pass_on(mut client: TcpStream, to: &str, config: Arc<ServerConfig>) -> Option<()> {
     let mut tls = ServerConnection::new(config).ok()?;
     while tls.is_handshaking() {

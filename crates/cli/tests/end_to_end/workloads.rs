@@ -1,5 +1,5 @@
-//! Workloads end to end: their requests reach the server, and their own outputs are written to the folder. Figures are
-//! not tested.
+//! Workloads end to end: their requests reach the server, and the output files of each workload are written. Figures
+//! are not tested.
 
 use std::fs;
 

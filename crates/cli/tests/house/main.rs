@@ -170,7 +170,7 @@ fn every_crate_has_only_allowed_dependencies() {
             assert!(!needed.contains(runtime), "{name} must not depend on {runtime}");
         }
     }
-    assert_eq!(found.len(), allowed.len(), "crates that are gone: {allowed:?}");
+    assert_eq!(found.len(), allowed.len(), "MAY_DEPEND_ON lists a crate that does not exist");
 }
 
 #[test]
@@ -184,7 +184,8 @@ fn clocks_sockets_and_unsafe_code_occur_only_in_allowed_files() {
             let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
             for (what, where_allowed) in ONLY_IN {
                 let found = text.contains(what);
-                assert!(!found || where_allowed.contains(&name.as_str()), "{name}: {what}");
+                let is_allowed = !found || where_allowed.contains(&name.as_str());
+                assert!(is_allowed, "{name} must not contain `{what}`");
             }
         }
     }
@@ -222,7 +223,7 @@ fn every_source_file_begins_with_a_module_comment_and_none_is_too_long() {
         for file in rust_files(&crates.join(package).join("src")) {
             let text = fs::read_to_string(&file).expect("a source file");
             let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
-            assert!(text.starts_with("//!"), "{name}: does not open with what it is");
+            assert!(text.starts_with("//!"), "{name}: does not begin with a module comment");
             let lines = text.lines().count();
             assert!(lines <= MOST_LINES, "{name}: has {lines} lines, more than {MOST_LINES}");
         }
@@ -230,7 +231,7 @@ fn every_source_file_begins_with_a_module_comment_and_none_is_too_long() {
 }
 
 #[test]
-fn no_comment_outside_the_cli_crate_contains_a_code_example_that_is_not_run() {
+fn only_comments_of_the_cli_crate_contain_rust_examples_because_only_those_are_tested() {
     let crates = crates();
     for (package, _) in MAY_DEPEND_ON.iter().filter(|(package, _)| *package != "cli") {
         for file in rust_files(&crates.join(package).join("src")) {
@@ -243,7 +244,7 @@ fn no_comment_outside_the_cli_crate_contains_a_code_example_that_is_not_run() {
             // Every second fence closes a block.
             for language in fences.step_by(2) {
                 let is_run = !matches!(language, "text" | "sh" | "json" | "toml" | "csv");
-                assert!(!is_run, "{}: an example that nothing runs: ```{language}", file.display());
+                assert!(!is_run, "{}: no test runs this example: ```{language}", file.display());
             }
         }
     }

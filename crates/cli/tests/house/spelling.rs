@@ -77,7 +77,7 @@ fn documents_contain_only_words_of_the_word_list() {
     let list = root.join(LIST);
     if std::env::var_os("INFEROMETER_WRITE_PAGES").is_some() {
         let text: String = places.keys().map(|word| format!("{word}\n")).collect();
-        fs::write(&list, text).expect("it is written");
+        fs::write(&list, text).expect("the list is written");
         return;
     }
     let text = fs::read_to_string(&list).expect("the list of words");

@@ -132,7 +132,7 @@ fn the_error_names_the_missing_or_invalid_environment_variable() {
         ),
     ];
     for (variables, why) in cases {
-        let error = found(variables).expect_err("it is wrong");
+        let error = found(variables).expect_err("the variables are wrong");
         assert!(error.contains(why), "{variables:?}: {error}");
     }
 }

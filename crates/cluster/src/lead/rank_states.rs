@@ -82,9 +82,9 @@ impl RankStates {
                 None => return Some(false),
                 Some(hash) if hash == workload_hash => {}
                 Some(_) => {
-                    let why = "would send different requests than rank 0: its data set or \
-                        tokenizer has the same name but other content, or the server gives it \
-                        other token counts";
+                    let why = "would send different requests than rank 0: on the two machines, a \
+                        data set or a tokenizer of the same name has different content, or the \
+                        server counted different numbers of tokens";
                     self.lose(number, why.to_owned());
                     return None;
                 }
@@ -189,8 +189,9 @@ impl RankStates {
         }
     }
 
-    /// Stores a sink again that was taken for this order. Returns the sink if there is a new order meanwhile, or if the
-    /// rank was lost. The caller must drop it without a lock on the state, because dropping may wait for other threads.
+    /// Stores a sink again that was taken for this order. Returns the sink if a new order was given meanwhile, or if
+    /// the rank was lost. The caller must drop the returned sink while the state is not locked, because dropping may
+    /// wait for other threads.
     #[must_use]
     pub fn bring_back(&mut self, number: u32, order: u64, sink: Sink) -> Option<Sink> {
         let is_current = order == self.order();
@@ -278,7 +279,7 @@ mod tests {
         let mut states = with_first_order();
         let taken = states.take_sink(1, 1).expect("the sink of the first order");
         assert!(states.bring_back(1, 1, taken).is_none());
-        let taken = states.take_sink(1, 1).expect("it was stored again");
+        let taken = states.take_sink(1, 1).expect("the sink was stored again");
         states.give(Order::End { failed: None }, Vec::new());
         assert!(states.bring_back(1, 1, taken).is_some());
         assert!(states.take_sink(1, 2).is_none());

@@ -120,7 +120,7 @@ fn welcome(
         return Ok(None);
     }
     if let Err((why, ends_run)) = join(shared, &context.me, &other) {
-        // Send the refusal now: rank 0 may end the run because of it.
+        // Send the refusal first, because the next step may end the process of rank 0.
         let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
         if ends_run {
             shared.lock().refusal.get_or_insert(JoinError::Mistake(why));
@@ -142,7 +142,8 @@ fn welcome(
     }
 }
 
-/// Registers a rank. The error states why the process cannot join, and whether the run cannot begin because of it.
+/// Registers a rank. The error states why the process cannot join. Its flag is true if rank 0 has to fail for this
+/// reason, because the run has not begun.
 fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
     let mut states = shared.lock();
     let has_begun = states.missing().is_empty();

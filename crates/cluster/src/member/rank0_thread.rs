@@ -50,7 +50,7 @@ impl Rank0Connection for Link {
 
     fn wait(&mut self, shared: &MemberState, most: Duration) {
         let state = shared.lock();
-        // A notification before this lock woke no thread, so check for news first.
+        // A notification that was sent before this lock was taken has woken no thread, so check for news first.
         if !state.has_news() {
             drop(shared.wait(state, most));
         }
@@ -224,7 +224,8 @@ impl<L: Rank0Connection> Rank0Thread<L> {
     }
 
     /// Moves the instants of a record to rank 0's time axis. All instants move by the same offset, so the durations
-    /// between them do not change. Only the due times of a scheduled pass are computed from its start instead.
+    /// between them do not change. There is one exception: in a scheduled pass, the due time is computed from the start
+    /// of the pass.
     fn shift(&mut self, record: &mut Record) {
         let at = record.picked.unwrap_or(record.due);
         let Some(offset) = self.clock.offset(at) else { return };

@@ -101,7 +101,7 @@ pub(super) struct State<R> {
 /// One of the event loops.
 #[derive(Default)]
 pub(super) struct Loop {
-    /// The part of the requests that this loop has; `None` for the only loop of a pass.
+    /// The part of the requests that this loop sends; `None` for the only loop of a pass.
     pub part: Option<Share>,
     /// The number of requests of its part that this loop has begun, without the later turns of conversations.
     pub begun: u32,
@@ -132,8 +132,8 @@ pub(super) enum TakeResult {
 }
 
 impl<R: Recorder> State<R> {
-    /// Takes the next request of the loop `which`, which is due at `due`. If the request is a later turn of a
-    /// conversation, `continues` is the number of this conversation in the loop.
+    /// Takes the next request of the loop with the index `which`. The request is due at `due`. If it is a later
+    /// turn of a conversation, `continues` is the number of this conversation in the loop.
     pub fn take(
         &mut self,
         which: usize,
@@ -151,8 +151,8 @@ impl<R: Recorder> State<R> {
             return TakeResult::Full;
         }
         if self.recorder.is_behind() {
-            // This limits the memory of records that wait. The record of the request shows that it begins
-            // late.
+            // This wait limits the memory of the records that wait to be written. The record of the request
+            // shows that the request begins late.
             self.waits.begin(now);
             return TakeResult::Later;
         }
@@ -189,10 +189,10 @@ impl<R: Recorder> State<R> {
                 self.encoder.address_to(&mut encoded, server);
                 return TakeResult::Begun(encoded, record);
             }
-            // The source waits for the end of a request or for a thread that generates requests, or other loops
-            // are far behind.
+            // Either the source waits for the end of a request or for a thread that generates requests, or other
+            // loops are far behind.
             NextRequest::Wait => return TakeResult::Later,
-            NextRequest::Exhausted => "the source of requests ended before it was due".to_owned(),
+            NextRequest::Exhausted => "the source ended before this request was due".to_owned(),
             // The dialect does not support a request of this source, so all remaining requests are skipped.
             NextRequest::Unsupported(why) => why,
         };
@@ -222,8 +222,8 @@ impl<R: Recorder> State<R> {
         self.recorder.record(record, text);
     }
 
-    /// Notifies the source that a request ended, or was dropped. Records the turns that will not be sent for
-    /// this reason as skipped.
+    /// Notifies the source that a request ended, or was dropped. If later turns of its conversation will
+    /// therefore not be sent, records these turns as skipped.
     pub fn notify(&mut self, conversation: u32, record: &Record, answer: &str) {
         let skipped = self.encoder.ended(conversation, record, answer);
         let why = || format!("{EARLIER_TURN_FAILED}: {}", record.outcome);
@@ -251,7 +251,7 @@ impl<R: Recorder> State<R> {
         self.waits.end(now);
     }
 
-    /// Records that a loop is prepared. Returns the start of the pass, if it is decided.
+    /// Records that a loop is prepared. Returns the start of the pass, or what the loop must wait for.
     pub fn prepared(&mut self, which: usize, now: Nanos) -> Prepared {
         self.loops[which].is_prepared = true;
         if let Some(start) = self.start {

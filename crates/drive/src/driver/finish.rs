@@ -1,4 +1,4 @@
-//! Ends requests, whatever their outcome, and gives them to the recorder.
+//! Ends requests, with any outcome, and gives their records to the recorder.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,7 +1,7 @@
 //! The driver: it begins requests when they are due according to the load model, and sends them over
-//! connections. It gives each request to the recorder, whatever its outcome.
+//! connections. It gives the record of each request to the recorder, with any outcome.
 //!
-//! It is an actor over a [`Net`]: nothing here sleeps or reads another clock, and nothing blocks while a
+//! The driver is an actor over a [`Net`]: nothing here sleeps or reads another clock, and nothing blocks while a
 //! request is in flight. No other work is done between a socket read and its time stamp.
 
 mod begin;
@@ -48,7 +48,7 @@ enum Stage {
     Done,
 }
 
-/// Performs a [`Job`], or the part of a job that one of several event loops has.
+/// Performs a [`Job`], or the part of a job that belongs to one of several event loops.
 pub struct Driver<R> {
     /// The state that all event loops of the pass share.
     common: Arc<Common<R>>,
@@ -81,7 +81,7 @@ pub struct Driver<R> {
     next_look: Option<Nanos>,
 }
 
-/// How often, and for how long, no due request began because too many records were waiting to be written.
+/// How often, and for how long, due requests could not begin because too many records were waiting to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// The number of such waits.
@@ -106,7 +106,7 @@ impl Waits {
 
 impl<R: Recorder> Driver<R> {
     /// A driver that has not started. If `stop` is set and the actor is woken, the pass ends: requests in
-    /// flight are cancelled, requests that were not begun are skipped, and all are recorded.
+    /// flight are cancelled, requests that were not begun are skipped, and all of them are recorded.
     pub fn new(job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
         let next_look = job.watcher.as_ref().map(|_| Nanos::ZERO);
         let counts = live.of_loop();
@@ -212,7 +212,7 @@ impl<R: Recorder> Driver<R> {
         drivers
     }
 
-    /// How often, and for how long, due requests waited because the recorder had no room.
+    /// How often, and for how long, due requests could not begin because the recorder had no room.
     pub fn waits(&self) -> Waits {
         self.common.lock().waits
     }

@@ -64,7 +64,7 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Begins to open a connection with a server. Returns false if that fails at once.
+    /// Begins to open a connection with a server. Returns false if this fails immediately.
     pub(super) fn open_ahead<N: Net>(&mut self, net: &mut N, server: usize) -> bool {
         match net.connect(self.servers.address(server)) {
             Ok(conn) => {

@@ -50,8 +50,8 @@ impl<R: Recorder> Driver<R> {
                 let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
                 if tokens > 0 {
                     self.live.chunks(tokens);
-                    // The first token arms the timer again. For later tokens the timer is armed already, so
-                    // they cost nothing.
+                    // The first token arms the timer again. For later tokens, the timer is already armed, so
+                    // this call costs almost nothing.
                     if let Some(limit) = self.timeouts.between_events {
                         self.timers.arm(conn, arrived.user + limit);
                     }
@@ -77,7 +77,7 @@ impl<R: Recorder> Driver<R> {
                 if exchange.record.kept_connection == Some(true) && !exchange.answered() =>
             {
                 // The server had announced to keep the connection open. The request is lost, and its record
-                // says so. From now on, each request gets a new connection.
+                // states this reason. From now on, each request gets a new connection.
                 self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
@@ -100,8 +100,9 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// All answers in flight together use too much memory. Ends one request of this loop: the one whose answer exceeds
-    /// the plan's need by the most memory.
+    /// Ends one request of this loop, because all answers in flight together use too much memory. Among the requests of
+    /// this loop, it is the one whose answer exceeds its planned memory the most. An answer of another loop may exceed
+    /// its planned memory more: a loop cannot end the requests of others.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;
@@ -110,8 +111,8 @@ impl<R: Recorder> Driver<R> {
             return;
         }
         let why = format!(
-            "the answers in flight took more than {} MiB of memory beyond the plan's need, and \
-                this answer was the largest",
+            "the answers in flight took more than {} MiB of memory in addition to the plan's need, \
+                and this answer took more than planned",
             ANSWERS_BYTES >> 20
         );
         self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));

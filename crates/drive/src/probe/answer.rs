@@ -40,7 +40,7 @@ impl UnexpectedAnswer {
         Self { path: path.to_owned(), status, location, is_page, message }
     }
 
-    /// Whether this is the answer of a server that is not ready yet, or of a gateway that got no valid answer
+    /// Whether this answer comes from a server that is not ready yet, or from a gateway that got no valid answer
     /// from its server.
     pub fn may_pass(&self) -> bool {
         matches!(self.status, Some(502..=504))
@@ -94,7 +94,7 @@ impl UnexpectedAnswer {
     }
 }
 
-/// Sends requests to a server, one after the other, and remembers unexpected answers.
+/// Sends requests to a server, one after the other, and stores unexpected answers.
 pub(super) struct ProbeClient<'a> {
     client: &'a Client,
     /// `None` before the first request. Afterwards, `Some` with the first answer if it was not JSON, otherwise

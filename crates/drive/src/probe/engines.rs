@@ -60,8 +60,8 @@ pub(super) fn note_models(found: &mut ServerInfo, models: &Value, server: Option
     }
 }
 
-/// Whether the last answer, for an unknown path, is that of mlx_lm's server: plain text that is declared as
-/// JSON, from Python's own HTTP server.
+/// Whether the last answer shows that the server is mlx_lm. For an unknown path, mlx_lm sends plain text that is
+/// declared as JSON, through the HTTP server of Python's standard library.
 pub(super) fn is_mlx_lm(probe_client: &ProbeClient<'_>) -> bool {
     let is = |name, value: &str| {
         probe_client.last_header(name).is_some_and(|had| had.starts_with(value))
@@ -71,7 +71,7 @@ pub(super) fn is_mlx_lm(probe_client: &ProbeClient<'_>) -> bool {
         && probe_client.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
 }
 
-/// Reads the `/info` of TGI, or of Text Embeddings Inference, which has the same path.
+/// Reads the answer at `/info` of TGI, or of Text Embeddings Inference, which has the same path.
 pub(super) fn note_tgi(found: &mut ServerInfo, info: &Value) {
     let kinds = [
         ("embedding", "embeddings"),
@@ -139,7 +139,7 @@ pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     let title = api["info"]["title"].as_str().unwrap_or_default();
     if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {
         found.engine = Some(engine);
-        // MAX states its own version at `/version`. Here it states the version of its web framework.
+        // MAX states its own version at `/version`. Its API description has the version of its web framework.
         if found.version.is_none() && *engine != "max" {
             found.version = api["info"]["version"].as_str().map(str::to_owned);
         }
@@ -157,7 +157,7 @@ pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     } else if has("/v1/rerank") || has("/rerank") {
         found.serves_only = Some("scores of a reranker");
     }
-    // Among the engines that we have seen, only `transformers serve` has these two paths.
+    // Among the known engines, only `transformers serve` has these two paths.
     if found.dialect.is_some() && has("/load_model") && has("/reset") {
         found.engine = Some("transformers");
     }

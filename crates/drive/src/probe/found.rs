@@ -17,7 +17,7 @@ pub struct ServerInfo {
     pub version: Option<String>,
     /// The names of the models that the server serves.
     pub models: Vec<String>,
-    /// The dialect to use, if one is known to fit.
+    /// The dialect to use, if a dialect is known that the server supports.
     pub dialect: Option<&'static str>,
     /// Whether the server is the embedded engine, so that every figure comes from a simulation.
     pub simulated: bool,

@@ -13,15 +13,15 @@ use super::{ServerInfo, probe};
 /// Default ports of engines: vLLM, llama.cpp, SGLang, TGI, Ollama, LM Studio, LMDeploy.
 pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
-/// Finds the servers on these ports of this machine that identify themselves within a time, in the order of
-/// the ports. A port that does not answer in half of this time is skipped. No proxy is used.
+/// Finds the servers on these ports of this machine, in the order of the ports. Returns only servers that identify
+/// themselves within the time `within`. A port that does not answer in half of this time is skipped. No proxy is used.
 pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, ServerInfo)> {
     let until = monotonic_now() + within;
     let (tell, told) = channel();
     for (position, &port) in ports.iter().enumerate() {
         let tell = tell.clone();
-        // If no thread can start, the port is skipped. A thread that takes longer than `within` ends by
-        // itself.
+        // If no thread can start, the port is skipped. A thread that takes longer than `within` is not
+        // waited for: its timeout ends it.
         let _ = thread::spawn(move || {
             if let Some(found) = ask(port, within / 2) {
                 let _ = tell.send((position, found));

@@ -22,14 +22,13 @@ const MODELS: &str = "/v1/models";
 /// Requests the paths that identify engines.
 ///
 /// # Errors
-/// When the server stops responding, or speaks another protocol. A response without information is not an
-/// error.
+/// When the server stops responding, or uses another protocol. A response without information is not an error.
 pub fn probe(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, false)
 }
 
-/// Like [`probe`], for a server that may not be ready yet. If it cannot list its models for this reason, the
-/// only further request is `/health`.
+/// Like [`probe`], for a server that may not be ready yet. If the server cannot list its models for this reason, the
+/// only further request is to `/health`.
 ///
 /// # Errors
 /// The errors of [`probe`].
@@ -90,7 +89,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<ServerInfo, ClientError> 
     Ok(found)
 }
 
-/// Sends requests that only some servers can answer, if the first requests did not identify the engine.
+/// If the first requests did not identify the engine, sends requests that only some servers can answer.
 fn further(
     probe_client: &mut ProbeClient<'_>,
     found: &mut ServerInfo,

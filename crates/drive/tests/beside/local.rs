@@ -37,7 +37,7 @@ fn local_servers_are_returned_in_the_given_port_order_and_ports_without_http_are
 fn a_port_that_never_answers_does_not_block_the_search() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    // Without a time limit this would not end: the port accepts connections and sends nothing.
+    // Without a time limit, the search would not end: the port accepts connections and sends nothing.
     assert!(find_local(&[port; 6], Duration::from_millis(20)).is_empty());
 }
 

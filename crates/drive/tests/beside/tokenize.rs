@@ -1,4 +1,4 @@
-//! The tokenizers inside servers: the requests, and how the answers are parsed.
+//! Tests the tokenizers inside servers: the requests to them, and the parsing of their answers.
 
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_model::tokenizer::Tokenizer;
@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::server;
 
-/// A server whose tokens are bytes. `paths` encode and decode, `text_key` is the key of a text to encode, and
-/// `answer_key` is the key of a decoded text. The server adds `lead` before all ids.
+/// The tokenizer of a server whose tokens are bytes; `None` if it is not found. `paths` encode and decode,
+/// `text_key` is the key of a text to encode, and `answer_key` is the key of a decoded text. The server adds
+/// the ids `lead` before the ids of a text.
 fn tokenizer(
     paths: [&'static str; 2],
     text_key: &'static str,

@@ -12,8 +12,8 @@ use inferometer_model::time::Nanos;
 
 use crate::support::{Server, Setup, ms, request};
 
-/// A source of conversations; `turns` has the number of turns of each. The prompt of a turn is the
-/// conversation before it, and the name of the turn.
+/// A source of conversations; `turns` has the number of turns of each conversation. The prompt of a turn is the
+/// conversation before the turn, and the name of the turn.
 struct Conversations {
     turns: Vec<u32>,
     begun: u32,

@@ -29,8 +29,8 @@ fn replay(instants_ms: &[u64], max_in_flight: Option<u32>, over_limit: OverLimit
     })
 }
 
-/// The index, due time, send time, end, outcome and requested output of a request; times from the start of
-/// its pass.
+/// The index, due time, send time, end, outcome and requested output of a request. Times are relative to the start
+/// of its pass.
 type Course = (u32, Nanos, Option<Nanos>, Nanos, Outcome, u32);
 
 fn course(record: &Record, start: Nanos) -> Course {
@@ -189,8 +189,8 @@ fn a_stalled_loop_does_not_change_the_timestamps_of_other_loops() {
     };
     assert_eq!(of_first(&stalled), of_first(&free));
     for record in &stalled.records {
-        // The requests of the second loop begin late, and their records say so. The kernel's stamps of their
-        // responses are right.
+        // The requests of the second loop begin late, and their records show this. The kernel's stamps of their
+        // responses are correct.
         let sent = record.send_start.expect("it was sent");
         let last = record.token_events().next_back().expect("three tokens");
         assert_eq!(record.arrival(last), sent + ms(30), "{}", record.index);

@@ -1,5 +1,5 @@
-//! The memory of answers: a server that sends without an end affects no other request, and takes no more
-//! memory than the limits allow.
+//! The memory of answers. An answer without an end affects no other request, and takes no more memory than the limits
+//! allow.
 
 use inferometer_drive::{ANSWER_BYTES, ANSWERS_BYTES};
 use inferometer_load::{Bound, PassPlan};

@@ -27,8 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         all.iter().for_each(print_row);
     }
     println!(
-        "median absolute error in %; figures in the range of those that are calibrated; of those that \
-         are not (~)"
+        "median absolute error in %; figures inside their ranges / all figures, for calibrated \
+         ranges; the same for uncalibrated ranges (~)"
     );
     for (fit, name) in FITS {
         println!("\n{name:31} {}", HEADINGS.map(|it| format!("{it:>24}")).join(""));

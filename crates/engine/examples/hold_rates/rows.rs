@@ -113,7 +113,7 @@ pub fn predict_all() -> Result<Vec<Predicted>, EngineError> {
 }
 
 /// Returns the profiles without the provenance of the tables that the runs `out` belong to. A profile of a current
-/// engine is left out if no other provenance remains.
+/// engine is left out if no provenance remains.
 fn without(profiles: &[Profile], out: &[&MeasuredRun]) -> Vec<Profile> {
     let keep = |profile: &Profile| {
         let mut profile = profile.clone();

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
-/// A figure of a card, as a check sees it.
+/// A figure of a card, with its plausible range.
 pub(super) struct Figure {
     /// The key in the file, such as `operations.bf16.tflops`.
     pub key: String,
@@ -20,7 +20,7 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// The mistake, if the value is outside of its range or not a number.
+    /// The mistake, if the value is outside of the range or not a number.
     pub(super) fn mistake(&self) -> Option<String> {
         let Self { key, value, range: [low, high], write } = self;
         let is_plausible = (*low..=*high).contains(value);
@@ -31,7 +31,7 @@ impl Figure {
     }
 }
 
-/// A number with four digits.
+/// The value rounded to four significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
@@ -63,7 +63,7 @@ const REQUIRED: [(&str, &str); 16] = [
     ("operations.fp8.tflops", "a list of [rows, TFLOP/s]"),
 ];
 
-/// One mistake that names all missing keys of a card file, each with what to write. None if no key is missing.
+/// One mistake that names all missing keys of a card file, each with what to write. Empty if no key is missing.
 pub(super) fn missing(file: &Table) -> Vec<String> {
     let is_table = |key: &str| at(file, key).is_some_and(Value::is_table);
     let is_needed = |key: &str| key.rsplit_once('.').is_none_or(|(of, _)| is_table(of));
@@ -90,7 +90,7 @@ pub(super) fn wrong_tables(file: &Table) -> Vec<String> {
         .collect()
 }
 
-/// The mistake if a compute capability is written as a number that ends with a zero, such as 8.10: it would be read as
+/// The mistake if a compute capability is written as a number with a zero at its end, such as 8.10. TOML reads 8.10 as
 /// 8.1.
 pub(super) fn lost_zero(text: &str) -> Option<String> {
     #[derive(Deserialize)]

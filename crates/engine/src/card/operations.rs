@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{Figure, short};
 
-/// What to write for a speed of reading.
+/// What the user must write as a speed of reading, for error messages.
 const TB_PER_S: &str = "10^12 bytes per second, such as 2.597 for 2597 GB/s";
-/// What to write for a speed of computing.
+/// What the user must write as a speed of computing, for error messages.
 const TFLOPS: &str = "10^12 operations per second, such as 758.8 for 758.8 TFLOP/s";
 
 /// The speeds of the data sheet that bound the measured ones.
@@ -16,7 +16,7 @@ pub(super) struct DataSheet {
     pub fp8_tflops: f64,
 }
 
-/// The range of a measured speed. Caches can make it faster than the data sheet, but not by much.
+/// The plausible range of a measured speed. Because of caches, the speed can be a little higher than in the data sheet.
 fn plausible(of_sheet: f64) -> [f64; 2] {
     [1e-3 * of_sheet, 2.0 * of_sheet]
 }
@@ -25,7 +25,7 @@ fn plausible(of_sheet: f64) -> [f64; 2] {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operations {
-    /// Share of the memory bandwidth that decode attention reaches when it reads long keys and values.
+    /// Share of the memory bandwidth that decode attention reaches when it reads the keys and values of long contexts.
     pub kv_bandwidth_share: f64,
     /// Time of the decode attention of a layer for one sequence with a short context, without the time of reading keys
     /// and values, in microseconds. It is the latency of the kernels.
@@ -43,8 +43,8 @@ pub struct Operations {
     pub fp8: Option<Curve>,
 }
 
-/// The [`Operations::decode_attention_us`] of cards on which it was not measured: about the value of most measured
-/// cards.
+/// The value of [`Operations::decode_attention_us`] for cards on which this time was not measured. Most measured cards
+/// have about this value.
 pub const DECODE_ATTENTION_US: f64 = 12.0;
 
 fn typical_attention_us() -> f64 {

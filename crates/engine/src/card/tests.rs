@@ -74,7 +74,7 @@ fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
 }
 
 #[test]
-fn all_missing_keys_of_a_card_file_are_told_at_once_and_a_built_in_file_is_an_example() {
+fn one_error_names_all_missing_keys_of_a_card_file_and_every_built_in_file_is_a_valid_example() {
     let told = Card::parse("name = \"mine\"\nmemory_bytes = 48e9", "mine.toml").unwrap_err();
     let told = told.to_string();
     for key in ["source", "bandwidth_bytes_per_s", "capability", "link_latency_us"] {

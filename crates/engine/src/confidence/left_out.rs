@@ -4,8 +4,8 @@
 //! The errors of a table have two parts: a bias that all its rows share, and a scatter around the bias. The half-width
 //! is the root of the sum of two squares: Student's t times the root mean square of the biases, and Student's t times
 //! the scatter within tables. There are only a few tables, so the bias has few degrees of freedom and a large t.
-//! Satterthwaite's method would first combine the two variances. It is not used: if two biases happen to be small, its
-//! range is too narrow.
+//! Satterthwaite's method would first combine the two variances. This method is not used: if two biases happen to be
+//! small, its range is too narrow.
 
 use super::{ErrorColumn, FEWEST_ROWS, LogRange, fitted, p90};
 use crate::config::ResolvedConfig;
@@ -51,8 +51,8 @@ impl Spread {
         if !of_kind.is_empty() {
             return Some(Self::pooled(&[of_kind], 0.0, true, weights));
         }
-        // There is only one table with these weights, so the error for another model is unknown. It is assumed to be as
-        // large as with other weights.
+        // There is only one table with these weights, so the error for another model is unknown. This error is assumed
+        // to be as large as with other weights.
         let own = tables.iter().filter_map(|table| scatter_of(table, column));
         let own = own.reduce(f64::max)?;
         let all = alike(known, config).flat_map(|profile| &profile.provenance);
@@ -120,16 +120,17 @@ impl Spread {
 }
 
 /// The weight of the errors of all tables, in the unit of rows: they count as this many additional rows of a table.
-/// Used with the cost model since vLLM 0.8.
+/// Used with the cost model for vLLM 0.8 and later.
 const OTHERS_AS_ROWS: f64 = 4.0;
 /// Nine of ten errors of left-out rows differ from the mean of their table by at most this many scatters. The number is
 /// lower than for a normal distribution, because most errors are small and a few are large.
 const SCATTERS: f64 = 1.4;
-/// The scatter of repeated runs of the same engine, in percent. No prediction is assumed to be more accurate than this.
+/// The scatter of repeated runs of the same engine, in percent. No range is based on a smaller scatter.
 const REPLICATES_PERCENT: f64 = 1.8;
 
-/// The range that contains 90 % of the rows of a table. In the cost model since vLLM 0.8, each table has few rows. So
-/// the table's own errors are combined with the errors of all tables, which have the weight of [`OTHERS_AS_ROWS`] rows.
+/// The range that contains 90 % of the rows of a table. With the cost model for vLLM 0.8 and later, each table has few
+/// rows. So the table's own errors are combined with the errors of all tables, which have the weight of
+/// [`OTHERS_AS_ROWS`] rows.
 ///
 /// The rows of a table were measured with the same client and the same server, so their mean error shifts the range.
 /// The mean is computed as if the table had [`OTHERS_AS_ROWS`] further rows with error 0. So the mean of few rows
@@ -180,10 +181,10 @@ fn alike<'a>(known: &'a [Profile], config: &ResolvedConfig) -> impl Iterator<Ite
     known.iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
 
-/// The range for a model without measured rows, with the cost model since vLLM 0.8. It is computed as in [`Spread`],
-/// from the errors of all sets of rows that were left out of the fit as a whole. The constants of all profiles were
-/// fitted together, so the weights and the card of the sets do not matter. The biases are squared without subtracting
-/// their mean, so there are as many degrees of freedom as sets. Also returns the number of sets.
+/// The range for a model without measured rows, with the cost model for vLLM 0.8 and later. The range is computed as in
+/// [`Spread`], from the errors of all sets of rows that were left out of the fit as a whole. The constants of all
+/// profiles were fitted together, so the weights and the card of the sets do not matter. The biases are squared without
+/// subtracting their mean, so there are as many degrees of freedom as sets. Also returns the number of sets.
 pub(super) fn of_other_sets(
     known: &[Profile],
     config: &ResolvedConfig,

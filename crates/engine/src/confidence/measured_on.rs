@@ -1,10 +1,10 @@
-//! The engine and card of the measurements that a prediction is compared with. Nothing here compares figures.
+//! The engine and card of the measurements that a prediction is compared with. No figures are compared here.
 
 use crate::card::{Card, cards};
 use crate::config::ResolvedConfig;
 
-/// The engine and card of measurements, as far as they are known. A value that is not known is assumed to equal the
-/// profile's.
+/// The engine and card of measurements, as far as they are known. An unknown value is assumed to equal the value of the
+/// profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasuredOn {
     /// The engine, in lower case.
@@ -17,7 +17,7 @@ pub struct MeasuredOn {
 
 impl MeasuredOn {
     /// Returns why the rows of the profile do not apply to the measurements: another engine, another series of
-    /// versions, or another card. `None` if they apply.
+    /// versions, or another card. `None` if the rows apply.
     pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
         self.unlike(config).into_iter().next()
     }
@@ -35,7 +35,7 @@ impl MeasuredOn {
             format!("the profile was measured with {} {}", profile.engine, profile.engine_version);
         let is_other = self.engine.as_ref().is_some_and(|engine| *engine != profile.engine)
             || self.version_is_unlike(config, |version| series(version).to_owned());
-        is_other.then(|| format!("{} was measured: {of_profile}", self.engine_in_words()))
+        is_other.then(|| format!("{} was measured, but {of_profile}", self.engine_in_words()))
     }
 
     fn other_card(&self, config: &ResolvedConfig) -> Option<String> {
@@ -56,7 +56,7 @@ impl MeasuredOn {
         unlike.or_else(|| {
             self.is_other_version(config).then(|| {
                 format!(
-                    "{} was measured, and the profile was measured with {} {}: intervals are \
+                    "{} was measured, but the profile was measured with {} {}: intervals are \
                         wider by the \
                      measured difference between versions",
                     self.engine_in_words(),

@@ -1,4 +1,4 @@
-//! The uncertainty of predictions, computed from the errors in a profile's provenance. It predicts nothing itself.
+//! The uncertainty of predictions, computed from the errors in a profile's provenance. Nothing is predicted here.
 
 mod left_out;
 mod measured_on;
@@ -12,14 +12,15 @@ use crate::config::ResolvedConfig;
 use crate::profile::{ColumnErrors, Coverage, Profile, Provenance, profiles};
 use left_out::Spread;
 
-/// The half-width of an uncalibrated range, as a factor. A prediction from a data sheet alone can be wrong by this
+/// The half-width of an uncalibrated range, as a factor. A prediction without measured rows can be wrong by this
 /// factor.
 const UNCALIBRATED_FACTOR: f64 = 2.0;
-/// The factor on the errors of fitted rows. These errors are used if there are no errors of left-out rows.
+/// The factor on the errors of the rows that a profile was fitted to. These errors are used if there are no errors of
+/// left-out rows.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
 /// How far a cell may be outside of the range of the measured rows, as factors: of the input tokens, the output tokens
-/// and the number of sequences. The cost model since vLLM 0.8 is also valid there. It is the sum of single operations,
-/// and these were measured with one to thousands of tokens.
+/// and the number of sequences. Within these factors, the cost model for vLLM 0.8 and later still applies. This cost
+/// model adds up the times of single operations, which were measured with one to thousands of tokens.
 const BEYOND: [u32; 3] = [8, 8, 4];
 /// The additional half-width, as a logarithm, for each doubling outside of the range of the measured rows.
 const BEYOND_LOGARITHM: f64 = 0.03;
@@ -73,7 +74,7 @@ pub struct Confidence {
     /// The range that is expected to contain 90 % of measurements, for each column. `None` if no measured row has the
     /// column.
     ranges: [Option<LogRange>; 7],
-    /// A range whose `half` is not below this is a guess.
+    /// A range whose `half` is at least this value is a guess.
     widest: f64,
     /// The errors from which the ranges were computed, in words; `None` if the ranges are guesses.
     pub of: Option<String>,
@@ -111,19 +112,20 @@ impl Confidence {
         [predicted / factor, predicted * factor]
     }
 
-    /// Whether the range of this column comes from errors of measured rows. Otherwise it is a guess.
+    /// Whether the range of this column comes from errors of measured rows. If not, the range is a guess.
     pub fn is_calibrated(&self, column: ErrorColumn) -> bool {
         self.uncalibrated.is_none()
             && self.ranges[column as usize].is_some_and(|range| range.half < self.widest)
     }
 }
 
-/// Returns the uncertainty of predictions for a cell in which at most `sequences` run at once, compared with
-/// measurements on `measured`.
+/// Returns the uncertainty of predictions for a cell, compared with measurements on `measured`. In the cell, at most
+/// `sequences` sequences run at the same time.
 ///
 /// If the profile has rows of the model, the errors of these rows are used, from fits without rows of the same length
-/// or without half of all rows. Otherwise, the errors of models whose whole tables were left out of fits are used.
-/// These are the models with the same weights if there are any, otherwise all models, which gives wider ranges.
+/// or without half of all rows. If the profile has no such rows, the errors of other models are used, whose whole
+/// tables were left out of fits. The older cost model prefers models with the same weights. If there are none, all
+/// models are used, which gives wider ranges.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
@@ -146,7 +148,10 @@ pub fn confidence_from(
         all.filter(|provenance| provenance.weights == config.weights).collect();
     let uncalibrated = match tables.as_slice() {
         [] => config.uncalibrated_profile().or_else(|| {
-            Some(format!("the profile was not fitted to rows with {} weights", config.weights))
+            Some(format!(
+                "the profile was not fitted to measured rows with {} weights",
+                config.weights
+            ))
         }),
         tables => config
             .uncalibrated_form()
@@ -181,7 +186,7 @@ pub fn confidence_from(
                 set.map(|(range, _)| not_narrower(range, known, config, (fits, column)))
             });
             let of = if is_own {
-                format!("{of}; not narrower than the errors on the fitted rows")
+                format!("{of}; not narrower than the errors on the measured rows of the profile")
             } else {
                 of
             };
@@ -197,7 +202,7 @@ pub fn confidence_from(
     };
     let of = match is_other_version {
         true => format!(
-            "{of}; wider, since {} was measured and the profile was measured with {} {}",
+            "{of}; wider, because {} was measured, but the profile was measured with {} {}",
             measured.engine_in_words(),
             config.profile.engine,
             config.profile.engine_version
@@ -207,7 +212,7 @@ pub fn confidence_from(
     for (range, column) in ranges.iter_mut().zip(COLUMNS) {
         *range = range.map(|it| LogRange { half: widened(column, it.half), ..it });
     }
-    // A wider range says no more than a guess.
+    // A wider range contains no more information than a guess.
     let widest = if is_of_today { UNCALIBRATED_FACTOR.ln() } else { f64::INFINITY };
     Confidence { ranges, widest, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
 }
@@ -218,8 +223,8 @@ fn around(predicted: f64, below: f64, above: f64) -> [f64; 2] {
     [predicted / below.max(0.0).exp(), predicted * above.max(0.0).exp()]
 }
 
-/// A range for another model under a profile that a user fitted to the rows of `fits`. A profile that misses its own
-/// rows by more than the built-in profiles miss other models misses other models by at least as much.
+/// A range for another model under a profile that a user fitted to the rows of `fits`. The errors of this profile on
+/// other models are assumed to be at least as large as its errors on its own rows.
 fn not_narrower(
     range: LogRange,
     known: &[Profile],
@@ -246,8 +251,8 @@ const COLUMNS: [ErrorColumn; 7] = [
 fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
     let table = &own.table;
     match config.profile.steps {
-        Some(_) => format!("rows of {table}, each predicted without half of all rows"),
-        None => format!("rows of {table}, each predicted without those of its length"),
+        Some(_) => format!("rows of {table}, each predicted by a fit without half of all rows"),
+        None => format!("rows of {table}, each predicted by a fit without the rows of its length"),
     }
 }
 
@@ -286,11 +291,11 @@ fn not_covered(
     sequences: u32,
 ) -> Option<String> {
     let cards = config.tensor_parallel_size;
-    // In the step model, a step on one card consists only of operations that a step on several cards also has. So rows
-    // of several cards support it.
+    // In the cost model for vLLM 0.8 and later, a step on one card consists only of operations that a step on several
+    // cards also has. So rows of several cards also support predictions for one card.
     let is_part_of_seen = cards == 1 && config.profile.steps.is_some();
     if !is_part_of_seen && !tables.iter().any(|table| table.seen.cards == cards) {
-        return Some(format!("the profile was not fitted to any row on {cards} cards"));
+        return Some(format!("the profile was not fitted to any measured row on {cards} cards"));
     }
     let factors = if config.profile.steps.is_some() { BEYOND } else { [1; 3] };
     measures(tables, cell, sequences).into_iter().zip(factors).find_map(|(measure, factor)| {
@@ -298,14 +303,16 @@ fn not_covered(
         let inside = (low.div_ceil(factor)..=high.saturating_mul(factor)).contains(&value);
         let known = match factor {
             1 => String::new(),
-            factor => format!("; up to {factor} times less or more is accepted"),
+            factor => format!("; values outside by a factor of up to {factor} are accepted"),
         };
-        (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}{known}"))
+        (!inside).then(|| {
+            format!("{value} {what}: the measured rows of the profile have {low} to {high}{known}")
+        })
     })
 }
 
-/// Engines before vLLM 0.8 are simulated without sliding windows, so a cell beyond the window is not covered, unless
-/// rows of the model itself were measured.
+/// Returns why a cell is not covered if its requests are longer than the model's sliding window. Engines before vLLM
+/// 0.8 are simulated without such windows. If the profile has rows of the model itself, the cell is covered.
 fn beyond_window(config: &ResolvedConfig, cell: CellPlan) -> Option<String> {
     let window = config.model.windows.filter(|_| config.profile.steps.is_none())?.tokens;
     let is_own = config.profile.provenance.iter().any(|it| it.table == config.model.name);

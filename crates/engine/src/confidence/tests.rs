@@ -23,7 +23,7 @@ fn a_profile_scaled_to_few_rows_gets_its_ranges_from_errors_of_the_profile_befor
                 .interval(ErrorColumn::Throughput, 100.0);
         high - low
     };
-    // Two rows alone say nothing about other rows, so the range is a factor of two.
+    // Only two rows say nothing about other rows, so the range is a factor of two.
     let alone = width(&config);
     let own = config.profile.provenance.iter_mut();
     let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
@@ -89,6 +89,20 @@ fn models_and_options_without_fitted_rows_are_reported_as_uncalibrated() {
 }
 
 #[test]
+fn a_mixture_of_experts_is_calibrated_if_the_profile_has_rows_of_this_model() {
+    let mut config = EngineConfig::of("qwen3-30b-a3b", Some("vllm-0.23-h100-sxm")).unwrap();
+    let cell = CellPlan { input_length: 512, output_length: 512 };
+    let of = |config: &EngineConfig| {
+        confidence(&config.resolve().unwrap(), cell, 16, &MeasuredOn::default()).uncalibrated
+    };
+    let told = of(&config).unwrap();
+    let words = "no measured row of the profile is of qwen3-30b-a3b, a mixture of experts";
+    assert!(told.contains(words), "{told}");
+    config.profile.provenance[0].table = "qwen3-30b-a3b".to_owned();
+    assert_eq!(of(&config), None);
+}
+
+#[test]
 fn an_fp8_kv_cache_is_reported_as_uncalibrated() {
     let mut config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.23-h100-sxm")).unwrap();
     let cell = CellPlan { input_length: 512, output_length: 512 };
@@ -109,7 +123,8 @@ fn lengths_and_batches_beyond_the_fitted_rows_are_uncalibrated_with_a_wide_inter
     ] {
         let found = of("chatglm3-6b", input, output, sequences);
         let reason = found.uncalibrated.clone().unwrap();
-        assert!(reason.contains(why) && reason.contains("fitted rows"), "{reason}");
+        let words = "the measured rows of the profile have";
+        assert!(reason.contains(why) && reason.contains(words), "{reason}");
         assert_eq!(found.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
     }
 }
@@ -164,7 +179,7 @@ fn a_different_version_widens_the_range_and_a_different_series_or_card_is_uncali
         for column in OF_2023 {
             assert!(width(&other, column) > width(&same, column), "{model} {column:?}");
         }
-        assert!(other.of.unwrap().contains("wider, since vllm 0.2.3 was measured"), "{model}");
+        assert!(other.of.unwrap().contains("wider, because vllm 0.2.3 was measured"), "{model}");
     }
     let later = unseen("qwen-14b", &on("0.11.0", "A100 40G"));
     assert!(later.uncalibrated.unwrap().contains("vllm 0.11.0 was measured"));
@@ -185,7 +200,7 @@ fn a_range_wider_than_a_factor_of_two_is_not_calibrated_and_not_narrowed() {
 }
 
 #[test]
-fn a_users_profile_states_for_other_models_at_least_the_errors_of_built_in_profiles_and_its_own() {
+fn ranges_of_a_users_profile_for_other_models_cover_the_errors_of_built_in_profiles_and_its_own() {
     let built_in = crate::profile::profile("vllm-0.23-h100-sxm").unwrap();
     let cell = CellPlan { input_length: 512, output_length: 128 };
     let width = |profile: &Profile| {

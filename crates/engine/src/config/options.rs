@@ -78,7 +78,7 @@ impl EngineConfig {
         Self::of(name, None)
     }
 
-    /// A model by name or path, under a profile by name or file. By default, it is the model's default profile.
+    /// A model by name or path, under a profile by name or file. `None` means the model's default profile.
     ///
     /// # Errors
     /// If there is no such model or profile.

@@ -1,4 +1,4 @@
-//! A complete configuration, and the parts of it that no measured row supports.
+//! A complete configuration, and which of its parts no measured row of the profile supports.
 
 use crate::card::Card;
 use crate::model::{Experts, ModelSpec, Windows, built_in};
@@ -11,13 +11,13 @@ use crate::weights::Weights;
 pub struct Limits {
     /// Maximum tokens of a sequence, prompt and output together.
     pub max_model_len: u32,
-    /// Maximum number of sequences that run at once.
+    /// Maximum number of sequences that run at the same time.
     pub max_num_seqs: u32,
     /// Maximum tokens of a step, including padding.
     pub max_num_batched_tokens: u32,
     /// Maximum padding of a prompt step, in tokens.
     pub max_paddings: u32,
-    /// Maximum tokens of one prompt in a step.
+    /// Maximum tokens of one prompt in a step; `u32::MAX`: no limit.
     pub max_prompt_part: u32,
     /// Whether the computation of a prompt starts only if there is memory for the whole prompt.
     pub reserves_prompts: bool,
@@ -38,18 +38,18 @@ pub struct ResolvedConfig {
     pub limits: Limits,
     /// Tokens in a KV block.
     pub block_size: u32,
-    /// Share of a card's memory that the engine may use.
+    /// Share of a card's memory that the engine may use, above 0 and at most 1.
     pub gpu_memory_utilization: f64,
     /// Number of cards over which each layer is split.
     pub tensor_parallel_size: u32,
-    /// Stages that share the layers.
+    /// Number of pipeline stages. Each stage has a part of the layers.
     pub pipeline_parallel_size: u32,
     /// The layers with sliding-window attention, if their window is shorter than the longest sequence; absent: every
     /// layer reads the whole sequence.
     pub windows: Option<Windows>,
     /// Bytes per number in the KV cache.
     pub kv_bytes_per_number: f64,
-    /// Whether cached prefixes of prompts are not computed again.
+    /// Whether the engine reuses the cached prefixes of prompts instead of computing them again.
     pub prefix_caching: bool,
     /// Whether the engine schedules the next step while a step runs.
     pub async_scheduling: bool,
@@ -58,7 +58,7 @@ pub struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Bytes of the keys and values of a token in all layers, without replication of heads over cards.
+    /// Bytes of the keys and values of a token in all layers, as if no card had copies of another card's heads.
     pub fn kv_bytes_per_token(&self) -> f64 {
         self.model.kv_bytes_per_token() * self.kv_bytes_per_number / 2.0
     }
@@ -73,40 +73,55 @@ impl ResolvedConfig {
         }
     }
 
-    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages, an fp8 KV cache, a sliding window or
-    /// a mixture of experts. No profile has measured rows of such configurations.
+    /// Returns why predictions are uncalibrated, if the configuration has pipeline stages, an fp8 KV cache, a sliding
+    /// window or a mixture of experts; otherwise `None`. A profile does not store whether its measured rows have
+    /// pipeline stages or an fp8 KV cache, so these are always uncalibrated. A mixture of experts is calibrated if
+    /// the profile has measured rows of this model. A sliding window is calibrated if the profile has measured rows
+    /// of this model, or of another built-in model with a sliding window.
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
             return Some(format!(
-                "no fitted row has {stages} pipeline stages; a step is assumed to pass through all stages in sequence"
+                "a profile does not state whether its measured rows have {stages} pipeline stages; a step is assumed to \
+                    pass through all stages in sequence"
             ));
         }
         if self.kv_bytes_per_number < 2.0 {
-            return Some("no fitted row has an fp8 KV cache".to_owned());
+            return Some(
+                "a profile does not state whether its measured rows have an fp8 KV cache"
+                    .to_owned(),
+            );
         }
         if let Some(Windows { tokens, layers }) = self.windows
             && !self.is_fitted_to_windows()
         {
             return Some(format!(
-                "no fitted row is of a model with sliding-window attention ({tokens} tokens in {layers} of {} layers)",
+                "no measured row of the profile is of a model with sliding-window attention ({tokens} tokens in \
+                    {layers} of {} layers)",
                 self.model.layers
             ));
         }
-        self.model.experts.map(|experts| {
-            let Experts { count, per_token, .. } = experts;
-            format!("no fitted row is of a mixture of experts with {per_token} of {count} experts per token")
-        })
+        let experts = self.model.experts.filter(|_| !self.is_fitted_to_model())?;
+        let (name, Experts { count, per_token, .. }) = (&self.model.name, experts);
+        Some(format!(
+            "no measured row of the profile is of {name}, a mixture of experts with {per_token} of {count} experts per \
+                token"
+        ))
     }
 
-    /// Whether the profile was fitted to rows of this model, or of another model with sliding-window attention.
+    /// Whether the profile has measured rows of this model.
+    fn is_fitted_to_model(&self) -> bool {
+        self.profile.provenance.iter().any(|known| known.table == self.model.name)
+    }
+
+    /// Whether the profile has measured rows of this model, or of a built-in model with sliding-window attention.
     fn is_fitted_to_windows(&self) -> bool {
         let has_windows = |name: &str| built_in(name).is_some_and(|model| model.windows.is_some());
         let mut tables = self.profile.provenance.iter();
-        tables.any(|known| known.table == self.model.name || has_windows(&known.table))
+        self.is_fitted_to_model() || tables.any(|known| has_windows(&known.table))
     }
 
-    /// Returns why no measured row supports the profile, with the source of its constants if it is known. `None` if the
+    /// Returns why no measured row supports the profile, with the source of the constants if known. `None` if the
     /// profile has measured rows.
     pub fn uncalibrated_profile(&self) -> Option<String> {
         let Profile { name, engine, engine_version, .. } = &self.profile;
@@ -141,7 +156,9 @@ impl ResolvedConfig {
                 Weights::SqueezeLlm => "; their cost is assumed to be that of gptq",
                 _ => "",
             };
-            caveats.push(format!("no fitted row has {weights} weights{analogy}: uncalibrated"));
+            caveats.push(format!(
+                "no measured row of the profile has {weights} weights{analogy}: uncalibrated"
+            ));
         }
         caveats.extend(self.uncalibrated_form().map(|form| format!("{form}: uncalibrated")));
         caveats.extend(self.uncalibrated_profile().map(|why| format!("{why}: uncalibrated")));

@@ -24,8 +24,8 @@ impl DecodeCost {
     }
 
     /// Adds up consecutive decode steps of the same sequences, which grow by one token per step. The context grows by
-    /// `growth` per step. Ends after `most` steps, or before a step that would begin at or after `limit_ns`. Returns the number of steps and their total
-    /// time in nanoseconds.
+    /// `growth` per step. Ends after `most` steps, or before a step that would begin at or after `limit_ns`. Returns
+    /// the number of steps and their total time in nanoseconds.
     pub(crate) fn steps(
         &self,
         most: u32,

@@ -1,7 +1,7 @@
 //! The cost of a step in seconds: the calibrated cost model and its terms. Nothing is scheduled here.
 //!
-//! There are two cost models. The cost model of vLLM since 0.8 is in `v1` and is used for profiles with `steps`. The
-//! older cost model is in this file and is used for the engine versions of 2023.
+//! There are two cost models. The cost model for vLLM 0.8 and later is in `v1` and is used for profiles with `steps`.
+//! The older cost model is in this file and is used for the engine versions of 2023.
 //!
 //! B is the number of sequences, C the number of context tokens in the batch, and G the number of output
 //! tokens among them. n is the number of prompts, each padded to s tokens, the length of the longest. r is
@@ -70,7 +70,7 @@ pub struct CostModel {
     prompt_square_s: f64,
     products: Products,
     reduction: Reduction,
-    /// The cost model of vLLM since 0.8. If present, it replaces all fields above.
+    /// The cost model for vLLM 0.8 and later. If present, it replaces all fields above.
     v1: Option<V1Cost>,
 }
 
@@ -280,7 +280,8 @@ mod tests {
             let config = EngineConfig::of_model(model).unwrap();
             let alike = EngineConfig { model: dense, ..config };
             let alike = CostModel::new(&alike.resolve().unwrap());
-            // Apart from the router's few parameters, one token has the same cost in both models; many tokens have not.
+            // Apart from the router's few parameters, one token has the same cost in both models. Many tokens have
+            // different costs.
             let near = cost.products_of((1.0, 1.0)) / alike.products_of((1.0, 1.0));
             assert!((near - 1.0).abs() < 0.01, "{near}");
             let wide = cost.products_of((32.0, 32.0)) / alike.products_of((32.0, 32.0));

@@ -44,7 +44,7 @@ impl Products {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
-            // Since vLLM 0.8, `v1` computes the costs, and profiles have no constants of these kernels.
+            // For vLLM 0.8 and later, `v1` computes the costs, and profiles have no constants of these kernels.
             _ if config.profile.steps.is_some() => Kernel::Dense,
             Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => Kernel::Dense,
             Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
@@ -131,8 +131,8 @@ impl Products {
     }
 }
 
-/// The 1.5-norm of two times. It is more than the larger time and less than the sum, because reading weights and
-/// multiplying by them partly overlap.
+/// The 1.5-norm of two times. The result is between the larger time and the sum, because reading weights and
+/// multiplying partly overlap.
 fn overlapped(a: f64, b: f64) -> f64 {
     let sum = a * a.sqrt() + b * b.sqrt();
     (sum * sum).cbrt()

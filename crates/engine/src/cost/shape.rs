@@ -1,6 +1,6 @@
-//! The work of a step: everything that its cost depends on. This file contains no logic.
+//! The work of a step. This file contains no logic.
 
-/// The work of one step: everything that its cost depends on.
+/// The work of one step: everything that the cost of the step depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepShape {
     /// The step computes whole prompts.
@@ -23,8 +23,8 @@ pub enum StepShape {
         /// The number of sequences that get a token.
         sampled: u32,
         /// The number of tokens whose keys and values are read, by decoding sequences and by later chunks of prompts.
-        /// If some layers have sliding-window attention, it is summed over layers. The same applies to `squares` and to
-        /// the context of a decode step.
+        /// If some layers have sliding-window attention, this number is summed over layers. The same applies to
+        /// `squares` and to the context of a decode step.
         context: u64,
         /// The sum of end^2 - begin^2 over all chunks of prompts, from position `begin` to position `end` in the
         /// prompt.
@@ -36,7 +36,7 @@ pub enum StepShape {
         sequences: u32,
         /// The tokens of all sequences, including those whose keys and values this step computes.
         context: u64,
-        /// The number of output tokens among them.
+        /// The number of output tokens among these tokens.
         generated: u64,
     },
 }

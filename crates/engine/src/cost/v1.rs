@@ -1,5 +1,5 @@
-//! The cost of a step of vLLM since 0.8, in seconds. It is composed of single operations that were measured on the card
-//! (`data/cards`), and of a few constants ([`StepConstants`]).
+//! The cost of a step of vLLM 0.8 and later, in seconds. It is composed of single operations that were measured on the
+//! card (`data/cards`), and of a few constants ([`StepConstants`]).
 //!
 //! R is the number of rows (tokens that are computed), B the number of sequences, and C the tokens of context that
 //! decoding reads. n is the number of prompts or chunks of prompts, each from token `begin` to `end`; S is the number
@@ -14,19 +14,20 @@
 //!
 //! - `attention`: the latency of the kernels of decode attention, measured on the card.
 //! - `products(R)`: the card's measured curve of time per parameter by rows. With few rows, reading the weights limits
-//!   the speed; with many rows, multiplying does. A mixture of experts multiplies by the experts that at least one of
-//!   its tokens is routed to, each with its share of the rows.
-//! - `head(S)`: the same curve of sixteen-bit weights, for the output projection.
+//!   the speed; with many rows, multiplying does. In a mixture of experts, each expert that at least one token is
+//!   routed to has its own product, with the rows of its tokens.
+//! - `head(S)`: the card's curve for sixteen-bit weights, for the output projection.
 //! - `moved`: the bytes that one row moves in all layers, in normalisation, rotation, activation functions and the
-//!   write of keys and values. Counted, not fitted. For each layer, it is 8 times the hidden width, 4 times the width
-//!   of the query heads, 6 times the width of the key heads and 3 times the intermediate width, in activations.
-//! - `sampler`: the bytes of eight passes over a row of single-precision logits. Counted, not fitted.
+//!   write of keys and values. This number is counted, not fitted. For each layer, it is 8 times the hidden width, 4
+//!   times the width of the query heads, 6 times the width of the key heads and 3 times the intermediate width, each
+//!   times the bytes of an activation.
+//! - `sampler`: the bytes of eight passes over a row of single-precision logits. This number is counted, not fitted.
 //! - `bw`: in the term with `kv_share`, the memory bandwidth of the data sheet; in other terms, the measured rate of
 //!   reading weights. `kv` is the bytes of keys and values of a token, and F the measured throughput of the attention
 //!   of prompts.
 //!
-//! A layer with sliding-window attention reads at most its window of the context: C and the sum over chunks then are
-//! means over the layers.
+//! A layer with sliding-window attention reads at most its window of the context. So if a model has such layers, C and
+//! the sum over chunks are means over all layers.
 //!
 //! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. Pipeline stages add their
 //! transfers.
@@ -42,7 +43,7 @@ use crate::weights::Weights;
 
 /// Bytes per logit: eight passes of the sampler over four bytes.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
-/// The numbers of rows of the points of the curve, if the products were not measured on the card.
+/// The numbers of rows for which the curve is estimated if the products were not measured on the card.
 const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 /// The shares of the data sheet's speeds that cards typically reach. They were measured on other cards, and are used
 /// for cards that were not measured. In order: weight reads, matrix products, weight reads with eight bits, matrix

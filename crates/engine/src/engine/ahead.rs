@@ -47,12 +47,12 @@ impl Engine {
         }
     }
 
-    /// Does the work of `steady_steps` for an engine that schedules ahead. Afterwards, another decode step of the same
+    /// Like `steady_steps`, but for an engine that schedules ahead. At the end, one further decode step of the same
     /// sequences is scheduled.
     pub(super) fn steady_steps_ahead(&mut self, limit: Duration) -> Option<SteadySteps> {
         let Planned { step, ended } = self.scheduled.as_ref()?;
         let running = self.queues.running.len();
-        // A step with a first token is left to `step`, because the instant of a first token must be recorded.
+        // `step` executes a step with a first token, because the instant of a first token must be recorded.
         let is_steady = step.kind == StepKind::Decode
             && ended.is_empty()
             && step.outputs.len() == running

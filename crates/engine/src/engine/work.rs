@@ -1,4 +1,4 @@
-//! Sums up the work of a step over its sequences. It changes no sequence.
+//! Sums up the work of a step over the sequences of the step. This module changes no sequence.
 
 use crate::cost::StepShape;
 use crate::policy::Sequence;
@@ -11,7 +11,7 @@ pub(super) struct DecodeLoad {
     pub sequences: u32,
     /// The tokens that attention reads ([`Reach::context`]).
     pub context: u64,
-    /// By how much the context grows per step.
+    /// The increase of the context per step.
     pub growth: u64,
     pub generated: u64,
     /// The number of steps until the first sequence ends or the growth changes; `u32::MAX` if no sequence runs.

@@ -29,7 +29,7 @@ pub struct MeasuredBlock {
 const HEADER: &str = "block_characters,asked_characters,input_tokens,output_tokens,in_flight,\
                       completed,output_tokens_per_s";
 
-/// Parses blocks from CSV; lines that begin with `#` are ignored. `path` is only used in messages.
+/// Parses blocks from CSV; lines that begin with `#` are ignored. `path` is used only in messages.
 ///
 /// # Errors
 /// If the header is wrong, or a field is not a positive number.

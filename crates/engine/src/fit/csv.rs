@@ -2,10 +2,10 @@
 
 use crate::error::EngineError;
 
-/// Parses the rows of a table with `N` columns. `path` is only used in messages.
+/// Parses the rows of a table with `N` columns. `path` is used only in messages.
 ///
 /// # Errors
-/// If the header is not `header`, or a field is not a positive number.
+/// If the header is not `header`, or a field is not a positive finite number.
 pub(super) fn parse<const N: usize>(
     text: &str,
     path: &str,
@@ -25,8 +25,8 @@ pub(super) fn parse<const N: usize>(
         let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
         let fields = <[f64; N]>::try_from(fields)
             .map_err(|_| malformed(number, &format!("there must be {N} fields")))?;
-        if fields.iter().any(|&field| field <= 0.0) {
-            return Err(malformed(number, "every field must be above 0"));
+        if !fields.iter().all(|&field| field > 0.0 && field.is_finite()) {
+            return Err(malformed(number, "every field must be above 0 and finite"));
         }
         Ok(fields)
     };
@@ -43,5 +43,13 @@ mod tests {
         assert!(told("# one\n# two\nb,a\n1,2\n").contains("line 3: the header must be a,b"));
         assert!(told("").contains("line 1: the header must be a,b"));
         assert!(told("# one\na,b\n1,x\n").contains("line 3: a field is not a number"));
+    }
+
+    #[test]
+    fn a_field_that_is_not_a_positive_finite_number_is_refused() {
+        for field in ["0", "-1", "NaN", "inf"] {
+            let told = parse::<2>(&format!("a,b\n1,{field}\n"), "rows.csv", "a,b").unwrap_err();
+            assert!(told.to_string().contains("line 2: every field must be above 0"), "{told}");
+        }
     }
 }

@@ -41,13 +41,15 @@ const ENDING_ONE_BY_ONE: u32 = 10;
 /// of one row. One sixth of a unit changes a bandwidth by about 1/40, and a time by up to 1/3. Without the ridge, the
 /// fit follows the scatter of few rows, and errors of left-out rows are up to twice as large.
 const RIDGE_WEIGHT: f64 = 0.06;
-/// The weight of the ridge term for the blocks of a log. It is smaller, because many rows determine few constants.
+/// The weight of the ridge term for the blocks of a log. This weight is smaller than `RIDGE_WEIGHT`, because many rows
+/// determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
 /// The measured rows of one model, and how they were measured.
 #[derive(Clone, Debug)]
 pub struct MeasuredTable {
-    /// The model and the engine's arguments. Its profile is ignored; the profile of the fit is used.
+    /// The model and the engine's arguments. The profile in this configuration is ignored; the profile of the fit is
+    /// used.
     pub config: EngineConfig,
     /// The rows.
     pub rows: Vec<MeasuredRow>,
@@ -114,9 +116,9 @@ pub fn fit(
 }
 
 /// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants
-/// remain unchanged. `ridge_weight` is the weight of the ridge term. `residuals` gets a profile and the residuals of
-/// the ridge, and returns these with the residuals of the rows appended. It returns `None` if the engine cannot start
-/// with the profile.
+/// remain unchanged. `ridge_weight` is the weight of the ridge term. `residuals` is a function of a profile and the
+/// residuals of the ridge. This function appends the residuals of the rows and returns all residuals; `None` if the
+/// engine cannot start with the profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -156,9 +158,9 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// Returns the profile at which the search for the named constants starts. The named constants are set to round
-/// numbers. So the start of a fit without some rows contains no information about these rows. Constants without a round
-/// number, and constants that are not named, remain as in `profile`.
+/// Returns the profile, without provenance, at which the search for the named constants starts. The named constants are
+/// set to round numbers. So the start of a fit without some rows contains no information about these rows. Constants
+/// without a round number, and constants that are not named, remain as in `profile`.
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -215,7 +217,8 @@ const ROUND: [(&str, f64); 13] = [
     ("awq.bandwidth_efficiency", 0.5),
     ("awq.dense_efficiency", 0.15),
 ];
-/// The values at which the search starts for TGI, if they differ. Steps of TGI need little host time.
+/// The values at which the search starts for TGI, if they differ from those for vLLM. Steps of TGI need little host
+/// time.
 const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficiency", 0.15)];
 /// The constants that rows of models with GPTQ or SqueezeLLM weights determine.
 const GPTQ: [&str; 3] =

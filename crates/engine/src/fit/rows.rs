@@ -32,8 +32,8 @@ pub enum Outputs {
 const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_per_s,\
                       latency_per_token_ms,latency_per_output_token_ms,max_model_len";
 
-/// Parses rows from CSV; lines that begin with `#` are ignored. `path` is only used in messages. `outputs`
-/// says how the outputs ended.
+/// Parses rows from CSV; lines that begin with `#` are ignored. `path` is used only in messages. `outputs`
+/// states how the outputs ended.
 ///
 /// # Errors
 /// If the header is wrong, or a field is not a positive number.

@@ -1,24 +1,26 @@
-//! Calibration on few rows: fits three multipliers for the constants of a given profile, because two rows
-//! cannot determine eight constants.
+//! Calibration on few rows: fits three multipliers instead of single constants, because a few rows cannot determine
+//! each constant of a profile. The multipliers are for the host's times, the memory bandwidths and the speeds of
+//! matrix products.
 
 use super::solve::least_squares;
 use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows determine the factors as
-/// far as they can.
+/// The weight of the ridge term that keeps the multipliers near 1. The weight is small, so that a multiplier stays
+/// near 1 only if the rows do not determine it.
 const RIDGE_WEIGHT: f64 = 0.003;
-/// The largest factor; the smallest is 1 / `MOST`.
+/// The largest multiplier; the smallest is 1 / `MOST`.
 const MOST: f64 = 4.0;
-/// The maximum efficiency: the share of the data sheet's speed or bandwidth that a kernel can reach.
+/// The maximum efficiency: the share of the data sheet's speed or bandwidth that a kernel can reach. It does not apply
+/// to `kv_reread_efficiency`, which is above 1 if the cache serves the reads.
 const SHARE_MOST: f64 = 0.98;
 
-/// The names of the multipliers, in order: the host's time, the memory bandwidth, the matrix products.
+/// The names of the multipliers, in order: the host's times, the memory bandwidths, the speeds of matrix products.
 pub const SCALES: [&str; 3] = ["host", "bandwidth", "products"];
 
-/// Fits one multiplier each for the host's times, the bandwidths and the matrix products. Returns the scaled
-/// profile and the multipliers in the order of [`SCALES`].
+/// Fits the multipliers [`SCALES`] of a profile to the rows of tables. Returns the scaled profile, and the multipliers
+/// in the order of [`SCALES`].
 ///
 /// # Errors
 /// If the engine cannot start with the configuration of a row.
@@ -37,8 +39,8 @@ pub fn fit_scales(
     Ok((scaled(start, found), found))
 }
 
-/// Fits the named constants for another card than the card of the profile. First fits the multipliers. Then the search
-/// for the constants starts at their scaled values.
+/// Fits the named constants on a card other than the card of `start`. First fits the multipliers ([`fit_scales`]). The
+/// search for the constants then starts at their scaled values.
 ///
 /// # Errors
 /// See [`fit`].
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scale_factors_and_scaled_constants_stay_within_their_bounds() {
+    fn multipliers_and_a_scaled_efficiency_stay_within_their_bounds() {
         assert_eq!(factors(&[0.0; 3]), [1.0; 3]);
         let [low, high, _] = factors(&[-100.0, 100.0, 0.0]);
         assert!((low - 0.25).abs() < 1e-9 && (high - 4.0).abs() < 1e-9);

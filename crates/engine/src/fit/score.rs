@@ -1,5 +1,5 @@
-//! Tests the stated ranges: counts the rows of a model inside the ranges of a profile that was fitted without
-//! rows of this model.
+//! Tests the ranges of predictions: counts the measured rows of a model that lie inside the ranges of a profile. The
+//! profile must have been fitted without rows of this model.
 
 use super::{MeasuredTable, errors};
 use crate::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
@@ -7,36 +7,36 @@ use crate::config::EngineConfig;
 use crate::error::EngineError;
 use crate::profile::{Profile, SignedErrors};
 
-/// The number of rows of a table inside their ranges.
+/// The number of rows of a table whose measured values lie inside the predicted ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     /// The name of the model.
     pub table: String,
     /// The number of rows.
     pub rows: usize,
-    /// The number of rows with uncalibrated ranges. The following counts do not include these rows.
+    /// The number of rows with uncalibrated ranges. The counts `throughput` and `latency` do not include these rows.
     pub uncalibrated: usize,
-    /// The number of rows whose measured throughput is in its range.
+    /// The number of calibrated rows whose measured output tokens per second are in the range.
     pub throughput: usize,
-    /// The number of rows whose measured latency per output token is in its range.
+    /// The number of calibrated rows whose measured latency per output token is in the range.
     pub latency: usize,
     /// How far the ranges of throughput and latency of the last calibrated row extend above the prediction, in percent
     /// of the prediction. `None` if no row is calibrated.
     pub range_pct: Option<[f64; 2]>,
-    /// The errors from which the ranges of the last row were computed, or why the row is uncalibrated.
+    /// For the last row: a text that names the errors from which its ranges were computed, or why its ranges are
+    /// uncalibrated.
     pub words: String,
 }
 
-/// Returns the profile without the provenance of a model. The constants do not change, so they must not have
-/// been fitted on rows of this model.
+/// Returns the profile without the measured rows and errors of a model. Only these are removed, so the caller must
+/// give a profile that was fitted without this model.
 pub fn without_model(profile: &Profile, model: &str) -> Profile {
     let mut without = profile.clone();
     without.provenance.retain(|table| table.table != model);
     without
 }
 
-/// Returns the profile with the provenance of the table `of` only, and without the errors of fits that left
-/// this table out.
+/// Keeps only the rows and errors of the table `of`, and deletes its leave-one-table-out errors.
 pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
     let mut without = profile.clone();
     without.provenance.retain(|table| table.table == of);
@@ -46,7 +46,8 @@ pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
     without
 }
 
-/// Counts the rows of a table inside the ranges of a profile. The profile must not have rows of the table's model.
+/// Counts the rows of a table whose measured values lie inside the ranges of a profile. The profile must state no
+/// errors on rows of the table's model ([`without_model`]), because the ranges would then come from these rows.
 ///
 /// # Errors
 /// If the engine cannot start with the configuration of a row.

@@ -1,6 +1,6 @@
-//! The published serving run of SUS-Chat-34B, to which no constant is fitted: 1,000 ShareGPT requests at 32
-//! requests/s, many more than the engine can run at once. The data set is not included. The lengths are
-//! generated from the known properties of the data set.
+//! The published serving run of SUS-Chat-34B, to which no constant is fitted: 1,000 ShareGPT requests that arrive at 32
+//! requests/s. The engine can serve only a much lower rate. The data set is not included. The lengths are generated
+//! from the known properties of the data set.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
@@ -15,11 +15,11 @@ const REQUESTS: u32 = 1000;
 const RATE_PER_S: f64 = 32.0;
 /// Mean output tokens: the published tokens/s x total time / requests.
 const MEAN_OUTPUT: f64 = 218.8;
-/// Mean prompt tokens. The published page does not state them. The benchmark script reports this value for the same
-/// filter of the same data set with Llama's tokenizer.
+/// Mean prompt tokens. The published page does not state this value. It is the mean that the benchmark script gives for
+/// the same data set with the same filter, with Llama's tokenizer.
 const MEAN_PROMPT: f64 = 215.0;
 /// Standard deviations of the logarithms of the lengths. They are chosen so that the simulated latencies per token and
-/// per output token agree with the page. Short requests dominate these two means.
+/// per output token agree with the published page. Short requests dominate these two means.
 const PROMPT_SIGMA: f64 = 0.95;
 const OUTPUT_SIGMA: f64 = 1.5;
 /// The limits of the script's filter: prompts of 4 to 1,024 tokens, and at most 2,048 tokens with the output.
@@ -31,7 +31,7 @@ const TOTAL_MOST: u32 = 2048;
 /// The figures of the run, as the benchmark script defines them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServingFigures {
-    /// The time from the first send to the last end, in seconds.
+    /// The time from the sending of the first request to the end of the last request, in seconds.
     pub total_s: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
@@ -43,7 +43,7 @@ pub struct ServingFigures {
     pub latency_per_output_token_s: f64,
 }
 
-/// The figures that the page states.
+/// The figures that the published page of SUS-Chat-34B states.
 pub const PUBLISHED: ServingFigures = ServingFigures {
     total_s: 842.46,
     output_tokens_per_s: 259.717,
@@ -83,7 +83,7 @@ pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError>
 fn lengths() -> Vec<Lengths> {
     let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
     let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);
-    // If `step` has no common divisor with `REQUESTS`, every index occurs once.
+    // If `step` and `REQUESTS` have no common divisor except 1, every index occurs once.
     let place = |at: u32, step: u32| ((at * step) % REQUESTS) as usize;
     let of = |at: u32| {
         let prompt = prompts[place(at, 617)];

@@ -10,8 +10,8 @@ const PROBE: f64 = 0.02;
 /// The search ends when the damping reaches this value, because then no step lowers the sum of squares.
 const STIFF: f64 = 1e8;
 
-/// Returns a point with a small sum of squared residuals. The search begins at `start`. `residuals` returns
-/// `None` if it is not defined at a point; if it is not defined at `start`, the result is `start`.
+/// Returns a point with a small sum of squared residuals. The search begins at `start`. `residuals` returns `None`
+/// at a point at which the residuals are not defined. If they are not defined at `start`, the result is `start`.
 pub(super) fn least_squares(
     start: &[f64],
     residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
@@ -50,8 +50,8 @@ pub(super) fn least_squares_until(
     point
 }
 
-/// Returns the diagonal of the inverse of `J^T J` at a point: the variance of each coordinate if the residuals
-/// have variance 1. It is 1e12 for a coordinate that no residual depends on, and infinite if the residuals are
+/// Returns the diagonal of the inverse of `J^T J` at a point: the variance of each coordinate if the residuals have
+/// variance 1. The variance is 1e12 for a coordinate that no residual depends on, and infinite if the residuals are
 /// not defined at the point.
 pub(super) fn inverse_diagonal(
     point: &[f64],

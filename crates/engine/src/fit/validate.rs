@@ -112,8 +112,8 @@ pub fn signed(errors: &[RowError]) -> SignedErrors {
 /// If the engine cannot start with the configuration of a row.
 pub fn coverage(profile: &Profile, table: &MeasuredTable) -> Result<Coverage, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
-    // The maximum number of requests that the engine ran at once, according to its limit. Whether they fit into memory
-    // is not considered, because it follows from the lengths.
+    // The maximum number of requests that the engine runs at the same time, according to its limit. The KV memory may
+    // allow fewer requests. This second limit is ignored, because the memory of a request follows from its lengths.
     let mut most = 1;
     for row in &table.rows {
         config.max_model_len = Some(row.max_model_len);

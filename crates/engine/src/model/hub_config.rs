@@ -78,11 +78,11 @@ const GEMMA3: [(&str, u32); 6] = [
     ("sliding_window", 4096),
 ];
 
-/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. It does not do so for Gemma 3
-/// either.
+/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. For Gemma 3, vLLM does not
+/// multiply the length with any kind.
 const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
 
-/// The largest accepted size; all real models are smaller.
+/// The largest accepted size, such as a width or a number of layers. All sizes of real models are smaller.
 const MOST: u32 = 1 << 24;
 
 /// Model types whose experts the cost model supports: a router over gated blocks of equal width.
@@ -177,8 +177,8 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     Ok(spec)
 }
 
-/// The keys of the text model, if the file describes a model of images and text, with the defaults of Gemma 3. The
-/// parameters of the image model are not counted.
+/// Returns the keys of the text model if the file describes a model of images and text, because the parameters of the
+/// image model are not counted. For Gemma 3, absent keys get their defaults.
 fn with_defaults(mut config: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Object(text)) = config.remove("text_config") {
         config.extend(text);
@@ -191,7 +191,7 @@ fn with_defaults(mut config: Map<String, Value>) -> Map<String, Value> {
     config
 }
 
-/// Rejects sizes that no model has and that would make costs meaningless.
+/// Rejects impossible sizes, because they would make the costs meaningless.
 fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
     for (key, size) in [
         ("num_hidden_layers", spec.layers),
@@ -223,7 +223,7 @@ fn mlp(model_type: &str) -> Result<Mlp, String> {
         Ok(Mlp::Plain)
     } else {
         Err(format!(
-            "`model_type` \"{model_type}\" is not known; known are {}, {}",
+            "`model_type` \"{model_type}\" is not known; the known types are {}, {}",
             GATED.join(", "),
             PLAIN.join(", ")
         ))
@@ -287,8 +287,8 @@ impl Config {
         let Some((key, count)) = found.filter(|&(_, count)| count > 1) else { return Ok(None) };
         if !MIXTURES.contains(&model_type) {
             return Err(format!(
-                "`{key}`: mixtures of experts of type \"{model_type}\" cannot be predicted; known \
-                 are {}",
+                "`{key}`: mixtures of experts of type \"{model_type}\" cannot be predicted; the \
+                 known types are {}",
                 MIXTURES.join(", ")
             ));
         }
@@ -329,8 +329,8 @@ impl Config {
             _ => {
                 let bits = bits.map_or_else(String::new, |bits| format!(" with {bits} bits"));
                 Err(format!(
-                    "`quantization_config`: method {method}{bits} is not known; known are gptq, awq \
-                     and squeezellm with 4 bits, and fp8"
+                    "`quantization_config`: method {method}{bits} is not known; the known \
+                     methods are gptq, awq and squeezellm with 4 bits, and fp8"
                 ))
             }
         }

@@ -25,9 +25,9 @@ pub fn models() -> &'static [ModelSpec] {
     &MODELS
 }
 
-/// Returns a built-in model by its short name or its hub id, in any case. A hub id of a tuned version of the same size,
-/// such as `Qwen/Qwen2.5-7B-Instruct`, is enough. A version with quantized weights is another model: its weights must be
-/// given.
+/// Returns a built-in model by its short name or its hub id; upper and lower case do not matter. The hub id of a tuned
+/// version of the same size, such as `Qwen/Qwen2.5-7B-Instruct`, also finds the model. The hub id of a version with
+/// quantized weights does not: give the original model and the weights (`--weights`).
 pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
     let is_named = |spec: &&ModelSpec| {
         spec.name.eq_ignore_ascii_case(name) || spec.hub_id.eq_ignore_ascii_case(name)
@@ -37,15 +37,15 @@ pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
     named.or_else(|| of_hub().and_then(|id| models().iter().find(|it| untuned(&it.hub_id) == id)))
 }
 
-/// The version in hub ids that names the first version. Later versions may have other sizes: Mistral v0.2 has no
-/// sliding window, and v0.3 has another vocabulary.
+/// The part of a hub id that means the first version of a model. Later versions may have other sizes: Mistral v0.2 has
+/// no sliding window, and v0.3 has another vocabulary.
 const FIRST_VERSION: &str = "v0.1";
 
 /// Parts at the end of a hub id that name a tuned version, its date or its file format, but no other size.
 const TUNED: [&str; 5] = ["instruct", "chat", "it", "hf", "base"];
 
-/// The last part of a hub id in lower case, without the parts that name a tuned version. A version with other sizes is
-/// kept, at the end.
+/// The last part of a hub id in lower case, without the parts that name a tuned version. A version after the first is
+/// kept at the end, because its sizes may differ.
 fn untuned(id: &str) -> String {
     let id = id.rsplit('/').next().unwrap_or(id).to_lowercase();
     let mut parts: Vec<&str> = id.strip_prefix("meta-").unwrap_or(&id).split('-').collect();

@@ -69,13 +69,15 @@ pub struct ModelSpec {
     pub kv_heads: u32,
     /// Width of a head.
     pub head_dim: u32,
-    /// Intermediate width of the feed-forward block. For a gated block, it is the width of the up projection alone.
+    /// Intermediate width of the feed-forward block. For a gated block, it is the width of the up projection, without
+    /// the gate projection.
     pub intermediate: u32,
     /// The number of tokens in the vocabulary.
     pub vocabulary: u32,
-    /// The engine's default limit for the tokens of a sequence, prompt and output together.
+    /// The default limit of tokens of a sequence, prompt and output together, in vLLM 0.2.x.
     pub context: u32,
-    /// The largest limit that may be requested, if it is larger than `context`.
+    /// The largest limit that may be requested, if it is larger than `context`. Under profiles with
+    /// [`crate::profile::StepConstants`], it is also the default limit.
     pub context_limit: Option<u32>,
     /// The storage format of the linear layers.
     pub weights: Weights,
@@ -89,7 +91,7 @@ pub struct ModelSpec {
     /// Whether input and output embedding are the same matrix.
     #[serde(default)]
     pub tied_embeddings: bool,
-    /// The profile that is used if none is named.
+    /// The profile that is used if the user names no profile.
     pub default_profile: String,
 }
 
@@ -122,7 +124,7 @@ impl ModelSpec {
         }
     }
 
-    /// Parameters of one expert in each of the layers that have experts.
+    /// Parameters of one expert, summed over all layers with experts.
     pub fn expert_parameters(&self) -> f64 {
         self.experts.map_or(0.0, |experts| {
             let layers = f64::from(self.layers - experts.dense_layers);

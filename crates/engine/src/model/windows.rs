@@ -1,4 +1,5 @@
-//! Reads from a `config.json` which layers have sliding-window attention, as the transformers library and vLLM read it.
+//! Reads from a `config.json` which layers have sliding-window attention, by the same rules as the transformers library
+//! and vLLM.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ pub(super) fn windows(
     };
     let Some(tokens) = number("sliding_window")? else { return Ok(None) };
     let uses = typed(config, "use_sliding_window", Value::as_bool, "true or false")?;
-    // The configurations of Qwen contain a window that is used only if they say so.
+    // The configurations of Qwen contain a window that is used only if `use_sliding_window` is true.
     if tokens == 0 || uses == Some(false) || uses.is_none() && model_type.starts_with("qwen") {
         return Ok(None);
     }
@@ -32,7 +33,7 @@ pub(super) fn windows(
     } else if let Some(every) =
         number("sliding_window_pattern")?.or(number("_sliding_window_pattern")?)
     {
-        // The last layer of each group reads the whole sequence.
+        // In each group of `every` layers, the last layer reads the whole sequence.
         layers - layers.checked_div(every).unwrap_or(0)
     } else {
         match model_type {
@@ -47,7 +48,8 @@ pub(super) fn windows(
     Ok((windowed > 0).then_some(Windows { tokens, layers: windowed }))
 }
 
-/// The value of a key, as `read` reads it. None if the file has no such key, or if its value is `null`.
+/// The value of a key, converted by `read`. `None` if the file has no such key, or if the value is `null`. `write`
+/// describes the allowed values in the error message.
 fn typed<T>(
     config: &Map<String, Value>,
     key: &str,

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::error::EngineError;
 pub use state::NoiseState;
 
-/// The kinds of noise, which make steps longer or shorter than their computed cost; an absent kind has no effect. All
-/// times count only while the engine works; idle time does not count.
+/// The kinds of noise, which make steps longer or shorter than their computed cost. An absent kind has no effect. Idle
+/// time of the engine does not count in any of the times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Independent variation of each step: the standard deviation of the logarithm of its factor, whose mean is 1.
@@ -43,7 +43,7 @@ pub struct Drift {
 pub struct WarmUp {
     /// The relative increase of the duration of the first step. It decreases linearly to 0.
     pub share: f64,
-    /// The time after which the share is 0.
+    /// The time after which the increase is 0.
     pub time: Duration,
 }
 
@@ -61,7 +61,7 @@ pub struct Burst {
 pub struct Pause {
     /// The length of a stop.
     pub length: Duration,
-    /// The mean time from the end of a stop to the start of the next. These times are exponentially distributed.
+    /// The mean time from the end of a stop to the start of the next stop. These times are exponentially distributed.
     pub every: Duration,
 }
 

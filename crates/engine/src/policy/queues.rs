@@ -1,5 +1,5 @@
 //! The state that a scheduler works on: sequences, the waiting and the running queue, KV memory. This file does not
-//! decide which sequences run.
+//! decide which sequences run; the schedulers do.
 
 use std::collections::VecDeque;
 
@@ -43,8 +43,8 @@ impl Sequence {
         self.prompt + self.generated
     }
 
-    /// The number of remaining output tokens. A sequence ends when it has `max_sequence_tokens` tokens, prompt and
-    /// output together, if it does not end earlier.
+    /// The number of remaining output tokens. A sequence ends at the latest when it has `max_sequence_tokens` tokens,
+    /// prompt and output together.
     #[inline]
     pub fn remaining(&self, max_sequence_tokens: u32) -> u32 {
         let requested = self.max_tokens.min(self.ends_after) - self.generated;
@@ -69,7 +69,7 @@ pub struct Queues {
     pub waiting: VecDeque<Sequence>,
     /// Sequences that hold KV blocks, in the order of their arrival.
     pub running: Vec<Sequence>,
-    /// The number of sequences that end with the running step. They are not in `running`, but count against the limit
+    /// The number of sequences that end with the current step. They are not in `running`, but count towards the limit
     /// of running sequences until the step ends.
     pub leaving: usize,
     /// The KV memory.

@@ -80,7 +80,7 @@ pub trait Scheduler: Send + Sync {
         false
     }
 
-    /// Whether `/metrics` has the names of vLLM since 0.8.
+    /// Whether `/metrics` has the names of vLLM 0.8 and later.
     fn has_v1_metrics(&self) -> bool {
         false
     }

@@ -51,7 +51,7 @@ impl Scheduler for Tgi13 {
         false
     }
 
-    /// An approximation: TGI leaves 5 % of the memory free that remains after its warm-up.
+    /// An approximation: TGI does not use 5 % of the memory that is free after its warm-up.
     fn default_gpu_memory_utilization(&self) -> f64 {
         0.95
     }
@@ -91,7 +91,7 @@ fn reserved(sequence: &Sequence) -> u32 {
     sequence.prompt + sequence.max_tokens
 }
 
-/// Whether the limits and the KV memory could hold the sequence if it ran alone.
+/// Whether the limits and the KV memory have room for the sequence if no other sequence runs.
 fn fits_alone(queues: &Queues, sequence: &Sequence) -> bool {
     let limits = queues.limits;
     sequence.prompt <= limits.max_num_batched_tokens
@@ -99,7 +99,7 @@ fn fits_alone(queues: &Queues, sequence: &Sequence) -> bool {
         && queues.kv.blocks(reserved(sequence)) <= queues.kv.total()
 }
 
-/// Removes requests that could not run even alone; TGI's router rejects them.
+/// Removes requests that could not run even without other requests; TGI's router rejects such requests.
 fn take_unschedulable(queues: &mut Queues) -> Vec<Sequence> {
     let (keep, ignored): (Vec<_>, Vec<_>) = std::mem::take(&mut queues.waiting)
         .into_iter()
@@ -113,8 +113,8 @@ fn has_waited_enough(queues: &Queues) -> bool {
     queues.running.is_empty() || queues.decodes_since_prompt >= MAX_WAITING_TOKENS
 }
 
-/// How many waiting requests are admitted now, in order of arrival. Without `any_number`, the result is 0 if too few of
-/// them fit.
+/// How many waiting requests are admitted now, in order of arrival. Without `any_number`, the result is 0 if too few
+/// waiting requests fit.
 fn admissible(queues: &Queues, any_number: bool) -> usize {
     let mut free = queues.kv.total() - queues.kv.used();
     let mut prompt_tokens = 0;

@@ -1,7 +1,7 @@
-//! The scheduler of vLLM since 0.8 ("V1"): each step has a token budget. Running sequences are served first, in order
-//! of arrival, mostly with one token each. The rest of the budget goes to waiting prompts. A prompt that is longer than
-//! the rest is computed in chunks. Cached prefixes of prompts are not computed again. If KV blocks run out, the
-//! sequence that arrived last is preempted and recomputed later.
+//! The scheduler of vLLM 0.8 and later ("V1"): each step has a token budget. Running sequences are served first, in
+//! order of arrival, mostly with one token each. The rest of the budget goes to waiting prompts. A prompt that is
+//! longer than the rest is computed in chunks. Cached prefixes of prompts are not computed again. If KV blocks run out,
+//! the sequence that arrived last is preempted and recomputed later.
 //!
 //! `crate::engine` implements scheduling ahead. Priorities, speculative decoding and KV transfers are not modelled.
 
@@ -36,7 +36,7 @@ impl Scheduler for VllmV1 {
     /// A step may contain a part of a prompt, and has no padding.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
         if let Some(paddings) = config.max_paddings {
-            let expected = "steps of this engine have no padding; leave it out";
+            let expected = "steps of this engine have no padding; omit this option";
             return Err(EngineError::invalid("--max-paddings", paddings, expected));
         }
         let is_of_today = config.profile.steps.is_some();
@@ -61,7 +61,8 @@ impl Scheduler for VllmV1 {
             max_paddings: 0,
             max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
             // Without the reservation, the engine would repeatedly begin and preempt a long prompt that does not fit.
-            // Versions without a reservation avoid this, because the blocks of the computed part remain cached.
+            // Profiles without step constants have no reservation. With them, a preempted prompt loses little, because
+            // the blocks of its computed part remain cached.
             reserves_prompts: is_of_today,
         })
     }

@@ -1,5 +1,5 @@
-//! Defaults of vLLM since 0.8 for absent arguments: limits by card, scheduling ahead by version. A profile
-//! can override them.
+//! Defaults of vLLM 0.8 and later for absent arguments. The limits depend on the card, and scheduling ahead depends on
+//! the version. A profile can override these defaults.
 
 use crate::card::Card;
 use crate::profile::Profile;
@@ -20,7 +20,8 @@ pub(super) fn limits(profile: &Profile, card: &Card) -> (u32, u32) {
     )
 }
 
-/// Whether the engine schedules ahead (`--async-scheduling`). Only the cost model since vLLM 0.8 supports it.
+/// Whether the engine schedules ahead (`--async-scheduling`). Only the cost model for vLLM 0.8 and later supports this
+/// option.
 pub(super) fn schedules_ahead(profile: &Profile) -> bool {
     let Some(steps) = &profile.steps else { return false };
     let mut parts = profile.engine_version.split('.').map(|part| part.parse().unwrap_or(0));

@@ -1,5 +1,5 @@
 //! The measured rows that a profile was fitted to or compared with: the ranges that they cover, their use, and the
-//! errors of the profile on them. Computes nothing.
+//! errors of the profile on them. This file contains only data types.
 
 use std::collections::BTreeMap;
 
@@ -27,15 +27,15 @@ pub struct Provenance {
     pub errors: ColumnErrors,
     /// Absolute errors in percent, per column, of fits without the predicted row. With the older cost model, one fit is
     /// without all rows of the same input length, another without all rows of the same output length. With the cost
-    /// model since vLLM 0.8, the fit is without half of all rows. Empty if no constant was fitted on the rows.
+    /// model for vLLM 0.8 and later, the fit is without half of all rows. Empty if no constant was fitted on the rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_lengths: ColumnErrors,
-    /// Signed errors of the same fits as [`Self::left_out_lengths`]. Only with the cost model since vLLM 0.8.
+    /// Signed errors of the same fits as [`Self::left_out_lengths`]. Only with the cost model for vLLM 0.8 and later.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_half: SignedErrors,
-    /// Absolute errors in percent, per column, of a fit without the whole table. With the cost model since vLLM 0.8,
-    /// the fit is without all rows of the same source. Empty if no other table has rows of the same kernel, because the
-    /// errors would then be meaningless.
+    /// Absolute errors in percent, per column, of a fit without the whole table. With the cost model for vLLM 0.8 and
+    /// later, the fit is without all rows of the row's set (column `set` of the measured rows). Empty if no other table
+    /// has rows of the same kernel, because the errors would then be meaningless.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
     /// Signed errors of the table, predicted by a fit to the other tables with the same weights.
@@ -48,8 +48,8 @@ pub struct Provenance {
     /// version of the engine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_version: SignedErrors,
-    /// If the profile was scaled to a few rows: the largest left-out errors, by column, that the profile before scaling
-    /// states. Otherwise empty. A few rows cannot show that the errors are smaller than these.
+    /// The largest errors on left-out rows, by column, that the profile stated before it was scaled to a few rows. A
+    /// few rows cannot show that the errors of the scaled profile are smaller. Empty if the profile was not scaled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_of_start: ColumnErrors,
 }
@@ -80,7 +80,7 @@ pub struct Coverage {
     pub input_tokens: (u32, u32),
     /// Tokens of the outputs.
     pub output_tokens: (u32, u32),
-    /// Requests in flight; limited by the number of requests that the engine runs at once.
+    /// Requests in flight, at most the number of requests that the engine runs at the same time.
     pub sequences: (u32, u32),
     /// The number of cards that share the model.
     pub cards: u32,

@@ -1,9 +1,10 @@
-//! Constants of the cost model of vLLM since 0.8 (see [`crate::cost`]), and their check.
+//! Constants of the cost model for vLLM 0.8 and later (see [`crate::cost`]), and their check.
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the steps of vLLM since 0.8. Most factors multiply a speed: the speed that was measured for this
-/// operation alone on the card, or an estimate from the card's data sheet. `reduction_factor` multiplies a time.
+/// Constants of the steps of vLLM 0.8 and later. Most factors multiply the speed of an operation. This speed was
+/// measured on the card with the single operation, or is estimated from the card's data sheet. `reduction_factor`
+/// multiplies a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConstants {
@@ -26,8 +27,8 @@ pub struct StepConstants {
     /// Latency of the front end in microseconds: the time of a request from its arrival to the scheduler, plus the time
     /// of its first token back to the client.
     pub front_us: f64,
-    /// Additional latency of the front end per other request in flight, in microseconds: after each step, the front end
-    /// sends a token to each of them. 0 in profiles that were written before this key existed.
+    /// Additional latency of the front end per other request in flight, in microseconds. Reason: after each step, the
+    /// front end sends a token to each request in flight. 0 if a profile file does not have this key.
     #[serde(default)]
     pub front_sequence_us: f64,
     /// Time in which the front end handles one request before it can handle the next, in microseconds.

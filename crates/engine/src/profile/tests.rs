@@ -22,11 +22,9 @@ fn a_profile_is_unchanged_after_serialization() {
 fn a_profile_with_an_impossible_value_is_refused_with_the_key() {
     let text = toml::to_string(&profiles()[0]).unwrap();
     let replace = |key: &str, value: &str| {
-        let lines = text.lines().map(|line| {
-            let hit = line.starts_with(&format!("{key} = "));
-            if hit { format!("{key} = {value}\n") } else { format!("{line}\n") }
-        });
-        lines.collect::<String>()
+        let start = format!("{key} = ");
+        let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
+        text.replacen(line, &format!("{key} = {value}"), 1)
     };
     for (key, value) in [
         ("bandwidth_efficiency", "1.1"),
@@ -39,6 +37,8 @@ fn a_profile_with_an_impossible_value_is_refused_with_the_key() {
         let message = Profile::parse(&replace(key, value), "x").unwrap_err().to_string();
         assert!(message.contains(key), "{key}: {message}");
     }
+    let fp8 = Profile::parse(&replace("weights", "[\"fp8\"]"), "x").unwrap_err().to_string();
+    assert!(fp8.contains("weights: fp8 needs a section `steps`"), "{fp8}");
 }
 
 #[test]

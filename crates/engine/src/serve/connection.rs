@@ -1,5 +1,5 @@
 //! Queues data on a client's connection: complete responses, streams, and the response that the engine is generating.
-//! It decides nothing and writes to no socket.
+//! This file does not decide what to send, and writes to no socket.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Faults that can be injected into requests. This file only parses them.
+//! Faults that can be injected into requests. This file only parses faults.
 
 use std::str::FromStr;
 
@@ -33,7 +33,7 @@ pub enum FaultKind {
     /// `slow-headers=MS`: nothing is sent for MS milliseconds.
     SlowHeaders(u32),
     /// `spike=MS`: in the middle of the answer, nothing is sent for MS milliseconds; then the delayed tokens are sent
-    /// at once.
+    /// together.
     Spike(u32),
     /// `refuse`: the process ends before it answers; later connections are refused.
     Refuse,
@@ -46,7 +46,8 @@ pub enum FaultKind {
 pub struct Fault {
     /// The kind of fault.
     pub kind: FaultKind,
-    /// The number of the affected request for generated text, from 1; absent if all such requests are affected.
+    /// The number of the affected request. Requests that generate text are counted from 1. Absent if all these requests
+    /// are affected.
     pub request: Option<u64>,
 }
 

@@ -27,7 +27,7 @@ use crate::front_end::FrontEnd;
 use crate::request::{EngineRequest, Finish, Lengths, RequestId};
 use crate::step::{Step, StepOutput};
 
-/// Responds to requests as a serving engine does; an [`inferometer_http::Server`] runs it.
+/// Responds to requests as a serving engine does. An [`inferometer_http::Server`] runs this handler.
 pub struct Front {
     engine: Engine,
     /// Requests that have not reached the scheduler yet.

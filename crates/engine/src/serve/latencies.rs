@@ -1,5 +1,5 @@
-//! Histograms of the engine's own latencies, with the names and bucket bounds of vLLM's `/metrics`. They use the
-//! instants at which steps ended, not those at which a socket accepted the bytes.
+//! Histograms of the engine's own latencies, with the names and bucket bounds of vLLM's `/metrics`. The histograms use
+//! the instants at which steps ended, not the instants at which a socket accepted the bytes.
 
 use std::time::Duration;
 

@@ -59,7 +59,7 @@ impl FrontConfig {
     }
 }
 
-/// Serves until the process ends. Prints `listening on http://ADDRESS` on stdout once clients can connect.
+/// Serves until the process ends. Prints `listening on http://ADDRESS` on stdout as soon as clients can connect.
 ///
 /// # Errors
 /// If the configuration is rejected, the server cannot listen on the address, the tokenizer fails, or an injected fault

@@ -1,5 +1,5 @@
-//! Queues the parts of a response in progress on the connection: tokens, the end, and injected faults. It never writes
-//! to a socket.
+//! Queues the parts of a response in progress on the connection: tokens, the end, and injected faults. This file writes
+//! to no socket.
 
 use inferometer_model::time::Nanos;
 use inferometer_net::Close;

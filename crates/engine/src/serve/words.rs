@@ -17,7 +17,8 @@ impl Words {
         let mut words = Vec::with_capacity(MAX_TOKENS);
         for &id in ids.iter().step_by(stride) {
             let text = tokenizer.decode(&[id])?;
-            // A client's own tokenizer would change incomplete characters and control characters.
+            // Tokens with incomplete characters or control characters are left out, because a client that tokenizes the
+            // text again could get other tokens.
             if !text.is_empty() && !text.contains(|c: char| c.is_control() || c == '\u{fffd}') {
                 words.push((id, text));
             }

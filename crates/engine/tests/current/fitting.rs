@@ -12,10 +12,10 @@ fn made(change: impl Fn(&mut StepConstants)) -> (Profile, Vec<MeasuredRun>) {
                 requests_per_s\n\
                 vllm-0.11,h100-sxm,llama-3.1-8b,1,,,4,100,60,1\n\
                 vllm-0.11,h100-sxm,llama-3.1-8b,96,,,200,700,30,1\n";
-    let mut runs = parse_runs(text, "rows", None, &|name| panic!("no row has details, as {name}"))
-        .expect("rows");
+    let mut runs =
+        parse_runs(text, "rows", None, &|name| panic!("no row has details: {name}")).expect("rows");
     let mut truth = start.clone();
-    change(truth.steps.as_mut().expect("a profile of today"));
+    change(truth.steps.as_mut().expect("a profile with [steps]"));
     for run in &mut runs {
         run.measured = simulate_run(&truth, run).expect("a run that plays");
     }

@@ -74,11 +74,16 @@ fn at_least_85_percent_of_held_out_figures_lie_in_their_calibrated_ranges() {
     assert!(all >= 40 && 100 * inside >= 85 * all, "{inside} of {all}: {outside:?}");
 }
 
-/// The rows are of a model without fitted rows, with thousands of tokens or hundreds of requests at once.
+/// No profile was fitted to rows of this model. Its rows have thousands of tokens, or hundreds of requests in
+/// flight.
 #[test]
 fn rows_far_from_the_fitted_rows_are_reported_as_uncalibrated() {
     for run in test_rows().iter().filter(|run| run.set.starts_with("gpustack")) {
         let why = sure_of(run).uncalibrated.unwrap_or_default();
-        assert!(why.contains("the fitted rows have"), "{:?}: {why}", run.lengths[0]);
+        assert!(
+            why.contains("the measured rows of the profile have"),
+            "{:?}: {why}",
+            run.lengths[0]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Tests that the stated ranges contain about as many measured figures as they say, by fit and by set.
+//! Ranges state the share of measured figures that they contain. Tests that this share is about right, by fit and by
+//! set.
 
 #[path = "../../examples/hold_rates/rows.rs"]
 mod rows;

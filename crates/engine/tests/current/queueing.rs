@@ -13,7 +13,7 @@ use inferometer_model::time::Nanos;
 fn engine() -> Engine {
     let mut config = EngineConfig::of_model("llama-3.1-8b").expect("a known model");
     config.profile = profile("vllm-0.11-h100-sxm").expect("a known profile");
-    let steps = config.profile.steps.as_mut().expect("a profile of today");
+    let steps = config.profile.steps.as_mut().expect("a profile with [steps]");
     (steps.front_us, steps.front_sequence_us) = (0.0, 0.0);
     config.max_num_seqs = Some(1);
     config.prefix_caching = Some(false);
@@ -28,7 +28,7 @@ fn played(rate_per_s: f64, prompts: &[u32], seed: u64) -> Vec<VirtualRecord> {
     simulate(&mut engine(), &mut *load_model(&load, seed), &mut lengths)
 }
 
-/// Returns the service times: how long each prompt takes alone, in nanoseconds.
+/// Returns the service times: how long each prompt takes on an idle engine, in nanoseconds.
 fn services(prompts: &[u32]) -> Vec<u64> {
     let mut known: HashMap<u32, u64> = HashMap::new();
     let of = |&prompt: &u32| {

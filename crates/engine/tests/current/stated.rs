@@ -16,9 +16,9 @@ fn of_today() -> impl Iterator<Item = &'static Profile> {
 }
 
 #[test]
-fn every_profile_of_a_current_engine_has_the_errors_that_it_states() {
+fn every_profile_of_a_current_engine_has_the_median_and_maximum_errors_that_it_states() {
     let runs = calibration();
-    let errors = run_errors(profiles(), &runs).expect("runs that play");
+    let errors = run_errors(profiles(), &runs).expect("runs that can be simulated");
     let mut rows = 0;
     for profile in of_today() {
         assert!(!profile.provenance.is_empty(), "{}", profile.name);
@@ -45,8 +45,9 @@ fn every_profile_of_a_current_engine_has_the_errors_that_it_states() {
             }
         }
     }
-    assert_eq!(rows, runs.len(), "each row is of one profile");
-    // The last two figures are TTFT p50 and p99 with a limit of requests in flight.
+    assert_eq!(rows, runs.len(), "each row belongs to exactly one table of one profile");
+    // Largest median errors in percent, in the order of `ERROR_NAMES`: output tokens/s, TPOT, TTFT p50, TTFT p99,
+    // E2E p50; then TTFT p50 and TTFT p99 of runs with a limit of requests in flight.
     for (at, most) in [(0, 1.0), (1, 1.0), (2, 2.5), (3, 10.0), (4, 1.0), (5, 4.0), (6, 10.0)] {
         assert!(median(&errors, at) < most, "figure {at}: {}", median(&errors, at));
     }
@@ -63,7 +64,7 @@ fn simulated_steps_take_as_long_as_measured_within_3_percent() {
     }
 }
 
-/// The steps are of a run to which nothing was fitted.
+/// No constant was fitted to the run of these steps.
 #[test]
 fn simulated_steps_of_a_held_out_run_take_as_long_as_measured_within_4_percent() {
     let text = include_str!("../../data/rows/current/steps-test.csv");
@@ -76,7 +77,7 @@ fn simulated_steps_of_a_held_out_run_take_as_long_as_measured_within_4_percent()
 }
 
 #[test]
-fn no_run_that_a_profile_was_fitted_on_is_reported_as_uncalibrated() {
+fn no_run_that_a_profile_was_fitted_to_is_reported_as_uncalibrated() {
     for run in calibration() {
         let resolved = run.config.resolve().expect("a configuration that runs");
         let (input_length, output_length) = run.lengths[0];
@@ -86,10 +87,10 @@ fn no_run_that_a_profile_was_fitted_on_is_reported_as_uncalibrated() {
     }
 }
 
-/// Checks the stated errors of runs that were left out of a fit, together with half of the runs or with their whole
-/// set.
+/// Checks the stated median errors of TPOT, in percent, of runs that were left out of a fit: below 4 if half of all
+/// runs were left out, and below 13 if the whole set of the run was left out.
 #[test]
-fn stated_errors_of_runs_left_out_of_a_fit_stay_below_their_limits() {
+fn stated_tpot_errors_of_runs_left_out_of_a_fit_stay_below_their_limits() {
     for profile in of_today() {
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);

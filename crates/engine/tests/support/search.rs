@@ -1,4 +1,4 @@
-//! Fast searches on the engine in virtual time, and the true values that the searches must find.
+//! Fast searches on the engine in virtual time, and the true loads that the searches must find.
 
 use inferometer_analysis::search::{
     NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
@@ -90,7 +90,7 @@ impl Server {
         (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
 
-    /// Runs a trial. The trial ends as soon as its load is certainly far above the limit.
+    /// Runs a trial. The trial is cut off as soon as its load certainly misses the criteria by far.
     pub fn trial(
         &self,
         settings: &Settings,
@@ -150,8 +150,9 @@ pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     search
 }
 
-/// Returns the long-run value that a criterion limits, as a ratio to the limit. Above 1, the load misses the criterion.
-/// The first tenth and the last hundredth of the requests do not count.
+/// Returns the ratio of a measured value to the limit of a criterion, from the requests of a long pass. The value is
+/// the share of requests that missed, and the limit is the share that may miss. For a mean, they are the mean and its
+/// limit. Above 1, the load misses the criterion. The first tenth and the last hundredth of the requests do not count.
 pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
     let settled = &requests[requests.len() / 10..requests.len() - requests.len() / 100];
     let judged = || settled.iter().map(|figures| criterion.judge(figures));
@@ -169,7 +170,8 @@ pub fn steps(from: f64, to: f64, factor: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the load at which the ratio crosses 1. The ratios are first made monotone, then interpolated.
+/// Returns the load at which the ratio crosses 1; `None` if the ratios do not cross 1. `ratios` has the ratio at each
+/// of `loads`. The ratios are first made monotone, then interpolated.
 pub fn edge(loads: &[f64], ratios: &[f64]) -> Option<f64> {
     // Replaces neighbours by their mean until no ratio is below the previous one (isotonic regression, equal weights).
     let mut blocks: Vec<(f64, usize)> = Vec::new();

@@ -12,7 +12,7 @@ pub fn small_engine(max_num_seqs: u32) -> Engine {
     with_few_blocks(config)
 }
 
-/// An engine of vLLM since 0.8 with few KV blocks, and with a small token budget for each step.
+/// An engine with the scheduler of vLLM 0.8 and later, and with few KV blocks. The profile has the older cost model.
 pub fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
@@ -22,8 +22,8 @@ pub fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> 
     with_few_blocks(config)
 }
 
-/// Like [`small_engine_of_today`], but with the costs of a current engine, which schedules the next step while a step
-/// runs.
+/// Like [`small_engine_of_today`], but with the cost model for vLLM 0.8 and later. The engine schedules the next step
+/// while a step runs.
 pub fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     with_few_blocks(ahead(max_num_seqs, max_num_batched_tokens))
 }
@@ -31,7 +31,7 @@ pub fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Eng
 fn ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> EngineConfig {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
-    let steps = config.profile.steps.as_mut().expect("a profile of today");
+    let steps = config.profile.steps.as_mut().expect("a profile with [steps]");
     // Requests reach the scheduler without delay.
     (steps.front_us, steps.front_sequence_us, steps.front_service_us) = (0.0, 0.0, 0.0);
     config.max_num_seqs = Some(max_num_seqs);
@@ -40,7 +40,7 @@ fn ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> EngineConfig {
     config
 }
 
-/// Like [`small_engine_ahead`], but 30 of the 40 layers read only the last 100 tokens.
+/// Like [`small_engine_ahead`], but 30 of the 40 layers have a sliding window: they read only the last 100 tokens.
 pub fn small_engine_windowed(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     with_windows(max_num_seqs, max_num_batched_tokens, (30, true))
 }
@@ -61,7 +61,7 @@ fn with_windows(sequences: u32, tokens: u32, (layers, is_ahead): (u32, bool)) ->
 fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
-    // Search for the smallest share of memory with which the engine starts and has more than 60 blocks.
+    // Bisection: the smallest share of memory with which the engine starts and has more than 60 KV blocks.
     for _ in 0..40 {
         config.gpu_memory_utilization = Some((low + high) / 2.0);
         match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {
@@ -70,7 +70,7 @@ fn with_few_blocks(mut config: EngineConfig) -> Engine {
         }
     }
     config.gpu_memory_utilization = Some(high);
-    Engine::new(config).expect("the largest share that was tried runs")
+    Engine::new(config).expect("the engine starts with the smallest share that was found")
 }
 
 /// Does the same as `simulate`, but executes every single step.

@@ -8,7 +8,7 @@ pub enum BundleError {
     /// The file is not a bundle.
     #[error("is not a bundle of inferometer: {0}")]
     NoBundle(String),
-    /// The bundle states this format version, which this program does not know.
+    /// The bundle states this format version, which this program does not support.
     #[error(
         "has the bundle format {0:?}, but this program reads {SCHEMA:?}: use a newer inferometer"
     )]
@@ -16,7 +16,7 @@ pub enum BundleError {
     /// The bundle is incomplete: it ends too early, or a part is missing.
     #[error("is incomplete: {0}; copy it again")]
     Cut(String),
-    /// The bytes differ from those that were written: a checksum or the compressed stream is wrong.
+    /// The bytes differ from the bytes that were written: a checksum or the compressed stream is wrong.
     #[error("is damaged: {0}; copy it again")]
     Damaged(String),
     /// The file contains something that is not allowed in a bundle, such as a link or an unlisted part.
@@ -25,10 +25,10 @@ pub enum BundleError {
     /// The unpacked bundle exceeds a limit of size or of the number of parts.
     #[error("is too large: {0}; nothing was imported")]
     TooLarge(String),
-    /// The manifest, the checksum list or a document is invalid, or they contradict each other.
+    /// The manifest, the checksum list or another document is invalid, or two of them contradict each other.
     #[error("{0}")]
     Content(String),
-    /// A part cannot be read for writing, or the output cannot be written.
+    /// The output cannot be written, or a part that must be written cannot be read.
     #[error("its content cannot be written: {0}")]
     Unwritable(std::io::Error),
 }

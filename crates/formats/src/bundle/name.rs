@@ -2,7 +2,7 @@
 
 /// The maximum length of a name, in characters.
 const MOST_CHARS: usize = 99;
-/// The maximum number of characters of the original name of a data file that its new name contains.
+/// The name of a data file in the bundle keeps at most this number of characters from the end of its original name.
 const MOST_DATA_CHARS: usize = 40;
 
 /// Returns why a name is not allowed in a bundle; `None` if it is allowed.
@@ -17,8 +17,8 @@ pub fn problem(name: &str) -> Option<&'static str> {
     (!name.chars().all(is_plain)).then_some("its name has a character that is not allowed")
 }
 
-/// Returns the name of a data file in a bundle: its number, then the end of its own file name. Characters
-/// that are not allowed become `-`.
+/// Returns the name of a data file in a bundle: the number, then the end of the file's original name, without
+/// its folder. Characters that are not allowed become `-`.
 pub fn data_name(number: usize, file: &str) -> String {
     let own = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };

@@ -1,5 +1,5 @@
-//! Reads a bundle, which may come from an untrusted source. Every part must be in the checksum list, must
-//! be there once, must be a regular file, and must match its checksum. Otherwise the bundle is rejected.
+//! Reads a bundle, which may come from an untrusted source. Every part must be a regular file, must occur
+//! exactly once, and must match its checksum in the checksum list. Any other bundle is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -26,10 +26,10 @@ pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 const MOST_PARTS: usize = 10_000;
 /// The maximum size of the checksum list, in bytes.
 const MOST_SUMS_BYTES: u64 = 4 << 20;
-/// The unpacked size, in bytes, that every bundle may have, even if its file is very small.
+/// The unpacked size, in bytes, that is allowed for every bundle, even if the bundle file is very small.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
-/// The maximum compression ratio that is accepted. Real ratios are lower: run logs are already compressed,
-/// and texts become about 30 times smaller.
+/// The maximum ratio of unpacked to packed size. Real ratios are lower: run logs are already compressed, and
+/// texts become about 30 times smaller.
 const MOST_COMPRESSION: u64 = 100;
 
 impl Limits {
@@ -89,7 +89,7 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
                 if name == MANIFEST {
-                    // A newer version may have other parts. The error to report is then the version, not the part.
+                    // A newer version may contain unknown parts. In this case the error is the version, not the part.
                     version = check_version(&bytes);
                 }
                 documents.insert(name.to_owned(), bytes);
@@ -164,8 +164,8 @@ type Visit<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), BundleError> 
 /// A callback that receives the name, the size and the checksum of a part after the part was checked.
 type OnChecked<'a> = dyn FnMut(&str, Checksum) + 'a;
 
-/// Reads and checks every part except the checksum list. Calls `visit` with each part while it is read, and
-/// `checked` after its checksum was found correct.
+/// Reads and checks every part that the checksum list names. Calls `visit` for each part while the part is read,
+/// and `checked` when its checksum was found correct.
 fn each_part(
     mut bundle: impl BufRead,
     limits: Limits,
@@ -177,7 +177,7 @@ fn each_part(
         return Err(BundleError::NoBundle("it is not compressed with gzip".to_owned()));
     }
     let unzipped = GzDecoder::new(bundle);
-    // The limit of the reader is one byte higher, so that a bundle that is too large can be detected.
+    // The reader may read one byte more than the limit: this byte shows that a bundle is too large.
     let mut archive = Archive::new(unzipped.take(limits.unpacked.saturating_add(1)));
     let mut sums: Option<BTreeMap<String, String>> = None;
     let mut seen = BTreeSet::new();

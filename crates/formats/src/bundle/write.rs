@@ -10,7 +10,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::{BundleError, FOLDER, SUMS};
 
-/// A part of a bundle, whose checksum is known before it is written.
+/// A part of a bundle. Its checksum is computed before the part is written.
 pub struct Part<'a> {
     /// The name in the bundle.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct Part<'a> {
     pub content: Box<dyn Read + 'a>,
 }
 
-/// The size and the checksum of a content.
+/// The size and the checksum of the content of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     /// The number of bytes.

@@ -1,5 +1,5 @@
-//! Statistics as other tools compute them: mean, population standard deviation and percentiles as NumPy does,
-//! and weighted statistics with nearest-rank percentiles as GuideLLM does.
+//! Statistics as other tools compute them: mean, population standard deviation and percentiles as in NumPy, and
+//! weighted statistics with nearest-rank percentiles as in GuideLLM.
 
 /// Values in ascending order. All statistics are 0 if there are no values.
 #[derive(Clone, Debug)]

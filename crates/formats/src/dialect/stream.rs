@@ -8,8 +8,8 @@ use inferometer_model::time::Nanos;
 #[derive(Clone, Debug)]
 pub(crate) struct Stream<'a> {
     pub record: &'a Record,
-    /// The pick, which other tools use as the start of the request. The client picks a request after its wait
-    /// in the client, and before it connects.
+    /// The pick, which other tools use as the start of the request. The client picks a request after the
+    /// request's wait in the client, and before the client connects.
     pub start: Nanos,
     /// The chunks that contain output of any kind, or empty content without a role. There is at least one.
     pub chunks: Vec<Chunk>,
@@ -66,7 +66,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Seconds between each chunk and the one before it.
+/// Seconds between each chunk and the chunk before it.
 pub(crate) fn gaps(chunks: &[Chunk]) -> Vec<f64> {
     chunks.windows(2).map(|pair| pair[1].at.seconds_after(pair[0].at)).collect()
 }

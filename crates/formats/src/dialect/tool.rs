@@ -43,7 +43,7 @@ pub struct Definition {
 /// A pass with its records.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass<'a> {
-    /// The records of all of its requests.
+    /// The records of all requests of the pass.
     pub records: &'a [Record],
     /// The API dialect of the requests.
     pub dialect: &'a str,
@@ -51,8 +51,8 @@ pub struct Pass<'a> {
     pub concurrency: Option<u32>,
     /// The request rate in requests/s, if it is constant and finite.
     pub rate: Option<f64>,
-    /// The duration that the tool would have measured, in seconds. If absent, it is computed from the records;
-    /// most tools count from the first pick to the last end.
+    /// The duration that the tool would have measured, in seconds. If absent, the duration is computed from the
+    /// records, for most tools from the first pick to the last end of a request.
     pub duration_s: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Writes MLflow's file store, which `mlflow ui --backend-store-uri DIR` and MLflow's client read. It is a
-//! folder of experiments; an experiment is a folder of runs; a run is a folder of small files. This module
+//! Writes MLflow's file store, which `mlflow ui --backend-store-uri DIR` and MLflow's client read. The store is
+//! a folder of experiments; an experiment is a folder of runs; a run is a folder of small files. This module
 //! does not depend on the metrics that are exported.
 //!
 //! The layout is that of `mlflow.store.tracking.file_store`. Each experiment and each run has a `meta.yaml`.
@@ -15,7 +15,7 @@ use serde_json::json;
 /// The maximum length of a parameter's value in MLflow, in characters.
 const MAX_PARAM_CHARS: usize = 6_000;
 
-/// The status of a run, by MLflow's numbers.
+/// The status of a run. The numbers are those of MLflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The run is in progress.
@@ -44,7 +44,7 @@ pub struct Metric {
 pub struct Run {
     /// The name of the experiment that the run belongs to.
     pub experiment: String,
-    /// The displayed name. The run's id is a hash of it.
+    /// The displayed name. The run's id is a hash of this name.
     pub name: String,
     /// When the run began, in milliseconds since the Unix epoch.
     pub started_unix_ms: i64,

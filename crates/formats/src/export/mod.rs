@@ -1,6 +1,6 @@
 //! Exports: records and results for other programs.
 //!
-//! A [`table`] lists the columns of a row, with their meaning and how they are computed from a record. A
+//! A [`table`] lists the columns of a row: what each column means, and how it is computed from a record. A
 //! [`form`] writes rows as CSV, JSON Lines, one JSON document or Parquet. Only Parquet keeps rows in
 //! memory, at most one row group. [`schema`] makes the JSON schemas from the same columns. [`mlflow`]
 //! writes runs as an MLflow file store. [`vllm_bench()`] makes a result file of `vllm bench serve` from a

@@ -1,5 +1,5 @@
-//! Exports a pass as a result file of `vllm bench serve`, with its requests. The file has the same fields as
-//! the original, so programs that read the original can read it. An exported file does not change when it is
+//! Exports a pass with its requests as a result file of `vllm bench serve`. The file has the same fields as a
+//! file of `vllm bench serve`, so the same programs can read both. An exported file does not change when it is
 //! imported and exported again.
 
 use inferometer_analysis::pass::PassSummary;
@@ -14,7 +14,8 @@ use crate::export::error::ExportError;
 use crate::{failure, simulation};
 
 /// Returns the result file of the pass number `pass`. Passes are numbered from 0 in the order of the summary's
-/// cells. `records` are the records of this pass.
+/// cells. `records` are the records of this pass. `burstiness` is the file's value of this name; infinity means
+/// constant gaps between arrivals.
 ///
 /// # Errors
 /// [`ExportError::Missing`] if there is no such pass, or if it has no records or no duration.
@@ -154,8 +155,8 @@ fn statistics(name: &str, values: &Numbers, percentiles: &[f64]) -> Vec<(String,
     found
 }
 
-/// One request in the lists of the file. `start` and `queued` are in seconds; `start` counts from the first
-/// start in the pass.
+/// One request in the lists of the file. `start` and `queued` are in seconds; `start` counts from the start of
+/// the first request in the pass.
 struct Row {
     start: f64,
     queued: f64,

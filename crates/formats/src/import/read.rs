@@ -35,7 +35,7 @@ fn section(run: &Import) -> Vec<String> {
     run.summary.imported.as_ref().map_or_else(Vec::new, |imported| imported.section.clone())
 }
 
-/// Recognises the format of a file and parses its runs, not numbered yet.
+/// Recognises the format of a file and parses its runs. Runs of equal sections are not numbered here.
 fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     let source = Source::new(file, bytes);
     let unknown = |what: &str| ImportError::Unknown {

@@ -70,8 +70,8 @@ pub(crate) fn summary(
     findings: Vec<Finding>,
 ) -> Summary {
     let reason = format!(
-        "imported from {} ({}): this program did not measure it, and the error of the measuring \
-            client is unknown",
+        "imported from {} ({}): this program did not measure the figures, and the error of the \
+            measuring client is unknown",
         imported.file, imported.format
     );
     Summary {

@@ -41,10 +41,10 @@ pub enum ClientError {
         url: String,
         /// What is wrong with the certificate or the handshake.
         what: String,
-        /// What to do, after a semicolon; empty if that is not known.
+        /// The advice, which begins with a semicolon; empty if there is no advice.
         advice: String,
     },
-    /// The server speaks another protocol than its address says, or than this client supports.
+    /// The server uses another protocol than its address states, or than this client supports.
     #[error("{url}: the server {speaks} at this address; {advice}")]
     OtherProtocol {
         /// The address as given.
@@ -88,8 +88,8 @@ pub enum ClientError {
     },
 }
 
-/// The message of an I/O error. A timeout has its own text, because its error code is also the error code of
-/// a non-blocking socket without data.
+/// The message of an I/O error. A timeout has its own text, because the text of the system for this error
+/// code describes a non-blocking socket without data.
 pub(super) fn reason(source: &io::Error) -> String {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),

@@ -65,7 +65,8 @@ pub struct Client {
     /// The time limit for opening the connection, for each write and for each read.
     pub timeout: Duration,
     /// The time limit for a whole request, and for a whole response, also if it arrives in many small parts.
-    /// The limit is checked after each write and each read, so both may take one `timeout` longer.
+    /// The limit is checked after each write and each read. So a request or a response may
+    /// exceed the limit by one `timeout`.
     pub deadline: Duration,
     /// The settings of TLS, if the address of the server begins with `https://`.
     pub tls: Option<TlsClient>,
@@ -254,7 +255,8 @@ impl Client {
         time_limit::write_all(stream, &bytes, self.deadline)
             .map_err(|source| self.broken(path, source))?;
         let (response, reusable) = self.read_response(path, stream)?;
-        // The proxy itself sends status 407. Inside a tunnel, the status is from the server.
+        // Without a tunnel, status 407 comes from the proxy itself. Inside a tunnel, it comes from the
+        // server.
         let forwards = response.status == 407 && self.tls.is_none();
         if let Some(proxy) = self.proxy.as_ref().filter(|_| forwards) {
             let what = format!("the proxy {proxy} answered 407{}", advice(407, proxy));
@@ -319,7 +321,7 @@ impl Client {
         Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
     }
 
-    /// The error for a server that speaks TLS although its address begins with `http://`.
+    /// The error for a server that uses TLS although its address begins with `http://`.
     pub fn tls_not_named(&self) -> ClientError {
         let secure = Url { secure: true, ..self.url.clone() };
         ClientError::OtherProtocol {

@@ -1,7 +1,7 @@
-//! Recognises the protocol of a server that does not speak HTTP/1.1, by the first bytes of its answer. This
+//! Recognises the protocol of a server that does not use HTTP/1.1, by the first bytes of its answer. This
 //! module does no I/O.
 
-/// The advice for a server that has only HTTP/2.
+/// The advice for a server that does not offer HTTP/1.1.
 pub(super) const HTTP1_IS_NEEDED: &str =
     "only HTTP/1.1 is supported; let the server, or the gateway in front of it, offer HTTP/1.1";
 

@@ -1,5 +1,5 @@
-//! The errors that prevent serving a site. A page that fails is not such an error: its response tells the
-//! reader about the failure.
+//! The errors that prevent serving a site. They do not include the failure of a single page: the response of
+//! this page states the failure.
 
 use std::io;
 

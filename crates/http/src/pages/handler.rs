@@ -58,7 +58,8 @@ pub trait Pages {
     /// A response with this status and a reason. Status 401 means that the reader must send the token.
     fn refusal(&self, status: u16, why: &str) -> Response;
 
-    /// The next event of a stream with this topic ([`Body::Events`]). By default, it ends the stream.
+    /// The next event of a stream with this topic ([`Body::Events`]). The default implementation returns an
+    /// event that ends the stream.
     fn event(&mut self, _topic: &str) -> Event {
         Event { data: String::new(), is_last: true }
     }
@@ -128,7 +129,7 @@ impl<P: Pages> Handler for PageHandler<P> {
                 if is_head {
                     connection.end();
                 } else {
-                    // The first event is due at once.
+                    // The first event is due immediately.
                     let stream = EventStream { topic: topic.clone(), due: net.now() };
                     connection.response = Some(stream);
                 }

@@ -1,5 +1,5 @@
 //! The text format of Prometheus (0.0.4): a writer for our own metrics, and a parser for the metrics of
-//! servers. They do not depend on particular metrics.
+//! servers. Both work with any metrics.
 
 mod parse;
 mod write;

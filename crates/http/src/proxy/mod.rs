@@ -1,5 +1,5 @@
 //! HTTP proxies: which proxy is used for a server, according to the usual environment variables, and how a
-//! tunnel is requested. The caller reads the environment, not this module.
+//! tunnel is requested. This module does not read the environment; the caller does.
 
 mod exceptions;
 mod tunnel;
@@ -17,7 +17,7 @@ pub(crate) use tunnel::{advice, tunnel_through};
 /// A function of the caller that returns the value of an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// An HTTP proxy. Its user and password are never printed.
+/// An HTTP proxy. `Display` and `Debug` show neither the user nor the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     /// Host name or address, IPv6 without brackets.
@@ -26,7 +26,8 @@ pub struct Proxy {
     pub port: u16,
     /// The value of `Proxy-Authorization`, which identifies the client to the proxy.
     authorization: Option<String>,
-    /// The part that is never printed: the password, or the user if there is no password.
+    /// The text that must be removed from all messages of the program: the password, or the user if there is
+    /// no password.
     secret: Option<String>,
     /// The flag or the variable that names the proxy.
     pub named_by: &'static str,
@@ -66,8 +67,8 @@ impl Proxy {
                 );
             }
         };
-        // The user and the password are checked first: without escapes, these characters would change the
-        // host.
+        // The user and the password are checked first: a `/`, `?` or `#` in them that is not escaped would
+        // change the host.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
@@ -112,11 +113,11 @@ impl Proxy {
     }
 }
 
-/// The proxy that a flag or a variable names, or the error of parsing it. The error matters only if the proxy
-/// would be used.
+/// The proxy that a flag or a variable names, or the error of parsing it. The error is reported only if the
+/// proxy would be used.
 type Named = Option<Result<Proxy, String>>;
 
-/// Which proxy is used for which server. The default: none.
+/// Which proxy is used for which server. By default, no proxy is used.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
     http: Named,
@@ -125,10 +126,11 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both. The servers
-    /// of `no_proxy` are reached without a proxy. A variable in lower case has priority over upper case, and
-    /// an empty variable counts as absent. `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set, because this
-    /// program is then a CGI program. There, `HTTP_PROXY` contains the header `Proxy` of a client's request.
+    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both. The
+    /// servers of `no_proxy` are reached without a proxy. If a variable is given in lower case and in upper
+    /// case, the one in lower case is used. An empty variable counts as absent. `HTTP_PROXY` is ignored if
+    /// `REQUEST_METHOD` is set, because this program is then a CGI program. There, `HTTP_PROXY` contains the
+    /// header `Proxy` of a client's request.
     pub fn of_variables(variables: Variables<'_>) -> Self {
         let value = |name| variables(name).filter(|value| !value.trim().is_empty());
         let is_cgi = variables("REQUEST_METHOD").is_some();
@@ -167,7 +169,7 @@ impl Proxies {
             (Some(named), unreadable)
                 if url.unix.is_none() && !self.except.names(&url.host, url.port) =>
             {
-                // The invalid entry may have been meant for this server.
+                // Perhaps the invalid entry is a mistyped name of this server.
                 if let Some(entry) = unreadable {
                     return Err(format!(
                         "no_proxy: `{entry}` is not a host, address or network; correct it, or \
@@ -185,7 +187,9 @@ impl Proxies {
         }
     }
 
-    /// The secrets of the proxies, as header fields.
+    /// The secrets of the proxies, as pairs of a header name and a value. The caller removes these values
+    /// from messages. For each proxy, these are the value of `Proxy-Authorization` and the password, or the
+    /// user if there is no password.
     pub fn secret_headers(&self) -> Vec<(String, String)> {
         let named = [&self.http, &self.https];
         let secrets = |proxy: &Proxy| {

@@ -1,4 +1,4 @@
-//! Which proxy is used for a server. Also checks that no text contains the proxy's password.
+//! Tests which proxy is used for a server, and that no text contains the password of the proxy.
 
 use inferometer_plan::spec::parse_url;
 

@@ -70,8 +70,9 @@ impl Arrivals {
         }
     }
 
-    /// Whether a measured run has the same arrivals as a simulated one: equal gaps, or the gaps of vLLM, which follow from
-    /// its seed.
+    /// Whether the arrival times of a measured run are known, also if another program measured the run. This is true
+    /// for equal gaps, and for the gaps of vLLM, which depend only on vLLM's seed. A simulation then has the same
+    /// arrivals.
     pub fn is_known(self) -> bool {
         matches!(self, Self::Constant | Self::Vllm { .. })
     }

@@ -1,8 +1,8 @@
-//! Arrivals at the times at which `vllm bench serve` sends with the same seed. Its gaps are
+//! Arrivals at the times at which `vllm bench serve` sends requests with the same seed. The gaps are
 //! `numpy.random.gamma(shape=burstiness, scale=1 / (rate * burstiness))` after `numpy.random.seed(seed)`.
-//! Both belong to NumPy's legacy generator, whose random numbers do not change between versions of NumPy. Current
-//! versions scale the gaps so that the mean rate is exact. Versions before the middle of 2025 do not, and send the first
-//! request at once.
+//! These functions use NumPy's legacy generator, whose random numbers do not change between versions of NumPy. Current
+//! versions of vLLM scale the gaps so that the mean rate is exact. Versions of vLLM before the middle of 2025 do not
+//! scale the gaps, and send the first request at the start.
 //!
 //! Sources: `vllm/benchmarks/serve.py` (`get_request`), and NumPy's `mt19937.c` and `legacy-distributions.c`.
 
@@ -33,7 +33,7 @@ impl Iterator for Vllm {
     }
 }
 
-/// The number of words of the state of MT19937, and the distance of the words that are combined.
+/// The number of words of the state of MT19937, and the distance between the words that are combined.
 const WORDS: usize = 624;
 const DISTANCE: usize = 397;
 

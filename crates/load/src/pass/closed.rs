@@ -87,7 +87,7 @@ impl fmt::Display for ClosedPlan {
     }
 }
 
-/// The description of the pass "one by one" of the tables: a closed loop with one request in flight.
+/// The description of the pass "one by one": a closed loop with one request in flight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneByOnePlan {
     /// When the pass stops starting requests.
@@ -141,7 +141,7 @@ pub struct Closed {
     /// instant on.
     steps: VecDeque<(Nanos, u32)>,
     concurrency: u32,
-    /// For each free place: the instant since which it has been free, in order of time.
+    /// For each free place: the instant at which it became free, in order of time.
     free: VecDeque<Nanos>,
     in_flight: u32,
     bound: Bound,

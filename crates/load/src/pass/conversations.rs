@@ -103,7 +103,7 @@ impl LoadPlan for ConversationsPlan {
         assert_eq!(
             self.script.think.len(),
             self.script.conversations as usize,
-            "invariant: conversations are drawn before they are played"
+            "invariant: the turns of conversations are computed before the pass"
         );
         let begin = self.begin.load().start(seed);
         let think = Arc::clone(&self.script.think);
@@ -140,7 +140,7 @@ enum Turn {
     Of(u32),
 }
 
-/// The load model during a pass of conversations. Another load model begins them.
+/// The load model during a pass of conversations. Another load model begins the conversations.
 pub struct Conversations {
     begin: Box<dyn LoadModel>,
     think: Arc<[Box<[Duration]>]>,
@@ -149,14 +149,14 @@ pub struct Conversations {
     limit: Option<Nanos>,
     /// For each conversation that has begun: the number of its current turn, from 0.
     at: Vec<u32>,
-    /// The known due times of next turns, each with the number of its conversation.
+    /// The due times of turns whose previous answer has ended, each with the number of the conversation.
     thinking: BTreeSet<(Nanos, u32)>,
     /// The number of requests in flight that are not the last turn of their conversation.
     to_be_followed: u32,
 }
 
 impl Conversations {
-    /// Creates the model. `begin` decides when conversations begin. `of` states whether it counts conversations or
+    /// Creates the model. `begin` decides when conversations begin. `of` states whether `begin` counts conversations or
     /// requests. `think` has, for each conversation, the think time before each of its turns. No request is begun
     /// from `limit` on.
     pub fn new(

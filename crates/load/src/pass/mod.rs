@@ -43,7 +43,7 @@ macro_rules! load_models {
         }
 
         impl PassPlan {
-            /// The description of its load model.
+            /// The description of the load model of this pass.
             pub fn load(&self) -> &dyn LoadPlan {
                 match self {
                     $(Self::$name(plan) => plan,)*
@@ -56,7 +56,7 @@ macro_rules! load_models {
 load_models! {
     /// One request at a time.
     OneByOne(closed::OneByOnePlan),
-    /// All requests due at once.
+    /// All requests are due at the start of the pass.
     Saturated(at_once::SaturatedPlan),
     /// A given number of requests in flight, which may change over time.
     Closed(closed::ClosedPlan),
@@ -85,7 +85,7 @@ impl PassPlan {
         Self::OneByOne(OneByOnePlan { bound })
     }
 
-    /// This number of requests, all due at once.
+    /// This number of requests, all due at the start of the pass.
     pub const fn saturated(requests: u32) -> Self {
         Self::Saturated(SaturatedPlan { requests })
     }
@@ -153,8 +153,8 @@ impl PassPlan {
         self.load().constant_load()
     }
 
-    /// A label that distinguishes the prompts of this pass from those of the other passes of a plan. It
-    /// is the load, as it is shown to users. For recorded arrivals, the label does not contain the name
+    /// A label that distinguishes the prompts of this pass from those of the other passes of a plan. The
+    /// label is the load, as it is shown to users. For recorded arrivals, the label does not contain the name
     /// of the file, because the same content in another file is the same workload. (A plan has recorded
     /// arrivals at most once.)
     pub fn prompt_label(&self) -> String {

@@ -16,7 +16,7 @@ use inferometer_model::time::Nanos;
 pub struct OpenPlan {
     /// Requests per second.
     pub rate: Level,
-    /// How arrivals are spread around the rate.
+    /// How the gaps between arrivals vary at this rate.
     #[serde(default)]
     pub arrivals: Arrivals,
     /// Whether the gaps are scaled so that the requested number of requests arrives at exactly this
@@ -94,15 +94,15 @@ impl LoadPlan for OpenPlan {
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         let rate = self.rate.clone();
         let due = move |area| rate.time_of_area_s(area).map(|second| Nanos((second * 1e9) as u64));
-        // Arrivals are not scaled in three cases. Equal gaps already match the rate. An infinite rate
-        // makes all requests due at once. A load without an end has no number of requests to match.
+        // Arrivals are not scaled in three cases. Equal gaps already match the rate. With an infinite rate,
+        // all requests are due at the start. A load without an end has no number of requests to match.
         let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
         let ends = self.bound != Bound::none() || self.rate.duration().is_some();
         if self.scaled && is_drawn && ends {
             let areas = scaled(self.arrivals, &self.rate, self.bound, seed);
             return Box::new(Open::new(areas.map_while(due), self.bound));
         }
-        // Versions of vLLM that do not scale the gaps of a constant rate send the first request at once.
+        // Versions of vLLM that do not scale the gaps of a constant rate send the first request at the start.
         let is_vllm = matches!(self.arrivals, Arrivals::Vllm { .. });
         let at_once = (is_vllm && self.rate.constant().is_some()).then_some(0.0);
         let areas = at_once.into_iter().chain(self.arrivals.seconds(seed));

@@ -80,7 +80,7 @@ impl LoadPlan for ReplayPlan {
         assert_eq!(
             self.recording.offsets.len(),
             self.recording.requests as usize,
-            "invariant: a recording is read before it is played"
+            "invariant: a recording is read before the pass"
         );
         let speed = self.speed;
         let offsets = Arc::clone(&self.recording.offsets);

@@ -44,7 +44,7 @@ pub enum SloError {
     },
     /// The objective names a statistic, although the metric has one value per pass.
     #[error("`{text}` has a statistic, but {metric} has only one value per pass; write {metric} \
-        alone", metric = .metric.name())]
+        without a statistic", metric = .metric.name())]
     NeedlessStatistic {
         /// The objective.
         text: String,

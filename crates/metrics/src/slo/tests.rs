@@ -74,7 +74,7 @@ fn an_invalid_objective_is_an_error_with_the_reason_and_the_expected_form() {
         ("<1ms", "unknown metric ``"),
         ("ttft<500ms", "has no known statistic of ttft; write it like `ttft_p99<500ms`"),
         ("ttft_p97<500ms", "with one of mean, p50, p90, p95, p99, p999, max"),
-        ("failures_p99<1%", "but failures has only one value per pass; write failures alone"),
+        ("failures_p99<1%", "has only one value per pass; write failures without a statistic"),
         ("ttft_p99<500", "a time above 0 in us, ms or s"),
         ("ttft_p99<fast", "a time above 0 in us, ms or s"),
         ("ttft_p99<1.2.3ms", "a time above 0 in us, ms or s"),

@@ -67,8 +67,8 @@ codes! {
         "Connections are closed after each answer, so each request opens its own.";
     PREFIX_CACHE_NOT_RESET = "prefix_cache_not_reset", Warning,
         "The server did not reset its prefix cache between passes."
-        => "vLLM supports it if started with VLLM_SERVER_DEV_MODE=1, SGLang always; otherwise \
-            restart the server between runs";
+        => "vLLM supports the reset if it is started with VLLM_SERVER_DEV_MODE=1; SGLang always \
+            supports it; restart other servers between runs";
     PROMPTS_SHAPED_BY_THE_EMBEDDED_TOKENIZER = "prompts_shaped_by_the_embedded_tokenizer", Warning,
         "Prompt lengths were counted with the built-in tokenizer, not with that of the model."
         => "name the model's tokenizer with --tokenizer";
@@ -264,7 +264,7 @@ codes! {
         "The objectives were met at a higher load and missed at a lower one."
         => "search again with a warmed-up server and no other users";
     SEARCH_SATURATED = "search_saturated", Note,
-        "At a tried load, requests arrived faster than they ended.";
+        "At one of the loads of the search, requests arrived faster than they ended.";
     SEARCH_IN_BURSTS = "search_in_bursts", Note,
         "Requests of equal length started and ended together, so prompts were processed in bursts."
         => "add --range-ratio 0.3: it varies the lengths, as in most real traffic";
@@ -329,9 +329,9 @@ codes! {
         "The measured outputs have a different length than the row states."
         => "the row is not counted in the errors";
     CONSTANT_EXTRA_COST = "constant_extra_cost", Warning,
-        "Each measured step takes longer than predicted, by a constant time."
-        => "the host may be slower, or the engine may do extra work per step; `calibrate` fits \
-            this time";
+        "The measured latency per output token differs from the prediction by the same time in all rows."
+        => "the host may be slower or faster, or the engine may do more or less work per step; \
+            `calibrate` fits this time";
 
     // Imported results.
     IMPORTED_CHARACTERS_NOT_TOKENS = "imported_characters_not_tokens", Warning,
@@ -386,7 +386,7 @@ mod tests {
         let mut names: Vec<&str> = ALL.iter().map(|code| code.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), ALL.len(), "each name stands once");
+        assert_eq!(names.len(), ALL.len(), "two codes have the same name");
         for code in ALL {
             let is_snake = |c: char| c.is_ascii_lowercase() || c == '_';
             assert!(code.name.chars().all(is_snake), "{}", code.name);

@@ -12,12 +12,12 @@ use libc::c_long;
 
 use super::check;
 
-/// When a descriptor is reported as ready.
+/// Which waits report a descriptor as ready.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
-    /// By every wait while there is something to read.
+    /// Every wait reports the descriptor while there is something to read.
     Level,
-    /// By one wait each time data arrives or a write becomes possible.
+    /// One wait reports the descriptor each time data arrives or a write becomes possible.
     Edge,
 }
 
@@ -268,7 +268,7 @@ mod tests {
             let counter = File::from(event_counter().unwrap());
             epoll.add(counter.as_raw_fd(), 7, Trigger::Level).unwrap();
             (&counter).write_all(&1u64.to_ne_bytes()).unwrap();
-            // The wait ends at once; its timer expires afterwards, when no wait is in progress.
+            // The wait ends immediately. Its timer expires later, when no wait is in progress.
             assert_eq!(epoll.wait(Duration::from_millis(1)).unwrap(), 1);
             assert_eq!(epoll.found(0).token, 7);
             io::Read::read(&mut &counter, &mut [0; 8]).unwrap();

@@ -33,7 +33,7 @@ pub fn fail_writes_beyond_file_limit() {
 pub enum EndSignal {
     /// SIGTERM: the process may clean up first.
     Gently,
-    /// SIGKILL: the system ends the process at once.
+    /// SIGKILL: the system ends the process immediately.
     Firmly,
 }
 
@@ -44,7 +44,7 @@ pub enum EndSignal {
 /// When the system refuses.
 pub fn adopt_orphans() -> io::Result<()> {
     let yes: libc::c_ulong = 1;
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0) }).map(drop)
 }
 
@@ -62,7 +62,7 @@ pub fn end_process(pid: u32, signal: EndSignal) -> io::Result<()> {
         EndSignal::Gently => libc::SIGTERM,
         EndSignal::Firmly => libc::SIGKILL,
     };
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     match check(unsafe { libc::kill(pid, signal) }) {
         Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
         _ => Ok(()),
@@ -98,7 +98,7 @@ pub struct ProcUnits {
 
 /// The units of `/proc/PID/stat` on this system.
 pub fn proc_units() -> ProcUnits {
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     let of = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&unit| unit > 0);
     // Every Linux system reports both values; the defaults are the usual values.
     ProcUnits {

@@ -12,9 +12,10 @@ use libc::c_long;
 use super::{check, timespec_ns};
 
 /// Sets how many connections may wait to be accepted, up to the limit of the system. The standard library
-/// allows 128, which is too few if a thousand clients connect at once: the others would retry a second later.
+/// allows 128. If a thousand clients connect at the same time, this is too few: the other clients would retry
+/// a second later.
 pub fn set_backlog(listener: &impl AsRawFd, most: i32) -> io::Result<()> {
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     check(unsafe { libc::listen(listener.as_raw_fd(), most) })?;
     Ok(())
 }
@@ -31,7 +32,7 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
         check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) });
     match result {
         Ok(_) => Ok(stream),
-        // The system continues to connect: after a signal, or because it cannot connect at once.
+        // The system continues to connect: after a signal, or because it cannot connect immediately.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
             Ok(stream)
         }
@@ -46,8 +47,8 @@ pub fn unix_socket() -> io::Result<UnixStream> {
     unsafe { Ok(UnixStream::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?)) }
 }
 
-/// Connects a Unix socket. The kernel connects it at once, or returns [`io::ErrorKind::WouldBlock`] if the
-/// accept queue of the server is full. In that case the call can be repeated.
+/// Connects a Unix socket. The kernel connects it immediately, or returns [`io::ErrorKind::WouldBlock`] if
+/// the accept queue of the server is full. In that case the call can be repeated.
 pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
     // SAFETY: all zeroes is a valid sockaddr_un.
     let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };

@@ -81,9 +81,9 @@ impl TlsClient {
     }
 
     /// Runs TLS over a blocking socket, and completes the handshake. So a caller can distinguish an untrusted
-    /// server from a silent one. `within` limits the duration of the whole handshake, also if the server
-    /// sends its part in many small pieces. The limit is checked before each read, and each read has the
-    /// timeout of the socket.
+    /// server from a server that does not answer. `within` limits the duration of the whole handshake, also
+    /// if the server sends its part in many small pieces. The limit is checked before each read, and each
+    /// read has the timeout of the socket.
     ///
     /// # Errors
     /// When the connection breaks, the time limit has passed, or the server is not trusted.

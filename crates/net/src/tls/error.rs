@@ -1,4 +1,4 @@
-//! The errors when TLS is set up.
+//! The errors that occur while TLS is set up.
 
 /// Why TLS cannot be prepared.
 #[derive(Debug, thiserror::Error)]

@@ -23,9 +23,9 @@ pub enum TlsFailure {
     NotYetValid,
     /// Another problem with the server's certificate, as the TLS library describes it.
     Other(String),
-    /// The server does not speak TLS.
+    /// The server does not use TLS.
     NotTls,
-    /// The server speaks TLS, but not HTTP/1.1 inside.
+    /// The server uses TLS, but does not offer HTTP/1.1 over TLS.
     NoHttp1,
     /// The server requires a client certificate, and received none.
     WantsCertificate,
@@ -74,7 +74,7 @@ pub fn tls_failure(error: &io::Error) -> Option<TlsFailure> {
 }
 
 impl TlsFailure {
-    /// A message for the user that says what is wrong with the server ("it").
+    /// A message for the user that says what is wrong. In the message, "it" means the server.
     pub fn in_words(&self) -> String {
         match self {
             Self::UnknownAuthority => {

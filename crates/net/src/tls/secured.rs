@@ -85,8 +85,8 @@ struct Sessions {
     /// `others`.
     of_others: BTreeMap<ConnId, usize>,
     by_slot: Vec<Option<Session>>,
-    /// Connections that are reported as readable in the next turn, because decrypted bytes or the end of the
-    /// stream may wait.
+    /// Connections that are reported as readable in the next turn, because the actor may not have read all
+    /// decrypted bytes or the end of the stream.
     unread: Vec<ConnId>,
     buffer: Vec<u8>,
 }
@@ -324,7 +324,7 @@ impl<N: Net> Net for EncryptedNet<'_, N> {
             && how == Close::Gracefully
         {
             session.tls.send_close_notify();
-            // The close_notify is sent only if the socket accepts it at once.
+            // The close_notify is sent only if the socket accepts it immediately.
             let _ = session.flush(self.net);
         }
         self.net.close(conn, how);

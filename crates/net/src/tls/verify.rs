@@ -68,7 +68,8 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(given) = &self.given else { return Ok(ServerCertVerified::assertion()) };
         match given.authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // Before this error, the library has checked that the certificate is valid at this time.
+            // The library returns this error only after it has checked that the certificate is valid at this
+            // time.
             Err(error) if is_an_authority(&error) && given.certificates.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                 Ok(ServerCertVerified::assertion())

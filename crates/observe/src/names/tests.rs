@@ -88,7 +88,7 @@ fn counts_of_several_engines_at_one_address_are_summed_and_shares_are_averaged()
                 0.4\nvllm:gpu_cache_usage_perc{engine=\"0\"} 0.9\n";
     let sample = MetricNames::known().read(text, Histograms::Read).values;
     assert_eq!(sample[&Running], 8.0);
-    assert!((sample[&KvUse] - 0.3).abs() < 1e-12, "the current name counts, not the older one");
+    assert!((sample[&KvUse] - 0.3).abs() < 1e-12, "the current name is used, not the older one");
 }
 
 #[test]

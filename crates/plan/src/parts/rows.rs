@@ -14,7 +14,7 @@ pub struct RowsPlan {
     /// Names of columns by field: prompt, messages, `token_ids`, `output_tokens`, body, timestamp. Fields
     /// that are absent here have their usual names.
     pub columns: BTreeMap<String, String>,
-    /// The output length, in tokens, of rows without an output length; absent: such a row is an error.
+    /// The output length, in tokens, of rows without an output length; absent: such rows are left out.
     pub output_length: Option<u32>,
     /// Whether each row is due at its own timestamp. Rows are then sent in the order of timestamps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

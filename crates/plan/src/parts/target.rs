@@ -23,10 +23,11 @@ pub enum TargetPlan {
         /// The arguments of the engine that the user gave, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         engine_flags: BTreeMap<String, String>,
-        /// The hash of the figures of the user's own card, if `card` among the arguments is the path of its file.
+        /// The hash of the figures of the user's own card, if the argument `card` is the path of a file with these
+        /// figures.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         card_hash: Option<String>,
-        /// The hashes of the contents of `model` and of `profile`, by these names, if they are paths of files.
+        /// The hash of the file for each of the keys `model` and `profile` whose value is the path of a file.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         file_hashes: BTreeMap<String, String>,
     },
@@ -45,7 +46,8 @@ pub enum TargetPlan {
         model: Option<String>,
         /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,
-        /// The name of the server's card, as the user states it; absent: only the server or its machine may state it.
+        /// The name of the server's card, as the user states it. Absent: the name is known only if the server or its
+        /// machine states it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         card: Option<String>,
         /// The other servers that share the load with the first one, and how requests are spread over all servers.

@@ -10,11 +10,11 @@ use inferometer_model::time::{nanoseconds, optional_nanoseconds};
 /// A trace, and the part of it to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracePlan {
-    /// The file.
+    /// The path of the file, or the name of a fetched data set.
     pub dataset: String,
-    /// Its format; absent: detected from its first line.
+    /// The format of the file; absent: detected from the first line.
     pub format: Option<TraceFormat>,
-    /// The part of it to send.
+    /// The part of the trace to send.
     pub window: TraceWindow,
     /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub scale: f64,
@@ -51,10 +51,10 @@ impl fmt::Display for TraceFormat {
 /// A part of a trace, by the time since its earliest row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceWindow {
-    /// Where it begins.
+    /// The start of the window, inclusive.
     #[serde(rename = "from_ns", with = "nanoseconds")]
     pub from: Duration,
-    /// Where it ends, exclusive; absent: at the trace's end.
+    /// The end of the window, exclusive; absent: the end of the trace.
     #[serde(rename = "to_ns", with = "optional_nanoseconds")]
     pub to: Option<Duration>,
 }

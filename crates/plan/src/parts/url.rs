@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
-    /// Whether it uses TLS.
+    /// Whether the server uses TLS.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub secure: bool,
     /// Host name or address, IPv6 without brackets.
@@ -14,8 +14,8 @@ pub struct Url {
     pub port: u16,
     /// A path before the dialect's own path, without a final slash; usually empty.
     pub prefix: String,
-    /// The path of the Unix socket on which the server listens, if it listens on one. Host and port are
-    /// then used only for the `host` field of requests.
+    /// The path of the Unix socket on which the server listens; absent: the server listens on a TCP port.
+    /// With a Unix socket, host and port are used only for the `host` field of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix: Option<String>,
 }
@@ -52,7 +52,8 @@ impl Url {
         place(self) == place(other)
     }
 
-    /// The value of the `host` field of a request: it has the port only if it is not the default port.
+    /// The value of the `host` field of a request. It contains the port only if the port is not the default
+    /// port of HTTP or HTTPS.
     pub fn host_field(&self) -> String {
         let authority = self.authority();
         let usual = if self.secure { ":443" } else { ":80" };

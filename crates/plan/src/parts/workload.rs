@@ -27,7 +27,7 @@ pub enum WorkloadPlan {
     },
     /// First turns of the conversations in a ShareGPT file, cut to the lengths of the grid.
     Sharegpt {
-        /// The JSON file.
+        /// The path of the JSON file, or the name of a fetched data set.
         dataset: String,
     },
     /// Lengths and arrival times from a trace of production traffic, with seeded words as prompts.
@@ -37,7 +37,7 @@ pub enum WorkloadPlan {
     /// The unchanged first turns of the conversations in a ShareGPT file. The output length of each request
     /// is the length of the recorded answer, as in the serving benchmark of vLLM.
     ServingRun {
-        /// The JSON file.
+        /// The path of the JSON file, or the name of a fetched data set.
         dataset: String,
         /// The limits that decide which conversations are used.
         limits: ServingLimits,
@@ -58,14 +58,16 @@ pub enum WorkloadPlan {
 /// The limits, in tokens, that decide which conversations of a ShareGPT file are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingLimits {
-    /// Prompts and answers shorter than this are left out.
+    /// Conversations with a shorter prompt than this are left out, and those with a shorter answer, unless
+    /// `output_tokens` is set.
     pub min_tokens: u32,
-    /// Prompts longer than this are left out.
+    /// Conversations with a longer prompt than this are left out.
     pub max_prompt_tokens: u32,
-    /// Prompts are left out if prompt and answer together are longer than this.
+    /// Conversations are left out if the prompt and the answer (or `output_tokens`, if it is set) together
+    /// are longer than this.
     pub max_total_tokens: u32,
     /// The output length of all requests; absent: the lengths of the recorded answers. An absent value is
-    /// not serialized, as in earlier versions.
+    /// not serialized, so that the plan has the same hash as in versions without this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u32>,
 }
@@ -160,8 +162,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// The template of text blocks; `None` for other workloads. If it is a file, its text has not been read
-    /// yet.
+    /// The template of text blocks; `None` for other workloads. If the template is a file, the text of the
+    /// file has not been read yet.
     pub fn template_mut(&mut self) -> Option<&mut Template> {
         match self {
             Self::Blocks { template, .. } => Some(template),
@@ -178,7 +180,8 @@ impl WorkloadPlan {
     }
 
     /// The facts of a pass over text blocks that records do not contain; `None` for other workloads.
-    /// `origin_unix_ns` is the wall time at which the run's monotonic clock has its origin.
+    /// `origin_unix_ns` is the wall-clock time at which the run's monotonic clock is 0, in nanoseconds since
+    /// 1970.
     pub fn block_pass(&self, cell: CellPlan, origin_unix_ns: i64) -> Option<BlockPass> {
         let Self::Blocks { template, .. } = self else { return None };
         let (block_chars, wanted_chars) = (cell.input_length, cell.output_length);

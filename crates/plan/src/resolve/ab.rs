@@ -22,7 +22,7 @@ const IN_FLIGHT_TIMES: u32 = 4;
 /// The default number of requests in a block of an open loop or a saturated pass. In an open loop, the
 /// first quarter is not counted, because the number of requests in flight still increases.
 const OTHERS: u32 = 64;
-/// The maximum number of requests of a block. It is limited because their times are stored in memory.
+/// The maximum number of requests of a block. The times of all these requests are stored in memory.
 const MOST_OF_A_BLOCK: u32 = 100_000;
 /// The default number of requests in flight.
 const IN_FLIGHT: u32 = 8;

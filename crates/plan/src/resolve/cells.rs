@@ -59,7 +59,7 @@ impl Spec {
         let pair = |&input_length: &u32| {
             outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
-        if too_many(inputs.len(), outputs.len(), mistakes) {
+        if too_many("input_lengths", [inputs.len(), outputs.len()], mistakes) {
             return Vec::new();
         }
         inputs.iter().flat_map(pair).collect()
@@ -70,7 +70,7 @@ impl Spec {
         let own = [0].as_slice();
         let inputs = self.input_lengths.as_deref().unwrap_or(own);
         let outputs = self.output_lengths.as_deref().unwrap_or(own);
-        if too_many(inputs.len(), outputs.len(), mistakes) {
+        if too_many("input_lengths", [inputs.len(), outputs.len()], mistakes) {
             return Vec::new();
         }
         let pair = |&input_length: &u32| {
@@ -95,20 +95,20 @@ impl Spec {
         let pair = |&input_length: &u32| {
             wanted.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
-        if too_many(sizes.len(), wanted.len(), mistakes) {
+        if too_many("block_sizes", [sizes.len(), wanted.len()], mistakes) {
             return Vec::new();
         }
         sizes.iter().flat_map(pair).collect()
     }
 }
 
-/// Whether a grid has too many cells. If so, adds a mistake.
-fn too_many(inputs: usize, outputs: usize, mistakes: &mut Mistakes) -> bool {
+/// Whether a grid has too many cells. If so, adds a mistake to `key`.
+fn too_many(key: &'static str, [inputs, outputs]: [usize; 2], mistakes: &mut Mistakes) -> bool {
     let cells = inputs.saturating_mul(outputs);
     if cells > MAX_CELLS {
         let problem =
             format!("{inputs} x {outputs} lengths are {cells} cells; the maximum is {MAX_CELLS}");
-        mistakes.add("input_lengths", problem);
+        mistakes.add(key, problem);
     }
     cells > MAX_CELLS
 }

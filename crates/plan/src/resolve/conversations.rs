@@ -4,8 +4,8 @@
 use crate::spec::{Mistakes, Spec};
 use inferometer_load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
 
-/// Wraps each load in a load of conversations, which it begins. The wrapped load counts conversations,
-/// or requests of conversations.
+/// Wraps each load in a load of conversations. The wrapped load begins the conversations. It counts
+/// conversations, or requests of conversations.
 pub(super) fn begun_by(
     spec: &Spec,
     loads: Vec<PassPlan>,

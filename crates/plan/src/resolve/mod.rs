@@ -1,4 +1,4 @@
-//! Resolves a spec to a plan: fills in all defaults, or returns all mistakes at once. This module does no
+//! Resolves a spec to a plan: fills in all defaults, or returns all mistakes together. This module does no
 //! I/O.
 
 mod ab;
@@ -138,7 +138,7 @@ impl Spec {
         objectives
     }
 
-    /// Whether the metric needs streamed answers, and answers are not to be streamed.
+    /// Whether the metric needs streamed answers, but the spec turns streaming off.
     fn lacks_stream(&self, metric: JudgedMetric) -> bool {
         self.stream == Some(false) && metric.needs_stream()
     }
@@ -156,7 +156,7 @@ impl Spec {
     }
 }
 
-/// The mistake of an objective on a metric of streams, if answers are not to be streamed.
+/// The mistake for an objective that needs streamed answers, if the spec turns streaming off.
 fn without_stream(objective: &str) -> String {
     format!("`{objective}` cannot be judged without streaming")
 }

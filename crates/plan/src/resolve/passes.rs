@@ -22,12 +22,12 @@ const TABLE_REQUESTS: u32 = 399;
 const BLOCKS: u32 = 500;
 /// Number of requests in the published serving run.
 const SERVING_REQUESTS: u32 = 1_000;
-/// The numbers of requests of these two passes in a run without any options. Such a run takes less than
-/// a minute.
+/// The numbers of requests of the passes "one by one" and "saturated" in a run without any options. Such a
+/// run takes less than a minute.
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
 
-/// The default number of conversations in flight.
+/// The default number of conversations at the same time.
 const CONVERSATIONS_AT_ONCE: u32 = 8;
 
 /// The passes, in this order: named passes, closed loops, open loops, the load in stages, the replay.
@@ -116,7 +116,7 @@ pub(super) fn passes(
     passes
 }
 
-/// The limit of requests in flight, and what happens to requests that are due while it is reached.
+/// The limit of requests in flight, and what happens to requests that are due while this limit is reached.
 fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     if spec.max_in_flight == Some(0) {
         mistakes.add("max_in_flight", "is 0; give at least 1");
@@ -147,8 +147,8 @@ struct Loads<'a> {
 }
 
 impl Loads<'_> {
-    /// The bound of a load. A load in stages ends by itself, so it has a limit on requests only if the user
-    /// gave one.
+    /// The bound of a load. A load in stages ends with its last stage, so it has a limit on requests only if
+    /// the user gave such a limit.
     fn bound_of(&self, level: &Level) -> Bound {
         if level.duration().is_some() && self.spec.requests.is_none() {
             Bound { requests: None, ..self.bound }
@@ -290,7 +290,7 @@ fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
         // Traces and conversations have their own default loads.
         (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
         (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
-        // Without a rate, the serving benchmark of vLLM sends all requests at once.
+        // Without a rate, the serving benchmark of vLLM sends all requests at the start.
         (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],
         (None, _) => vec!["table".to_owned()],
     }

@@ -19,7 +19,8 @@ const MAX_TRIALS: u32 = 40;
 /// Without `from`, the lowest rate is this share of the first rate, but at most [`LOWEST_RATE`].
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// The default rate of the first trial, in requests/s. Such a trial takes seconds and suggests the next load.
+/// The default rate of the first trial, in requests/s. Such a trial takes a few seconds, and its result
+/// suggests the next load.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_of_a_search_are_reported_at_once() {
+    fn all_mistakes_of_a_search_are_reported_together() {
         let told = resolved(
             r#"{"slo": "ttft_max<1s", "requests": 5, "repeat": 2, "search": {"over": "speed",
                 "confidence": "40%", "precision": 0, "stride": 1, "max_requests": 0}}"#,

@@ -1,5 +1,5 @@
-//! A spec with its defaults written out, for users who want to see what a plan does. A default is only
-//! written if the resolved plan stays the same.
+//! A spec with its defaults written out, for users who want to see what a plan does. A default is
+//! written only if the plan hash then stays equal.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ impl Spec {
             let fuller = Self::from_keys(all).ok()?;
             (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
         };
-        // The defaults of the load depend on each other. So the first attempt adds all of them at once.
+        // The defaults of the keys for cells and passes depend on each other. So all of them are first
+        // added together. Then each key is added separately, if this was not possible.
         let load = load(&plan);
         let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
         for key in load.into_iter().chain(defaults(&plan)) {
@@ -60,7 +61,7 @@ fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Sp
     Spec::from_keys(all).ok()
 }
 
-/// The keys of the grid and the passes.
+/// The keys for the cells and the passes.
 fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     let mut keys = vec![("workload", json!(plan.workload.name()))];
     let axis = |of: fn(&inferometer_model::cell::CellPlan) -> u32| {
@@ -116,8 +117,8 @@ fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
     keys
 }
 
-/// The keys of `[search]` that have a default. The key of the first load comes before that of the lowest
-/// load, because the lowest load depends on the first.
+/// The keys of `[search]` that have a default. `start` comes before `from`, because the default of
+/// `from` depends on `start`.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
         ("over", json!(search.over.name())),
@@ -143,7 +144,7 @@ fn compared(ab: &AbPlan) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All other keys that have a default, in the order of a plan.
+/// All other keys that have a default.
 fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
     let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
     let mut keys: Vec<(&str, Value)> = Vec::new();

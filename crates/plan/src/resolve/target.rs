@@ -18,7 +18,7 @@ impl Spec {
     /// Returns the additional headers as pairs of name and value.
     ///
     /// # Errors
-    /// One error for each invalid header. The messages do not contain values, because they may be secrets.
+    /// One error for each invalid header. The messages do not contain values, because a value may be a secret.
     pub fn headers(&self) -> Result<Vec<(String, String)>, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let mut headers = Vec::new();
@@ -204,7 +204,7 @@ impl Spec {
         }
     }
 
-    /// Why a key of the embedded engine does not apply to a server that is addressed or started.
+    /// Why a key of the embedded engine does not apply to a running server, or to a server that the plan starts.
     fn no_key_of_the_embedded_engine(&self, key: &str) -> String {
         let preset = self.server.as_ref().and_then(|server| server.preset.as_deref());
         match preset {

@@ -39,7 +39,7 @@ fn a_plan_with_a_target_has_the_request_counts_of_the_published_tables() {
 }
 
 #[test]
-fn all_mistakes_are_reported_at_once_with_key_and_flag_and_without_secrets() {
+fn all_mistakes_are_reported_together_with_key_and_flag_and_without_secrets() {
     let spec = Spec {
         target: Some("localhost:8000".into()),
         dialect: Some("openai-completion".into()),
@@ -125,7 +125,7 @@ fn custom_loads_resolve_to_levels_arrivals_limits_and_bounds() {
     for pass in &passes[1..] {
         assert_eq!(pass.limit(), (Some(9), OverLimit::Drop));
     }
-    // A load in stages ends by itself, so it has a limit on requests only if the user gave one.
+    // A load in stages ends with its last stage, so it has a limit on requests only if the user gave one.
     assert_eq!(passes[1].requests(), Some(399));
     assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
     let PassPlan::Open(OpenPlan { rate: Level::Constant(2.0), arrivals, .. }) = &passes[1] else {
@@ -347,7 +347,7 @@ fn a_search_over_requests_in_flight_refuses_every_key_of_arrivals() {
 }
 
 #[test]
-fn arrivals_are_those_of_vllm_unless_the_plan_says_otherwise() {
+fn arrivals_are_those_of_vllm_unless_the_plan_selects_others() {
     let resolved = |keys: &str| {
         let spec: Spec = serde_json::from_str(keys).unwrap();
         spec.resolve(&KNOWN).map(|plan| plan.passes).map_err(|_| mistakes(&spec))
@@ -374,5 +374,5 @@ fn arrivals_are_those_of_vllm_unless_the_plan_says_otherwise() {
         assert!(told.iter().any(|line| line.contains(expected)), "{keys}: {told:?}");
     }
     let told = resolved(r#"{"rate": [2, 4, 8], "arrivals": "vlm"}"#).unwrap_err();
-    assert_eq!(told.len(), 1, "told once, not once for each rate: {told:?}");
+    assert_eq!(told.len(), 1, "one mistake, not one for each rate: {told:?}");
 }

@@ -1,13 +1,14 @@
 //! An objective as a statement about all requests that a server could ever get at a load. The statement
 //! is about a share of these requests, or about their mean. For example, `ttft_p99<1s` means that at
-//! least 99 % of them have a TTFT below 1 s. The percentile of the measured sample is not judged,
-//! because in every sample the same share of requests lies below it.
+//! least 99 % of these requests have a TTFT below 1 s. The percentile of the measured sample is not judged,
+//! because in every sample, the same share of requests lies below the percentile of this sample.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
 use inferometer_metrics::{RequestFigures, failures};
+use inferometer_model::digits::percent;
 
 /// A condition on all requests to a server at a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,8 +82,8 @@ pub struct CriterionResult {
 const MAX_FAILURES: f64 = 0.01;
 
 /// The criteria of a search: one for each objective on the run, and one for all objectives on requests
-/// together. `attainment` is the share of requests that must meet all objectives on requests. Failures are
-/// a criterion of their own if `max_failures` is given, or if all other criteria are means.
+/// together. `attainment` is the share of requests that must meet all objectives on requests. There is a
+/// separate criterion on failures if `max_failures` is given, or if all other criteria are means.
 ///
 /// # Errors
 /// One error for each objective for which a search cannot find a highest load.
@@ -108,14 +109,14 @@ pub fn criteria(
         }
     }
     if !limits.is_empty() {
-        let text = format!("{}% of requests at {}", trimmed(attainment * 100.0), texts.join(","));
+        let text = format!("{}% of requests at {}", percent(attainment), texts.join(","));
         criteria.push(Criterion { text, kind: Kind::Share { needed: attainment, limits } });
     }
     // A mean covers completed requests only, so a server that refuses nearly all requests could meet it.
     let counts_failures = |criterion: &Criterion| !matches!(criterion.kind, Kind::Mean { .. });
     let are_means = !criteria.is_empty() && !criteria.iter().any(counts_failures);
     if let Some(max_failures) = max_failures.or(are_means.then_some(MAX_FAILURES)) {
-        let text = format!("failures<={}% (--max-failures)", trimmed(max_failures * 100.0));
+        let text = format!("failures<={}% (--max-failures)", percent(max_failures));
         criteria.push(Criterion { text, kind: Kind::Completed { needed: 1.0 - max_failures } });
     }
     let everything = |criterion: &Criterion| {
@@ -182,11 +183,6 @@ fn is_upper(comparison: Comparison, text: &str) -> Result<(), CriterionError> {
         Comparison::Below | Comparison::AtMost => Ok(()),
         Comparison::Above | Comparison::AtLeast => Err(CriterionError::NotALimit(text.to_owned())),
     }
-}
-
-fn trimmed(percent: f64) -> String {
-    let text = format!("{percent:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 impl Limit {

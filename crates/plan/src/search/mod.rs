@@ -54,7 +54,7 @@ pub struct SearchPlan {
     pub confidence: f64,
     /// How narrow the interval of the edge must be: its width as a share of its lower end.
     pub precision: f64,
-    /// The load of the first trial.
+    /// The load of the first trial, in the unit of [`Over::unit`].
     pub start: f64,
     /// The factor from the load of the first trial to that of the second.
     pub stride: f64,

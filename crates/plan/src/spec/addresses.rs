@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The address of a server, or the addresses of several equal servers. A single address is serialized as
-/// a text, as in earlier versions, which accepted only one address.
+/// a text and not as a list, because earlier versions accepted only one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Addresses(Vec<String>);

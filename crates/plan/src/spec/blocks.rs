@@ -7,7 +7,7 @@ use crate::parts::{InFlight, WorkloadPlan};
 use crate::template::{TEMPLATES, Template};
 use inferometer_model::suggest::did_you_mean;
 
-/// Block sizes and requested lengths of the published record, in characters.
+/// Block sizes and requested lengths of the published log of SUS-Chat-34B, in characters.
 const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
 /// Block sizes and requested lengths of a run without any options, in characters.
 const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
@@ -122,8 +122,8 @@ impl BlockKeys {
     }
 }
 
-/// The number of requests in flight in the published record, for a block of this many characters. A size
-/// between two sizes of the record has the number of the larger size.
+/// The number of requests in flight in the published log of SUS-Chat-34B, for a block of this many
+/// characters. A size between two sizes of the log has the number of the larger size.
 fn published(block_chars: u32) -> u32 {
     match block_chars {
         0..=100 => 32,
@@ -206,6 +206,11 @@ mod tests {
             let found = told.iter().any(|told| told.starts_with(key) && told.contains(words));
             assert!(found, "{key}: {told:?}");
         }
+        let long = |count: u32| Some((1..=count).collect());
+        let (block_sizes, wanted_lengths) = (long(65), long(64));
+        let keys = BlockKeys { block_sizes, wanted_lengths, ..BlockKeys::default() };
+        let told = resolved(keys, server()).unwrap_err()[0].to_string();
+        assert!(told.starts_with("block_sizes") && told.contains("4160 cells"), "{told}");
     }
 
     #[test]

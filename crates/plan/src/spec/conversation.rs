@@ -55,12 +55,12 @@ impl ConversationKeys {
         dataset: Option<&str>,
         mistakes: &mut Mistakes,
     ) -> ConversationPlan {
-        let turns = read("turns", self.turns.as_ref(), 1.0, tokens, mistakes);
-        let output = read("turn_output", self.turn_output.as_ref(), 1.0, tokens, mistakes);
+        let turns = read("turns", self.turns.as_ref(), 1.0, lengths, mistakes);
+        let output = read("turn_output", self.turn_output.as_ref(), 1.0, lengths, mistakes);
         let first_input =
-            read("first_turn_input", self.first_turn_input.as_ref(), 1.0, tokens, mistakes);
-        let input = read("turn_input", self.turn_input.as_ref(), 1.0, tokens, mistakes);
-        let think = read("think_time", self.think_time.as_ref(), 0.0, seconds, mistakes);
+            read("first_turn_input", self.first_turn_input.as_ref(), 1.0, lengths, mistakes);
+        let input = read("turn_input", self.turn_input.as_ref(), 1.0, lengths, mistakes);
+        let think = read("think_time", self.think_time.as_ref(), 0.0, times, mistakes);
         let or =
             |given: Option<Distribution>, value| given.unwrap_or(Distribution::constant(value));
         let turns = match dataset {
@@ -100,21 +100,30 @@ impl ConversationKeys {
     }
 }
 
-/// Parses a distribution. Adds a mistake if the text is invalid or the mean is below `least`.
+/// Reads a distribution with `parse`. Adds a mistake if the text is invalid or the mean is below `least`.
 fn read(
     key: &'static str,
     value: Option<&Value>,
     least: f64,
-    number: fn(&str) -> Result<f64, &'static str>,
+    parse: fn(&str) -> Result<Distribution, String>,
     mistakes: &mut Mistakes,
 ) -> Option<Distribution> {
     let text = value?.to_string();
-    match Distribution::parse(&text, number) {
+    match parse(&text) {
         Ok(distribution) if distribution.mean() >= least => return Some(distribution),
         Ok(_) => mistakes.add(key, format!("`{text}` has a mean below {least}, the minimum")),
         Err(problem) => mistakes.add(key, format!("`{text}` {problem}")),
     }
     None
+}
+
+/// Numbers of tokens or of turns, which are whole numbers.
+fn lengths(text: &str) -> Result<Distribution, String> {
+    Distribution::parse_whole(text, tokens)
+}
+
+fn times(text: &str) -> Result<Distribution, String> {
+    Distribution::parse(text, seconds)
 }
 
 fn tokens(text: &str) -> Result<f64, &'static str> {
@@ -131,4 +140,24 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
         return Ok(0.0);
     }
     values::span(&Value::Text(text.to_owned())).map(|span| span.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_lengths_needs_a_whole_number_and_a_range_of_times_does_not() {
+        let range = |range: &str| Some(Value::Text(format!("uniform:{range}")));
+        let keys = ConversationKeys {
+            turns: range("2.2..2.8"),
+            turn_input: range("2.2..3.8"),
+            think_time: range("2.2s..2.8s"),
+            ..ConversationKeys::default()
+        };
+        let mut mistakes = Mistakes::default();
+        keys.resolve(None, &mut mistakes);
+        let told: Vec<String> = mistakes.0.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["turns (--turns): `uniform:2.2..2.8` contains no whole number"]);
+    }
 }

@@ -117,7 +117,7 @@ fn own_lengths(text: &str) -> Result<Lengths, String> {
         Ok(tokens) if (0.0..=f64::from(super::MAX_LENGTH)).contains(&tokens) => Ok(tokens),
         _ => Err("is not a number of tokens"),
     };
-    Distribution::parse(text, tokens).map(Lengths::Drawn)
+    Distribution::parse_whole(text, tokens).map(Lengths::Drawn)
 }
 
 #[cfg(test)]
@@ -168,6 +168,7 @@ mod tests {
         for key in ["range_ratio", "input_distribution", "output_distribution", "prefix_groups"] {
             assert!(told.iter().any(|told| told.starts_with(key)), "{key}: {told:?}");
         }
+        assert_eq!(own_lengths("uniform:2.2..2.8").unwrap_err(), "contains no whole number");
         let (_, told) = resolved(
             DrawnKeys {
                 prompts_per_group: Some(4),

@@ -25,7 +25,7 @@ pub enum Stages {
 pub struct StageTable {
     /// The duration of the stage.
     pub duration: Value,
-    /// Requests per second: `8`, or `2..8` for a ramp. Either this or `concurrency`.
+    /// Requests per second: `8`, or `2..8` for a ramp. A stage has either `rate` or `concurrency`.
     pub rate: Option<Value>,
     /// Requests in flight, in the same form.
     pub concurrency: Option<Value>,
@@ -45,13 +45,13 @@ const TOO_LOW: &str = "is too low; the minimum is 0.000001 requests per second";
 
 const TOO_MANY_IN_FLIGHT: &str = "is too high; the maximum is 65536 requests in flight";
 
-/// Parses a rate in requests per second, or its stages; `inf`: all requests at once.
+/// Parses a rate in requests per second, or its stages; `inf`: all requests are due at the start.
 pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+'),
         _ => match values::rate(value)? {
             rate if rate > MAX_RATE && rate.is_finite() => Err(
-                "is too high; the maximum is 1000000 requests per second, or `inf` for all at once",
+                "is too high; the maximum is 1000000 requests per second (`inf`: all at the start)",
             ),
             rate if rate < MIN_RATE => Err(TOO_LOW),
             rate => Ok(Level::Constant(rate)),

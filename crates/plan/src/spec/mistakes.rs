@@ -25,9 +25,9 @@ fn flag_of(key: &str) -> String {
     }
 }
 
-/// The second part of the message about an invalid plan file: one that is not valid TOML, or does not
-/// have the expected form. It states the line, the column, the key of the value at this place, and the
-/// reason. It does not quote the line, because the line may contain a secret.
+/// The second part of the message about a plan file that is not valid TOML, or does not have the expected
+/// form. It states the line, the column, the key of the value at this place, and the reason. It does not
+/// quote the line, because the line may contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
@@ -66,7 +66,7 @@ fn in_plain_words(why: &str) -> Option<String> {
             "Value" => "a number or a text",
             "Stages" => "a text or a list of tables",
             "CommandLine" => "a text or a list of texts",
-            // The name is that of `Addresses` in plans. Tables are the servers of a plan with several of them.
+            // `Written` is the serialized form of `Addresses`. A plan with several servers has a table for each.
             "Written" => {
                 "an address or a list of addresses is expected; tables [[target]] are several servers, \
                     and this command takes one: leave out the others"
@@ -112,7 +112,7 @@ fn in_plain_words(why: &str) -> Option<String> {
 pub(crate) struct Mistakes(pub(crate) Vec<SpecError>);
 
 impl Mistakes {
-    /// Adds a mistake. A mistake that is already known is not added again: several loads may use one key.
+    /// Adds a mistake. A mistake that was already added is not added again: several loads may use one key.
     pub(crate) fn add(&mut self, key: &'static str, problem: impl Into<String>) {
         let mistake = SpecError { key, problem: problem.into() };
         if !self.0.contains(&mistake) {

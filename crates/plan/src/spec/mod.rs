@@ -1,6 +1,6 @@
 //! A spec: the values that a user gives in a plan file or by flags; most values may be absent. Resolving
 //! a spec returns a [`crate::Plan`], in which all values are set. If the spec has mistakes, resolving it
-//! returns all of them at once.
+//! returns all mistakes together.
 
 mod ab;
 mod addresses;
@@ -47,7 +47,9 @@ pub(crate) use mistakes::Mistakes;
 pub use mistakes::{SpecError, toml_mistake, without_texts};
 pub(crate) use workload::Asked;
 
-/// The keys of a plan file; the flags of `run` are the same with dashes. Everything is optional.
+/// The keys of a plan file; the flags of `run` have the same names with dashes. Everything is optional. Newer fields
+/// have `skip_serializing_if`, so an absent value of these fields is not serialized. Thus the hash of a plan, which
+/// includes an empty spec, stays equal to the hash in versions without these fields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
@@ -55,11 +57,11 @@ pub struct Spec {
     /// mistakes in the values of the other keys.
     #[serde(skip)]
     pub unread: Vec<String>,
-    /// Address of the server under test, or addresses of several equal ones. If it is absent, the target is
-    /// the server that `server` starts; without `server`, it is the embedded engine.
+    /// Address of the server under test, or addresses of several equal servers. If absent, the target is the server
+    /// that `server` starts; without `server`, the target is the embedded engine. The command line first fills an
+    /// absent address from its settings, such as the variable `OPENAI_BASE_URL`.
     pub target: Option<Addresses>,
-    /// Which of several servers gets the next request. An absent value is not serialized, as in versions
-    /// without several servers. The same applies to the two fields below.
+    /// Which of several servers gets the next request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<String>,
     /// Name of a header in which each request states its session.
@@ -68,8 +70,7 @@ pub struct Spec {
     /// Name of a cookie in which each request states its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
-    /// The name of the card (GPU) of the server, if the server does not state it. An absent value is not serialized, as
-    /// in earlier versions.
+    /// The name of the card (GPU) of the server, if the server does not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_card: Option<String>,
     /// The server under test, if the run starts it itself.
@@ -84,8 +85,7 @@ pub struct Spec {
     pub profile: Option<String>,
     /// Speed of the embedded engine relative to real time: 2 is twice as fast.
     pub speed: Option<Value>,
-    /// Random variation of the embedded engine's step times. An absent value is not serialized, as in
-    /// versions without noise.
+    /// Random variation of the embedded engine's step times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<String>,
     /// Tokenizer: a file, a folder or a hub id.
@@ -114,28 +114,28 @@ pub struct Spec {
     pub stages: Option<Stages>,
     /// A file with arrival times.
     pub replay: Option<String>,
-    /// The speed of a replay relative to the recording.
+    /// The speed of a replay relative to the recording: 2 is twice as fast.
     pub replay_speed: Option<Value>,
     /// The shape of the gamma distribution of the gaps between arrivals: 1 is Poisson, `inf` is equal
     /// gaps.
     pub burstiness: Option<Value>,
-    /// The random gaps between arrivals: `vllm` for those of `vllm bench serve` (the default), or `inferometer`. An
-    /// absent value is not serialized, as in earlier versions.
+    /// The random gaps between arrivals: `vllm` for those of `vllm bench serve` (the default), or
+    /// `inferometer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
-    /// Whether to stretch the gaps between arrivals, so that the requested number of requests arrives at
-    /// exactly the rate. An absent value is not serialized, as in earlier versions.
+    /// Whether to scale the gaps between arrivals, so that the requested number of requests arrives at
+    /// exactly the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<bool>,
     /// Maximum requests in flight in an open loop [default: no limit].
     pub max_in_flight: Option<u32>,
-    /// What happens to requests that are due while this limit is reached: `queue`, `drop`.
+    /// What happens to requests that are due while `max_in_flight` requests are in flight: `queue`, `drop`.
     pub over_limit: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests.
     pub duration: Option<Value>,
     /// Unreported requests before each cell: a number of requests, or a time.
     pub warmup: Option<Value>,
-    /// The pause after each pass.
+    /// The pause between two passes.
     pub cooldown: Option<Value>,
     /// How many times each cell is measured.
     pub repeat: Option<u32>,
@@ -143,15 +143,13 @@ pub struct Spec {
     pub until: Option<String>,
     /// The maximum number of repeats, if cells are repeated until figures are precise enough.
     pub max_repeats: Option<u32>,
-    /// Search for the highest load that meets the objectives. If absent, plans keep the hash of versions
-    /// without it.
+    /// Search for the highest load that meets the objectives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSpec>,
-    /// Increase the load until the server is saturated. If absent, plans keep the hash of versions without
-    /// it.
+    /// Increase the load until the server is saturated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
-    /// Compare two servers in alternating blocks. If absent, plans keep the hash of versions without it.
+    /// Compare two servers in alternating blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbSpec>,
     /// The source of prompts.
@@ -159,8 +157,8 @@ pub struct Spec {
     pub workload: WorkloadKeys,
     /// The seed of every random choice.
     pub seed: Option<u64>,
-    /// A text that determines the prompts together with the seed. Runs with another salt have other
-    /// prompts. Absent: a random text.
+    /// A text that, together with the seed, determines the prompts. Runs with another salt have other prompts.
+    /// Absent: a random text.
     pub salt: Option<String>,
     /// Objectives judged on the run.
     pub slo: Option<String>,
@@ -174,12 +172,10 @@ pub struct Spec {
     pub first_token_timeout: Option<Value>,
     /// Time limit between two events of a stream [default: none].
     pub event_timeout: Option<Value>,
-    /// End a pass at a rate as soon as requests arrive faster than the server completes them. An absent
-    /// value is not serialized, as in earlier versions.
+    /// End a pass at a rate as soon as requests arrive faster than the server completes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_saturated: Option<bool>,
-    /// End a pass as soon as more than this share of its requests has failed. An absent value is not
-    /// serialized, as in earlier versions.
+    /// End a pass as soon as more than this share of its requests has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_at_error_rate: Option<Value>,
     /// Share of failed requests of a pass above which the run fails.
@@ -200,8 +196,7 @@ pub struct Spec {
     pub ca_cert: Option<String>,
     /// Disable verification of the server's certificate.
     pub insecure: Option<bool>,
-    /// PEM file with the client certificate (mutual TLS), optionally with its key. An absent value is not
-    /// serialized, as in earlier versions.
+    /// PEM file with the client certificate (mutual TLS), optionally with its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cert: Option<String>,
     /// PEM file with the key of the client certificate.
@@ -210,19 +205,17 @@ pub struct Spec {
     /// The proxy to the server, or `none`; absent: the usual environment variables select it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// How long to wait until the target is ready. An absent value is not serialized, as in earlier
-    /// versions.
+    /// The longest time to wait until the target is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Value>,
     /// How the server and its cards are observed while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,
-    /// Also show latencies in which each failed request counts as infinite. This changes no request. An
-    /// absent value is not serialized, as in earlier versions.
+    /// Also show latencies in which each failed request counts as infinite. This changes no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<bool>,
-    /// The number of the client's event loops; absent: a number that is sufficient for the load. This
-    /// changes no request. An absent value is not serialized, as in earlier versions.
+    /// The number of the client's event loops; absent: a number that is sufficient for the load. This changes
+    /// no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
     /// The file of the store.
@@ -234,7 +227,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The spec without its server, and without the keys of the connection to it. The keys of its API and its card stay.
+    /// Removes the server, and the keys for the connection to the server. Keeps the other keys about the server, such
+    /// as `dialect`, `model` and `server_card`.
     #[must_use]
     pub fn without_server(self) -> Self {
         Self {
@@ -252,10 +246,11 @@ impl Spec {
         }
     }
 
-    /// The keys of the spec and their values; null where nothing is given.
+    /// The keys of the spec and their values. A key without a value is null, or missing if it is one of the newer
+    /// fields (see [`Spec`]).
     ///
     /// # Panics
-    /// Never: texts, numbers and lists of them can always be written.
+    /// Never: every value of a spec can be written as JSON.
     pub fn keys(&self) -> Map<String, Json> {
         match serde_json::to_value(self) {
             Ok(Json::Object(keys)) => keys,

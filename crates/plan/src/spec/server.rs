@@ -1,5 +1,5 @@
-//! `[server]`: the server that a run starts, as the user writes it. A preset has the same keys. Starts no
-//! process.
+//! `[server]`: the server that a run starts, as the user writes it. A preset has the same keys. This module
+//! starts no process.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub struct ServerSpec {
 pub enum CommandLine {
     /// A shell command line; named arguments are appended if it has no placeholder for them.
     Shell(String),
-    /// The program and its arguments, passed on as they are.
+    /// The program and its arguments, which no shell parses.
     Words(Vec<String>),
 }
 
@@ -70,7 +70,7 @@ const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
     /// Returns this table, with the values of `preset` for its absent values. Arguments and environment
-    /// variables are merged by name, and the values of this table win.
+    /// variables are merged by name. If both tables have a name, the value of this table is used.
     #[must_use]
     pub fn over(self, preset: &Self) -> Self {
         let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
@@ -153,7 +153,7 @@ impl ServerSpec {
         if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
     }
 
-    /// Whether the command has a place for the model.
+    /// Whether the command has the placeholder `{model}`.
     pub fn has_place_for_model(&self) -> bool {
         match &self.command {
             None => false,
@@ -188,7 +188,7 @@ impl ServerSpec {
             }
             Some(CommandLine::Words(words)) => words.clone(),
             Some(CommandLine::Shell(line)) => {
-                // The shell passes the arguments on unchanged, whatever they contain.
+                // The shell passes the arguments on unchanged, even if they contain special characters.
                 let line = with_arguments(line, "\"$@\"", flags.is_empty(), mistakes);
                 ["sh", "-c", &line, "sh"].map(str::to_owned).to_vec()
             }
@@ -257,7 +257,8 @@ fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>
     })
 }
 
-/// `max-num-seqs` and 32 give `--max-num-seqs 32`. `true` gives the flag alone; `false` gives nothing.
+/// `max-num-seqs` and 32 give `--max-num-seqs 32`. `true` gives the flag without a value; `false`
+/// gives nothing.
 fn flag(name: &str, value: &Json) -> Vec<String> {
     let flag = match name {
         name if name.starts_with('-') => name.to_owned(),
@@ -292,7 +293,8 @@ fn wrong_argument(name: &str, value: &Json) -> Option<String> {
         return Some(secret_told(name));
     }
     match value {
-        Json::Null | Json::Object(_) => {
+        Json::Null => Some(format!("`{name}` has no value; give a value, or leave it out")),
+        Json::Object(_) => {
             Some(format!("`{name}` is a table; write it as the text that the server expects"))
         }
         _ => None,

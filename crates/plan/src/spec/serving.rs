@@ -9,11 +9,13 @@ use crate::parts::ServingLimits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServingKeys {
-    /// Prompts and answers shorter than this are left out.
+    /// Conversations with a shorter prompt than this are left out, and those with a shorter answer, unless
+    /// `output_length` is given.
     pub min_tokens: Option<u32>,
-    /// Prompts longer than this are left out.
+    /// Conversations with a longer prompt than this are left out.
     pub max_prompt_tokens: Option<u32>,
-    /// Prompts are left out if prompt and answer together are longer than this.
+    /// Conversations are left out if the prompt and the answer (or `output_length`, if it is given) together
+    /// are longer than this.
     pub max_total_tokens: Option<u32>,
 }
 

@@ -120,11 +120,11 @@ pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
-/// Parses a rate of arrivals in requests per second: positive, or `inf` for all at once.
+/// Parses a rate of arrivals in requests per second: positive, or `inf` for all requests at the start.
 pub fn rate(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(rate) if rate > 0.0 => Ok(rate),
-        _ => Err("is not a rate; write requests per second, or `inf` for all at once"),
+        _ => Err("is not a rate; write requests per second, or `inf` to send all at the start"),
     }
 }
 
@@ -183,9 +183,9 @@ pub fn url(text: &str) -> Result<Url, String> {
 }
 
 /// Splits the path of a request: returns the part before the path of a dialect, and the options that select
-/// this dialect. A path such as `/generate` may also be a part of a gateway's prefix. So, unless it begins
-/// with `/v1` or `/v2/models`, it counts as the path of a dialect only if it is the whole path, or if the
-/// address has a query.
+/// this dialect. A path such as `/generate` may also be a part of a gateway's prefix. Such a path counts as
+/// the path of a dialect only if nothing comes before it, or if the address has a query. Paths that begin
+/// with `/v1` or `/v2/models` always count.
 fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     if let Some((before, rest)) = path.split_once("/v2/models/")
         && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')

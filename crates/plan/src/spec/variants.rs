@@ -160,7 +160,7 @@ impl TargetSpec {
         let spec = Spec {
             target: self.url.clone().map(Addresses::from),
             server: self.server.clone(),
-            // The embedded engine has no card of its own.
+            // The embedded engine does not use `server_card`.
             server_card: self.server_card.clone().or_else(|| {
                 let is_server = self.url.is_some() || self.server.is_some();
                 base.server_card.clone().filter(|_| is_server)

@@ -1,8 +1,8 @@
-//! Compares the statistical power and the error rate of `ab` with those of `compare` on alternating whole runs. It
-//! simulates many seeds with the embedded engine in virtual time.
+//! Compares the statistical power and the error rate of `ab` with those of `compare` on alternating whole runs. For
+//! this purpose, the embedded engine simulates comparisons with many seeds in virtual time.
 //!
 //! `cargo run --release -p inferometer-predict --example ab [TRIALS [WORDS]]` runs the cases whose names contain WORDS.
-//! It prints tables; `conformance/ab/` contains the last results.
+//! The program prints the results; `conformance/ab/` contains the last results.
 
 mod simulation;
 
@@ -35,9 +35,9 @@ fn main() {
             OF_BLOCK,
         ),
         ("drift of 3 %, 0.9 from block to block, bursts", bursts, usual, OF_BLOCK),
-        ("the same in longer blocks", bursts, usual, 64),
-        ("the same in still longer blocks", bursts, usual, 128),
-        ("the same, compared by itl_p50, which bursts do not change", bursts, "itl_p50", OF_BLOCK),
+        ("drift of 3 % and bursts, blocks of 64 requests", bursts, usual, 64),
+        ("drift of 3 % and bursts, blocks of 128 requests", bursts, usual, 128),
+        ("bursts, compared by itl_p50, which bursts do not change", bursts, "itl_p50", OF_BLOCK),
     ] {
         if !what.contains(&only) {
             continue;

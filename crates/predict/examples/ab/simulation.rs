@@ -15,7 +15,7 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
-/// Lengths of the requests.
+/// The lengths of each request, in tokens.
 pub const CELL: CellPlan = CellPlan { input_length: 64, output_length: 16 };
 /// The number of requests in flight.
 pub const IN_FLIGHT: u32 = 8;
@@ -81,7 +81,7 @@ impl Machine {
     fn block(&mut self, side: Side, plan: &AbPlan, pass: &PassPlan, number: u32) -> Block {
         let mut fold = BlockFold::new(pass, plan, number);
         self.pass(side, pass, number).iter().for_each(|record| fold.add(record));
-        fold.finish().expect("it is played to its end")
+        fold.finish().expect("the block was simulated to its end")
     }
 }
 

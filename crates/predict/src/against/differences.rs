@@ -8,7 +8,7 @@ use inferometer_model::finding::{Finding, code};
 use super::MeasuredRows;
 
 impl MeasuredRows {
-    /// A finding if the measured model differs from the predicted one.
+    /// A finding if the measured model differs from the predicted model.
     pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
         let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
         Some(Finding::of(
@@ -21,7 +21,7 @@ impl MeasuredRows {
         ))
     }
 
-    /// A finding if the measured engine, its version or its card differs from the predicted one.
+    /// A finding if the engine, the engine version or the card of the measurement differs from that of the prediction.
     pub fn on_another_engine(&self, config: &ResolvedConfig) -> Option<Finding> {
         let difference = self.measured_on.difference(config)?;
         Some(Finding::of(code::AGAINST_ANOTHER_ENGINE, format!("{}: {difference}", self.origin)))
@@ -44,8 +44,8 @@ impl MeasuredRows {
             });
         let rows = fitted.next()?.rows;
         let message = format!(
-            "in sample: profile {} was fitted to {rows} rows of {model}; if these are the same \
-                rows, the errors show the quality of the fit, not the quality of predictions",
+            "in sample: profile {} was fitted to {rows} rows of {model}; if the measured rows are \
+                among them, the errors show the quality of the fit, not the quality of predictions",
             config.profile.name
         );
         Some(Finding::of(code::IN_SAMPLE, message))

@@ -23,7 +23,8 @@ impl MeasuredRows {
 }
 
 /// Whether the figures of a run are like those of published tables: fixed lengths with the passes "one by one" and
-/// "saturated", or an imported log. Not the results of another tool: each of their passes has its own load.
+/// "saturated", or an imported log. False for imported results of another tool, because each of their passes has its
+/// own load.
 pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let has_lengths =

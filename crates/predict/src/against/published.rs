@@ -13,7 +13,8 @@ use super::measured_on::of_place;
 /// If a page contains this text, its tables state prompt lengths in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
 
-/// The rows of a page. `section` selects a table; by default, it is the table of the engine.
+/// The rows of a page. `section` selects a log or a table. Without `section`, the rows are those of the page's log, of
+/// its only table, or of the table under the name of the engine.
 ///
 /// # Errors
 /// If not exactly one table or log matches, or if the lengths are in characters.
@@ -71,7 +72,7 @@ pub(super) fn of_text(
 /// The rows of a log. The lengths are the means that the log states, in tokens.
 ///
 /// # Errors
-/// If the blocks are under several headings, because it is then unclear which log is meant.
+/// If the blocks are under several headings, because then it is unclear which log the user means.
 fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows, String> {
     let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
     places.dedup();

@@ -1,4 +1,5 @@
-//! Reads the measured rows of a stored run, which may be imported from another tool. It compares nothing.
+//! Reads the measured rows of a stored run, which may be imported from another tool. This module compares
+//! nothing.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
@@ -53,8 +54,8 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
         finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
     }) {
         return Err(
-            "its input lengths are in characters, and their tokens are not known; import the \
-                log, and name the run of the log"
+            "its input lengths are in characters, and the numbers of tokens are unknown; import \
+                the log of these results, and name the run of the log"
                 .to_owned(),
         );
     }
@@ -91,10 +92,10 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
     })
 }
 
-/// Returns the number of requests that were measured in a run.
+/// Returns the planned numbers of requests of the one-by-one passes and of the saturated passes of a run.
 ///
 /// # Errors
-/// If a prediction cannot be compared with the run's figures. The error states the reason.
+/// If the figures of the run cannot be compared with a prediction. The error states the reason.
 fn counts(summary: &Summary) -> Result<Counts, String> {
     let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
     if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
@@ -118,6 +119,8 @@ fn counts(summary: &Summary) -> Result<Counts, String> {
             saturated: *saturated as u32,
             predicted: summary.predicted,
         }),
-        _ => Err("all cells must have saturated passes with one number of requests".to_owned()),
+        _ => Err("all cells must have saturated passes with the same number of requests, and no \
+                other pass except one by one"
+            .to_owned()),
     }
 }

@@ -1,5 +1,5 @@
 //! Opens the measurements that a prediction is compared with: a published page, a result file of a tool, or a stored
-//! run. It states their facts about the server, and reads their rows.
+//! run. Reads their rows, and the facts that they state about the server.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn of_file(path: &str, section: Option<&str>) -> Result<Kind, String> {
         .map_err(|error| format!("cannot be read: {error}"))?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut marks = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-    // A line of a log, or a link of a page, may also begin with a bracket.
+    // A log or a page may also begin with `[`: the first line of a log, or a link.
     let is_json = match (marks.next(), marks.next()) {
         (Some(b'{'), _) => true,
         (Some(b'['), next) => next == Some(&b'{'),
@@ -88,7 +88,7 @@ fn of_file(path: &str, section: Option<&str>) -> Result<Kind, String> {
     match models.len() {
         1 => Ok(Kind::Results(imports)),
         0 => Err(format!(
-            "no result matches #{}; there are: {}",
+            "no result matches #{}; the results are: {}",
             section.unwrap_or_default(),
             known.join("; ")
         )),

@@ -65,12 +65,13 @@ def run(
     ``dict``; its key ``event`` is ``message``, ``warning``, ``run_started``, ``prompts_started``,
     ``warm_up_started``, ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or
     ``run_ended``. ``True`` shows a line or a bar, and ``False`` shows nothing. Without ``progress``, a
-    notebook shows a bar, and a terminal on standard error shows a line. With ``strict``, a suspect run
-    and an undecided search have a shortfall.
+    notebook shows a bar, and a program shows a line if standard error is a terminal. With ``strict``, a
+    suspect run and an undecided search have a shortfall.
 
     Python's lock is released during the measurement. Ctrl-C ends the run, stores the records so far, and
     raises :class:`Interrupted`. After a second Ctrl-C, no report is written, and ``KeyboardInterrupt`` is
-    raised when the run has ended, or after ten seconds without an event. A third Ctrl-C does not wait.
+    raised when the run has ended, or after ten seconds without an event. A third Ctrl-C raises
+    ``KeyboardInterrupt`` immediately.
 
     Raises :class:`PlanError` with every mistake in the plan before the first request is sent, and
     :class:`RunError` if the plan cannot be carried out. Failed requests and missed objectives raise no
@@ -131,10 +132,11 @@ def predict(
     ``no_async_scheduling``, are the flags of ``inferometer predict``. An absent argument has the
     value that vLLM would choose. All other keywords are the keys of a plan file.
 
-    ``against`` is a published table (Markdown), a result file of a tool or a stored run. The prediction
-    then has the same grid and the same numbers of requests, and the report shows the differences. Absent
-    arguments of the engine have the values that a result file or a run states. Ctrl-C raises an exception at
-    once; the prediction continues in the background until it ends.
+    ``against`` is a published table (Markdown), a result file of a tool or a stored run. If it is given,
+    the prediction has the grid and the numbers of requests of these measurements, unless ``keys`` state
+    other ones, and the report shows the differences. Absent arguments of the engine have the values that a
+    result file or a run states. Ctrl-C raises ``KeyboardInterrupt`` immediately; the prediction continues
+    in the background until it ends.
     """
     of_engine = dict(
         engine=engine,
@@ -228,9 +230,10 @@ def compare(
 ) -> Comparison:
     """Compares a result with a baseline, figure by figure.
 
-    Both are a :class:`Run`, the name of a stored run, several names separated by commas, or the path of
-    a result file. ``margin`` is a share: smaller differences do not matter. ``gate`` contains conditions
-    such as ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
+    Each of the two results is a :class:`Run`, the name of a stored run, several names separated by commas,
+    or the path of a result file. ``margin`` is a share of the baseline, above 0 and below 1: smaller
+    differences do not matter. ``gate`` contains conditions such as
+    ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
     """
     runs = [one for one in (baseline, contender) if isinstance(one, Run)]
     stores = {one.store.resolve() for one in runs}

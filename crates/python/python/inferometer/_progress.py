@@ -47,7 +47,7 @@ def _words(event: Event) -> str:
 
 
 class _Line:
-    """A line on standard error that is overwritten with each progress event. Messages are above it."""
+    """A line on standard error that each progress event overwrites. Messages are printed above this line."""
 
     def __init__(self) -> None:
         self._shown = 0
@@ -74,7 +74,7 @@ class _Line:
 
 
 class _Bar:
-    """A progress bar in a notebook. Above it, there is one line for each warning and each ended pass."""
+    """A progress bar in a notebook. Above the bar, there is one line for each warning and each ended pass."""
 
     def __init__(self) -> None:
         from IPython.display import HTML, display

@@ -56,8 +56,8 @@ class Run:
         return self.summary["cells"]
 
     def check(self) -> Run:
-        """Raises :class:`ShortfallError` if the results are not a success. In these cases, the command has
-        an exit code other than 0. Otherwise returns the run."""
+        """Returns the run if its results are a success, otherwise raises :class:`ShortfallError`. If the
+        results are not a success, the command has an exit code other than 0."""
         if self.shortfall is not None:
             raise ShortfallError(*self.shortfall)
         return self
@@ -67,11 +67,11 @@ class Run:
         return _inferometer.table(self.store, self.id, markdown)
 
     def requests(self) -> _inferometer.Rows:
-        """Returns one row for each planned request, as an Arrow stream. It can be read several times."""
+        """Returns one row for each planned request, as an Arrow stream. The rows can be read several times."""
         return _inferometer.Rows(self.store, self.id, "requests")
 
     def events(self) -> _inferometer.Rows:
-        """Returns one row for each event of each response, as an Arrow stream. It can be read several
+        """Returns one row for each event of each response, as an Arrow stream. The rows can be read several
         times."""
         return _inferometer.Rows(self.store, self.id, "events")
 
@@ -170,9 +170,10 @@ class Store:
         """Returns the runs that meet all conditions, the oldest first, in the form of
         ``inferometer runs --json``.
 
-        ``model``, ``engine`` and ``card`` are parts of the names. A run has all ``tags``. ``since`` and ``until``
-        are in UTC, such as ``2026-11-20`` or ``2026-11-20T05:12``. ``limit`` is the maximum number of runs: the
-        last ones are returned.
+        ``model``, ``engine`` and ``card`` are parts of the names. A run must have all ``tags``. ``since`` and
+        ``until`` are in UTC, such as ``2026-11-20`` or ``2026-11-20T05:12``. ``state`` is ``running``,
+        ``killed``, ``complete``, ``interrupted`` or ``failed``. ``kind`` is ``measured``, ``predicted`` or
+        ``imported``. If more than ``limit`` runs meet the conditions, the newest ones are returned.
         """
         given = dict(
             model=model,
@@ -243,7 +244,7 @@ class Comparison:
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run, or the runs of a plan with several servers. ``run`` or ``group`` contains the
-    results so far. They are stored like those of any other run."""
+    results so far. These results are also in the store."""
 
     def __init__(
         self, message: str, run: Optional[Run] = None, group: Optional[Group] = None

@@ -196,7 +196,8 @@ impl Range {
         Self { scale, from, to }
     }
 
-    /// The range of a linear axis, extended at its end if less than this share of it would be above the largest value.
+    /// Extends the end of a linear axis, so that at least this share of the axis (0 to 1) is above the largest value. A
+    /// log axis is not changed.
     pub fn with_room_above(self, values: impl Iterator<Item = f64>, share: f64) -> Self {
         let (_, high) = ends(values.filter(|value| value.is_finite()));
         let needed = self.from + (high - self.from) / (1.0 - share);
@@ -214,8 +215,8 @@ impl Range {
 
     /// Ticks at about `wanted` round values between the ends. If the ratio of the ends of a log axis is above
     /// 8, its ticks are at powers of ten. Up to a ratio of 1000, there are also ticks at 2 and 5 times these
-    /// powers, unless these would be too many and there are two powers, which are enough to read the axis. Of many
-    /// powers, every second, third ... has a tick.
+    /// powers. They are left out if there would be too many ticks and the axis has at least two powers of ten, which
+    /// are enough to read the axis. If there are still too many ticks, only every second, third ... of them is kept.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {

@@ -164,8 +164,8 @@ mod tests {
         let figure = of(4.0, Shape::Marked);
         assert_eq!((figure.low[0], figure.high[0], figure.left[0]), (0.0, 9.0, 0.0));
         assert_eq!(of(-1.0, Shape::Marked).low[0], -6.0, "differences may be negative");
-        assert_eq!(of(4.0, Shape::Bars).left[0], -1.0, "the side of a bar is no interval");
-        assert_eq!(of(0.0, Shape::Tiles).low[0], -5.0, "the side of a tile is no interval");
+        assert_eq!(of(4.0, Shape::Bars).left[0], -1.0, "the side of a bar is not an interval");
+        assert_eq!(of(0.0, Shape::Tiles).low[0], -5.0, "the side of a tile is not an interval");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A series of a chart: points with the same colour and shape, as columns of values. Nothing here draws.
+//! A series of a chart: points with the same colour and shape, as columns of values. This module does not draw.
 
 /// Points that are drawn with the same colour and shape. Each column has one value per point, or is
 /// empty.
@@ -124,8 +124,8 @@ impl Series {
         retain(&mut self.failed, &kept);
     }
 
-    /// Moves the lower ends of intervals to zero where they are below it, if no value of the series is negative. The
-    /// charts show rates, times, shares and ratios, which cannot be negative, and no differences.
+    /// Moves lower ends of intervals that are below zero to zero, because rates, times, shares and ratios cannot be
+    /// negative. A series with a negative value shows differences, so its intervals are not changed.
     pub(super) fn begin_intervals_at_zero(&mut self) {
         let from_zero = |values: &[f64], ends: &mut [f64]| {
             if !values.iter().any(|value| *value < 0.0) {

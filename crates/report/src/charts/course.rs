@@ -103,8 +103,8 @@ pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     (cut_off > 0).then(|| {
         let which = if cut_off == 1 { "request was" } else { "requests were" };
         format!(
-            "{} {which} cancelled or not sent, because the result of the trial was certain: not \
-                failures.",
+            "{} {which} cancelled or not sent, because the result of the trial was certain; \
+                this is not a failure of the server.",
             count(cut_off)
         )
     })
@@ -182,7 +182,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         let sampled = match trace.step {
             1 => String::new(),
             every => format!(
-                "; the sample has one of each {} requests, evenly spaced by index",
+                "; the sample has one of every {} requests, evenly spaced by index",
                 count(u64::from(every))
             ),
         };

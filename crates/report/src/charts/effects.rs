@@ -107,7 +107,7 @@ fn point(effect: &Effect, x: f64) -> Point {
     }
 }
 
-/// The name of an argument as a part of a file name: other characters than ASCII letters and digits
+/// The name of an argument as a part of a file name: characters other than ASCII letters and digits
 /// become `-`.
 fn file_name(argument: &str) -> String {
     argument.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()

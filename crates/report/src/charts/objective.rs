@@ -6,8 +6,8 @@ use inferometer_metrics::{Definition, Statistic, slo};
 
 use crate::chart::{Scale, Series, Shape, Tint};
 
-/// A limit is not drawn if it would make the axis longer and differs from all values by more than this factor, because
-/// the values would look equal on the longer axis.
+/// A limit is not drawn if it would make the axis longer and differs from all values by more than this factor. On such
+/// a long axis, the values would look equal.
 const FURTHEST: f64 = 3.0;
 
 /// The objectives of a run and of its searches that limit a statistic of this metric, each once.
@@ -88,15 +88,16 @@ pub(super) fn along(
     let lowest = if scale == Scale::Linear { 0.0 } else { values[0] };
     let (near, far): (Vec<_>, Vec<_>) =
         own.partition(|own| is_near(own.limit, [lowest, values[1]]));
-    // A search has another series with the name of the objective: the share of requests that meet it.
+    // The name begins with `limit of`, because the chart of a search has another series with the name of the objective:
+    // the share of requests that meet the objective.
     let line = |objective: slo::Objective| {
         level(format!("limit of {}", objective.text), positions, objective.limit)
     };
     (near.into_iter().map(line).collect(), far.iter().map(too_far).collect())
 }
 
-/// A horizontal line between two positions that must not be missed, with its name at its right end: a limit, or a
-/// required share.
+/// A horizontal line in the alert colour between two positions, with its name at its right end. The line shows a limit
+/// or a required share.
 pub(super) fn level(name: String, positions: [f64; 2], value: f64) -> Series {
     Series {
         tint: Tint::Alert,

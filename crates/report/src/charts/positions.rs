@@ -8,7 +8,7 @@ use crate::number::significant;
 
 /// Heights in pixels: of a single panel, and of each of several panels.
 const HEIGHTS: (f64, f64) = (340.0, 250.0);
-/// The points of a line are labelled with their values if it is the only line of its panel and has at
+/// The points of a line are labelled with their values if the panel has no other line, and the line has at
 /// most this many points.
 const MOST_VALUE_LABELS: usize = 8;
 /// The minimum width of a panel, in column widths: for a single panel, and for each of several panels. If a
@@ -35,7 +35,7 @@ pub(super) struct OverPositions {
 
 /// A line with a name.
 pub(super) struct FigureLine {
-    /// Its name in the legend.
+    /// The name of the line in the legend.
     pub name: String,
     /// The points, in ascending order of their positions.
     pub points: Vec<Point>,
@@ -43,13 +43,13 @@ pub(super) struct FigureLine {
 
 /// A figure at a position.
 pub(super) struct Point {
-    /// Its position, above zero.
+    /// The position of the figure, above zero.
     pub x: f64,
     /// The figure; absent for a gap.
     pub y: Option<f64>,
     /// The interval of the figure; absent if it is unknown.
     pub interval: Option<[f64; 2]>,
-    /// Whether some of its requests failed.
+    /// Whether some of the requests of the figure failed.
     pub is_partial: bool,
 }
 

@@ -183,7 +183,8 @@ fn mark_answer(panel: &mut Panel, answer: &SearchAnswer) {
 }
 
 /// For each objective that requires a share of requests: the measured shares, and a line at the required
-/// share. `texts` are the objectives of the panels before, which have other colours; the new ones are added.
+/// share. `texts` contains the objectives of earlier panels, and new objectives are added to it. The position of an
+/// objective in `texts` selects its colour, so that different objectives have different colours.
 fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Series> {
     let mut all = Vec::new();
     let [first, last] = objective::ends(drawn(answer).map(|load| &load.load));

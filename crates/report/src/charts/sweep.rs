@@ -93,8 +93,8 @@ fn latency(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// The throughput at a load, interpolated linearly in the logarithm of the load, as the knee is. Beyond the tried
-/// loads, the throughput of the nearest one.
+/// The throughput at a load, interpolated linearly in the logarithm of the load, in the same way as for the knee. For a
+/// load below or above all tried loads: the throughput at the nearest tried load.
 fn throughput_at(answer: &SweepAnswer, load: f64) -> Option<f64> {
     let levels = answer.levels.iter().filter(|level| level.by == answer.by);
     let known = levels.filter_map(|level| Some((level.load, level.requests_per_s?.value)));

@@ -16,11 +16,12 @@ const FEWEST: usize = 12;
 /// The maximum number of parts over all passes together in which tokens are counted. With more parts, the line would
 /// be a dense zigzag.
 const PARTS: usize = 240;
-/// The maximum number of single requests that are drawn. Each pass has at least one, even if these are more.
+/// The maximum number of single requests that are drawn. Each pass has at least one, even if the sum is then larger.
 const ROWS: usize = 100;
 /// The maximum number of passes that are drawn. More passes would be too narrow for their numbers.
 const MOST_PASSES: usize = 8;
-/// If not all passes are drawn, each drawn pass is at least this share as long as the [`MOST_PASSES`] longest ones.
+/// If there are more than [`MOST_PASSES`] passes, only passes of at least this share of the duration of the eighth
+/// longest pass are drawn. Shorter passes would be too narrow to be seen.
 const LEAST_SHARE: f64 = 0.25;
 /// The gap between two passes that are drawn one after another, as a share of the time of all drawn passes.
 const GAP_SHARE: f64 = 0.015;
@@ -130,9 +131,11 @@ fn listed(all: &[Placed<'_>]) -> String {
     format!("of {}: {}", parts[0][..common].join(", "), own.collect::<Vec<_>>().join("; "))
 }
 
-/// Places the passes on the time axis of the run, in time order. The second value is true if they are placed one after
-/// another: if `one_by_one` is true, because passes are left out or because those of a prediction have no common clock.
-/// Passes whose times overlap have no common clock either, because no run carries out two passes at the same time.
+/// Places the passes on the time axis of the run. The second value is false if they are at their real times, in time
+/// order, and true if they are placed one after another, in the order of their cells. The second case occurs if
+/// `one_by_one` is true: some passes are left out, or the passes are those of a prediction, which have no common clock.
+/// It also occurs if the times of two passes overlap. No run carries out two passes at the same time, so such passes
+/// have no common clock.
 fn placed(mut all: Vec<Placed<'_>>, one_by_one: bool) -> (Vec<Placed<'_>>, bool) {
     let mut in_time = all.clone();
     in_time.sort_by(|a, b| a.1.total_cmp(&b.1));

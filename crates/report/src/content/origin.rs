@@ -72,6 +72,7 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
             match definition.over {
                 CoveredRequests::Completed => "completed requests",
                 CoveredRequests::Sent => "requests that were sent",
+                CoveredRequests::Planned => "planned requests",
             }
             .to_owned(),
             definition.notes.to_owned(),
@@ -113,7 +114,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     if let Some(imported) = &summary.imported {
         return imported_origin(out, input, imported);
     }
-    out.push(Block::Heading(2, "Identity, and how to repeat it".to_owned()));
+    out.push(Block::Heading(2, "Identity, and how to repeat the run".to_owned()));
     // A prediction that uses only lengths has no requests, so it has no hashes of them.
     let hashes = [
         ("Run", Some(&summary.run_id)),

@@ -24,7 +24,7 @@ if (theme) {
   theme.hidden = false;
   theme.onclick = () => {
     at = (at + 1) % 3;
-    try { localStorage.setItem("inferometer-theme", names[at]); } catch { /* not kept, then */ }
+    try { localStorage.setItem("inferometer-theme", names[at]); } catch { /* The choice is not stored. */ }
     show();
   };
   show();
@@ -41,8 +41,8 @@ addEventListener("hashchange", unfold);
 unfold();
 
 // Tables.
-// A cell counts as a number if its whole text is a number. A unit, and further numbers such as an
-// interval, may follow.
+// A cell counts as a number if its text begins with a number and contains nothing else except a unit, and
+// further numbers such as an interval.
 const number = text => {
   const found = /^[~<>≥≤]?\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(?:%|ms|us|s)?(?:\s*(?:\/|to)\s*[-+\d.,]+|\s*\([-+\d.,]+\))*$/i.exec(text);
   return found ? parseFloat(found[1].replace(/,/g, "")) : null;
@@ -94,8 +94,8 @@ const sortable = table => {
 };
 all(doc, "table.sort").forEach(sortable);
 
-// Charts. To show a part of an axis, the drawing of the whole axis is moved and stretched. This also
-// works on a log axis, because positions on it are linear in the logarithm.
+// Charts. To show a part of an axis, the drawing of the whole axis is moved and stretched. This method also
+// works on a log axis, because its positions are linear in the logarithm.
 const position = (log, [from, to]) => log
   ? { to: value => Math.log(value / from) / Math.log(to / from), back: share => from * (to / from) ** share }
   : { to: value => (value - from) / (to - from), back: share => from + share * (to - from) };
@@ -194,8 +194,8 @@ const live = frame => {
     return [(event.clientX - of.left) * by, (event.clientY - of.top) * by];
   };
   const inside = (panel, px, py) => px >= panel.l && px <= panel.l + panel.w && (py === undefined || py >= panel.t && py <= panel.t + panel.h);
-  // The index of the panel under the pointer, or -1. Stacked panels have the same horizontal axis, so for
-  // them it is 0.
+  // The index of the panel under the pointer, or -1. For stacked panels, the index is 0, because they have
+  // the same horizontal axis.
   const under = (px, py) => data.g ? panels.findIndex(panel => inside(panel, px, py)) : inside(panels[0], px) ? 0 : -1;
   const read = (at, px, py) => {
     const { l, w } = panels[at], x = position(across.k, part(across, view.x));

@@ -12,8 +12,8 @@ use crate::chart::{Arrangement, Axis, Chart, Range, Tick};
 
 /// The font of the names of bands.
 const NAME: Font = Font { size: 11.0, ..TICK };
-/// The height of the baselines of texts above the top of their panel, in pixels: of its title, and of the names of
-/// bands. A marker at the top of the panel does not touch the title.
+/// How far the baseline of the title of a panel, and of the names of its bands, is above the top of the panel, in
+/// pixels. At this distance, a marker at the top of the panel does not touch the title.
 const ABOVE: f64 = 11.0;
 const ABOVE_NAMES: f64 = 28.0;
 

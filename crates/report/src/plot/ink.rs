@@ -1,6 +1,6 @@
 //! Draws the series of a chart, for files and for pages. When a reader of a page zooms, the script moves and
-//! stretches this drawing, and does not draw series again. So the strokes of paths keep their width. Elements
-//! that must keep their size, such as markers, are drawn with [`Svg::anchored`].
+//! stretches this drawing, and does not draw series again. The style sheet keeps the width of strokes constant.
+//! Elements that must keep their size, such as markers, are drawn with [`Svg::anchored`].
 
 use std::fmt::Write as _;
 
@@ -212,7 +212,7 @@ impl Pen<'_> {
 
     /// Draws the labels of points where they cover nothing: above the points and their whiskers, otherwise below or
     /// beside them. A label is the point's own text, or its value if it has no text. A line without markers has labels
-    /// only at points with a text. A label without such a place is left out (the legend names lines); those of columns are
+    /// only at points with a text. If no place is free, the label is left out, except the label of a column, which is
     /// always drawn.
     fn draw_values(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;

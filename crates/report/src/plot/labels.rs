@@ -59,28 +59,29 @@ impl Taken {
         self.areas.push(area);
     }
 
-    /// The first of these places at which the text covers nothing; absent if there is none. The place is then taken.
+    /// The first of these places at which the text covers nothing; absent if there is none. Marks the place as taken.
     pub fn free(&mut self, text: &str, spots: &[Spot]) -> Option<Spot> {
         let found = spots.iter().find(|spot| self.covered(spot.area(text)) == 0)?;
         self.areas.push(found.area(text));
         Some(*found)
     }
 
-    /// The place at which the text covers least. Of equal places, the first one. The place is then taken.
+    /// The place at which the text covers least; of equal places, the first one. Marks the place as taken.
     pub fn best(&mut self, text: &str, spots: &[Spot]) -> Option<Spot> {
         let found = spots.iter().min_by_key(|spot| self.covered(spot.area(text)))?;
         self.areas.push(found.area(text));
         Some(*found)
     }
 
-    /// How much a label in this area would cover.
+    /// The number of lines and areas that a label in this area would cover. Outside the panel, the number is larger
+    /// than for any place inside.
     fn covered(&self, label: Area) -> usize {
         let Area { left, top, right, bottom } = self.panel;
         let is_inside = label.left >= left - BESIDE.0
             && label.right <= right + BESIDE.1
             && label.top >= top
             && label.bottom <= bottom;
-        // Beyond the panel, a label would cover the ticks or the titles.
+        // Outside the panel, a label would cover the ticks or the titles.
         let outside = if is_inside { 0 } else { 1 + self.lines.len() + self.areas.len() };
         let lines = self.lines.iter().filter(|line| label.is_crossed(**line)).count();
         let areas = self.areas.iter().filter(|area| label.overlaps(area)).count();
@@ -206,7 +207,7 @@ mod tests {
     const PANEL: Area = Area { left: 0.0, top: 0.0, right: 200.0, bottom: 100.0 };
 
     #[test]
-    fn a_line_crosses_an_area_only_if_a_part_of_it_is_inside() {
+    fn a_line_crosses_an_area_only_if_a_part_of_the_line_is_inside() {
         let area = Area { left: 10.0, top: 10.0, right: 20.0, bottom: 20.0 };
         for (line, crosses) in [
             ([(0.0, 15.0), (30.0, 15.0)], true),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_of_a_vertical_line_moves_up_if_a_curve_is_at_its_foot() {
+    fn the_label_of_a_vertical_line_moves_up_if_a_curve_is_at_its_lower_end() {
         let mut taken = Taken::nothing(PANEL);
         let spots = Spot::along(100.0, PANEL, false);
         assert_eq!(taken.best("7.67", &spots).map(|spot| spot.offset), Some((4.0, -6.0)));

@@ -168,7 +168,7 @@ fn vertical(chart: &Chart) -> Vec<Range> {
         let own = panel.series.iter().filter(|series| series.shape != Shape::Marks);
         let own: Vec<f64> = own.flat_map(values).chain(together.iter().copied()).collect();
         let range = Range::of(&panel.y, own.iter().copied(), wanted_y(panel.height));
-        // A label is above the whisker of its column.
+        // The label of a column is above its whisker, so the axis must have room for the label.
         let has_labels = |of: &Series| of.shape == Shape::Bars && of.labelled;
         match panel.series.iter().any(has_labels) {
             true => range.with_room_above(own.into_iter(), FOR_LABELS / panel.height),

@@ -35,7 +35,7 @@ const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
 ///
 /// # Errors
 /// [`ReportError::Svg`] if the text is not an SVG. [`ReportError::Size`] if the scale is not between 0.1
-/// and 8, or the image cannot be allocated. [`ReportError::Png`] if the pixels cannot be encoded.
+/// and 8, or the image would be too large. [`ReportError::Png`] if the pixels cannot be encoded.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let options = usvg::Options {
         font_family: "Noto Sans".to_owned(),
@@ -77,7 +77,7 @@ fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
         }
     };
     // The encoder compresses one row at a time, and clears a buffer of 32 KiB for each row. Clearing takes
-    // longer than the compression, so all rows are compressed at once here.
+    // longer than the compression, so this function compresses all rows in one call.
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
     zlib.write_all(&rows)?;
     let compressed = zlib.finish()?;

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_blind_readers_can_tell_the_series_apart() {
+    fn colour_blind_readers_can_distinguish_the_series() {
         for theme in [Theme::Light, Theme::Dark] {
             for sight in &SIGHT {
                 for (a, b) in (0..NAMED).flat_map(|a| (0..a).map(move |b| (a, b))) {

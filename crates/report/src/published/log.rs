@@ -1,6 +1,6 @@
-//! The log of a run over text blocks, in the format of the published log of SUS-Chat-34B. It has the same
-//! fields in the same order. Each line states the same line number of the script that wrote the published
-//! log. So a program that reads the published log can also read this log. Times are in UTC.
+//! The log of a run over text blocks, in the format of the published log of SUS-Chat-34B: the same fields in
+//! the same order. Each line also contains the line number of the statement in the script that wrote the
+//! published log. So a program that reads the published log can also read this log. Times are in UTC.
 
 use std::fmt::{Display, Write as _};
 
@@ -48,7 +48,7 @@ fn write(out: &mut String, figures: &BlockFigures) {
         let value = match ((field.value)(figures), field.is_count) {
             (None, _) => MISSING.to_owned(),
             (Some(value), true) => format!("{value:.0}"),
-            // As Python prints it: the shortest text that parses to the same number, with a decimal
+            // As Python prints a float: the shortest text that parses to the same number, with a decimal
             // point.
             (Some(value), false) => format!("{value:?}"),
         };

@@ -80,7 +80,7 @@ pub(crate) fn compared() -> AbDocument {
 
 fn chart(id: &str) -> Chart {
     let all = charts::of_ab(&compared());
-    all.into_iter().find(|chart| chart.id == id).expect("both charts are drawn")
+    all.into_iter().find(|chart| chart.id == id).expect("a comparison has a chart with this id")
 }
 
 fn texts(series: &Series) -> Vec<&str> {
@@ -123,7 +123,7 @@ fn an_interval_that_is_too_wide_to_be_drawn_is_counted_in_a_note() {
 }
 
 #[test]
-fn without_intervals_the_legend_does_not_promise_one() {
+fn the_legend_does_not_mention_an_interval_if_no_interval_is_drawn() {
     let mut compared = compared();
     compared.ab.course.iter_mut().for_each(|step| step.ratio_ci = None);
     let ratio = charts::of_ab(&compared).remove(1);

@@ -57,7 +57,7 @@ fn the_table_of_an_effect_shows_the_repeats_of_a_run_beside_the_pairs() {
     }
     let text = comparison::text(&compared);
     assert!(
-        text.contains("repeats are no pairs. One pair has no interval: give `rounds`"),
+        text.contains("repeats are not pairs. One pair has no interval: set `rounds`"),
         "{text}"
     );
     let ends: Vec<Vec<&str>> = text

@@ -76,7 +76,7 @@ fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
     for (at, (text, here)) in all.iter().enumerate() {
         let upon = all[at + 1..].iter().filter(|(_, there)| overlap(here, there));
         wrong.extend(upon.map(|(other, there)| {
-            format!("{}: `{text}` lies upon `{other}`: {here:?}, {there:?}", chart.id)
+            format!("{}: `{text}` overlaps `{other}`: {here:?}, {there:?}", chart.id)
         }));
     }
     // Each pixel of the border must have the colour of the background.

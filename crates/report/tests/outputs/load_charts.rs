@@ -130,7 +130,7 @@ fn a_timeline_of_many_passes_draws_those_that_are_long_enough_and_names_the_othe
         assert!(band.name.starts_with(&format!("{number}: 128 x 32, open loop")), "{}", band.name);
         assert!(band.to - band.from > 0.03 * whole, "{}: too narrow", band.name);
     }
-    assert!(bands.windows(2).all(|pair| pair[1].from > pair[0].to), "a gap shows where one ends");
+    assert!(bands.windows(2).all(|pair| pair[1].from > pair[0].to), "a gap separates two passes");
     let notes = timeline.notes.join("\n");
     for said in [
         "Grey bands: the passes of 128 x 32, open loop: 1: 5 requests/s; 2: ",

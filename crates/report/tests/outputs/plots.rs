@@ -144,7 +144,7 @@ fn every_cell_is_drawn_as_a_point() {
     let (_, svg) = figures(&published(CHATGLM3)).remove(0);
     assert_eq!(count(&svg), 16 + 4, "16 cells and 4 names of lines");
     let (_, svg) = figures(&published(MISTRAL)).remove(0);
-    assert_eq!(count(&svg), 32 + 2, "32 cells and 2 names in the key");
+    assert_eq!(count(&svg), 32 + 2, "32 cells and 2 names in the legend");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Tests of the outputs in the formats of published measurements: the published log and tables are made
-//! again from their counts. Also tests of the figures of vLLM's serving script.
+//! Tests of the outputs in the formats of published measurements. For the counts that a published log
+//! states, the outputs must equal that log and its tables. Also tests the figures of vLLM's serving
+//! script.
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::imported::Imported;
@@ -14,7 +15,8 @@ use crate::support::{cell, distribution, empty, pass};
 
 const LOG: &str = include_str!("../fixtures/sus-chat-34b.log");
 
-/// The counts of the first pass in the published log.
+/// The figures of the first pass in the published log. The published log does not state the figures
+/// in `keeping`.
 fn first() -> BlockFigures {
     BlockFigures {
         block_chars: 4_000,
@@ -58,8 +60,8 @@ fn run(blocks: &[BlockFigures]) -> Summary {
     summary
 }
 
-/// The lines of a log without their times: in the published log, the milliseconds increase while the
-/// script prints.
+/// The lines of a log without their times. The times at the end of the pass are not compared: in the
+/// published log, they differ by 1 ms, because the script took this time to print.
 fn untimed(log: &str) -> Vec<&str> {
     log.lines().map(|line| line.split_once("][").expect("a time").1).collect()
 }

@@ -93,7 +93,7 @@ pub fn published(text: &str) -> Vec<Summary> {
             let (engine, version) = headings
                 .last()
                 .and_then(|heading| heading.split_once(' '))
-                .expect("a table stands under its engine and version");
+                .expect("a heading with engine and version is above each table");
             summaries.push(empty(headings[0], headings[1], engine, version));
         }
         let numbers: Vec<f64> =
@@ -101,7 +101,7 @@ pub fn published(text: &str) -> Vec<Summary> {
         if let [input, output, figures @ ..] = numbers.as_slice() {
             let figures = [0, 1, 2, 3].map(|i| Some(figures[i]));
             let cell = cell(*input as u32, *output as u32, figures);
-            summaries.last_mut().expect("rows stand in a table").cells.push(cell);
+            summaries.last_mut().expect("a row is below the heading of a table").cells.push(cell);
         }
     }
     summaries

@@ -1,5 +1,5 @@
-//! Whether a run would send the same requests as an earlier one. The requests are made in the same way as in
-//! that run, and only their hash is used. None of them is sent.
+//! Checks whether a run would send the same requests as an earlier run. The requests are made in the same way as in
+//! the earlier run, and only their hash is used. No request is sent.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -31,7 +31,7 @@ pub struct EarlierWork {
 /// Checks that the requests are the same.
 ///
 /// # Errors
-/// When the requests cannot be made, or differ; with the reason if it is known.
+/// When the requests cannot be made, or when they differ. The error states the reason, if it is known.
 pub fn check_same_work(
     prompts: &Prompts,
     plan: &Plan,
@@ -72,8 +72,8 @@ fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
 }
 
-/// The name of a tokenizer, for the comparison with the earlier run. The server's own tokenizer always has the same
-/// name, because the server's address may differ.
+/// The name of a tokenizer, for the comparison with the earlier run. The name of a server's own tokenizer contains the
+/// server's address, which may differ between the runs. So the address is left out.
 fn known_as(name: &str) -> String {
     match name.contains("://") {
         true => "the server's own".to_owned(),

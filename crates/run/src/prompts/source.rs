@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::RunError;
 
-/// How many requests are made at once, if they are made while their pass runs.
+/// The number of requests in a batch, if requests are made while their pass runs.
 pub const BATCH: u32 = 64;
 
 /// The requests of a pass.
@@ -94,7 +94,7 @@ impl Source for ThreadedSource {
                 Ok(None) => self.is_over = true,
                 Err(TryRecvError::Empty) => return Supply::Wait,
                 Err(TryRecvError::Disconnected) => {
-                    // If the thread has stated a reason, that reason stays.
+                    // If the thread has already set a reason, `set` does not replace this reason.
                     let why = "the thread for prompts ended early, without an error".to_owned();
                     let _ = self.error.set(why);
                     self.is_over = true;
@@ -144,7 +144,7 @@ impl Source for Shuffled {
                     Self::shuffle(&mut self.rng, &mut words[1..]);
                     *text = words.join(" ");
                 }
-                // The order of messages matters, so it stays.
+                // The order of messages matters, so it is not changed.
                 Prompt::Messages(_) => {}
             }
         }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(all_of(move || Ok(batches.pop())), (4, None));
         let (count, error) = all_of(|| Err(RunError::prompts("no words")));
         assert!(count == 1 && error.is_some_and(|why| why.contains("no words")));
-        let (count, error) = all_of(|| panic!("as a test of one that ends without a word"));
+        let (count, error) = all_of(|| panic!("a request generator that panics"));
         assert!(count == 1 && error.is_some_and(|why| why.contains("ended early")));
     }
 

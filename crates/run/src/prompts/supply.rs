@@ -1,4 +1,4 @@
-//! The requests of one pass, made before it or while it runs, and their part of the workload's hash.
+//! Makes the requests of one pass, before the pass or while it runs, and adds them to the hash of the workload.
 
 use std::sync::Arc;
 

@@ -63,8 +63,8 @@ impl WorkloadHash {
     /// before each later turn. In an open loop, it also adds the offset at which each conversation begins.
     ///
     /// # Errors
-    /// When a file of requests is written: the answers are not in it, so the conversations could not be
-    /// sent again.
+    /// When the requests are written to a file: the file has no answers, so the conversations could not be sent
+    /// again.
     pub fn conversations<'t>(
         &mut self,
         plan: &Plan,

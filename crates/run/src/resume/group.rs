@@ -1,4 +1,4 @@
-//! Resumes a plan with several servers: the name of the group finds its runs in the store.
+//! Resumes a plan with several servers: finds the runs of the group in the store, by the name of the group.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::resumed_cell::ResumedCell;
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";
-/// The fact of a target with the salt of its group. The salt of each round is derived from this salt.
+/// The name of the fact that contains the salt of the group. The salt of each round is derived from this salt.
 pub const GROUP_SALT: &str = "group_salt";
 
 /// The stored runs of a plan with several servers.
@@ -76,11 +76,11 @@ impl EarlierGroup {
         of_group.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
     }
 
-    /// The earlier attempt at one of the group's runs. If there are several attempts, the one with the most
-    /// completed cells.
+    /// The earlier attempt at one of the group's runs. If there are several attempts, returns the attempt with the
+    /// most completed cells.
     ///
     /// # Errors
-    /// When the attempt has another plan, or its log cannot be read.
+    /// When an attempt has another plan, or its log cannot be read.
     pub fn attempt(
         &self,
         variant: &str,
@@ -116,7 +116,7 @@ impl EarlierGroup {
     }
 }
 
-/// The attempt with the most completed cells. If several attempts are equal, the last of them.
+/// The attempt with the most completed cells. If several attempts have equally many, returns the last of these.
 fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
     let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
     found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))

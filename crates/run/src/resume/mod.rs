@@ -23,7 +23,8 @@ use crate::resumed_cell::{ResumedCell, stored_ending};
 pub struct EarlierRun {
     /// The plan of the run, by the keys of a plan file, including its seed and its salt.
     pub keys: Map<String, Value>,
-    /// Facts of the target that say which of several servers the run measured.
+    /// Facts for the target of the new run: which of several servers the earlier run measured, and the id of the
+    /// earlier run.
     pub facts: BTreeMap<String, String>,
     stored: StoredRun,
 }
@@ -110,8 +111,8 @@ fn completed_cells(stored: &StoredRun, plan: &Plan) -> Result<Vec<ResumedCell>, 
     Ok(cells)
 }
 
-/// How many repeats complete a cell. Their number may depend on the measured values. In the cell in which a
-/// run stopped, it is not known whether there were enough, so the maximum is needed.
+/// How many repeats complete a cell. This number may depend on the measured values. In the cell in which a
+/// run stopped, it is not known whether there were enough repeats, so the maximum is needed.
 fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
     (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
 }

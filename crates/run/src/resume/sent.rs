@@ -10,7 +10,7 @@ use inferometer_store::{PassBegin, Store};
 use super::completed_cells;
 use crate::context::Context;
 
-/// The fact of a target with the id of the run that it resumes.
+/// The name of the fact that contains the id of the resumed run.
 const RESUMES: &str = "resumes";
 
 /// A pass that a resumed run began in a cell that it did not complete.
@@ -32,9 +32,9 @@ impl SentPass {
     }
 }
 
-/// The passes that earlier runs have sent. This run may resume a run that itself resumes an earlier run. All runs of
-/// this chain are read. Empty if this run starts its server, because a new process has an empty cache. A run that
-/// cannot be read ends the list.
+/// The passes whose prompts earlier runs have sent. This run may resume a run that itself resumes an earlier run. All
+/// runs of this chain are read, up to a run that cannot be read. Empty if this run starts its server, because a new
+/// process has an empty cache.
 pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let mut sent = Vec::new();
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();

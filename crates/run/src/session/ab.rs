@@ -19,8 +19,8 @@ use crate::target;
 
 /// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {
-    /// The runs, A first, each with the reason if it stopped early; an error for a run without results. If one run
-    /// stopped because the other one could not continue, only the other one has the reason.
+    /// The runs, A first, each with the reason if it stopped early; an error for a run without results. If a run
+    /// stopped because the other run could not continue, only the other run has the reason.
     pub runs: [Result<(Finished, Option<RunError>), RunError>; 2],
     /// The blocks of each run.
     pub blocks: [Vec<Block>; 2],
@@ -29,7 +29,8 @@ pub struct Pairs {
 /// How the runs of a comparison are carried out.
 #[derive(Clone, Copy)]
 pub struct Pairing<'a> {
-    /// Whether each side gets different prompts: if both sides are one server, it may cache prompts.
+    /// Whether the two sides get different prompts, because both send their requests to one server, which may cache
+    /// prompts.
     pub different_prompts: bool,
     /// The salt of the random order of blocks.
     pub order_salt: &'a str,
@@ -83,15 +84,15 @@ fn prepare_side<'a>(
     }
 }
 
-/// Ends a run as one that stopped early, because this run or the other run could not begin.
+/// Ends a run before its first block, with the reason, because this run or the other run could not begin.
 fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
     // The result is ignored: its error would only repeat the reason for the early end.
     let _ = session.finish();
 }
 
-/// Warms up both servers and measures the blocks. The time limit starts here. It includes the warm-up of both servers
-/// and everything after it, such as pauses and the generation of prompts.
+/// Warms up both servers and measures the blocks. The time limit starts here. It includes the warm-ups of both servers,
+/// the blocks, the pauses, and the generation of prompts.
 fn run_pairs(
     mut sessions: [Session<'_, EventLoops>; 2],
     pairing: Pairing<'_>,

@@ -39,7 +39,7 @@ pub(super) struct Equipped<N> {
     pub(super) first: First,
 }
 
-/// Makes the server and the prompts ready, and sends the first requests, which are not recorded.
+/// Makes the server and the prompts ready, and sends the first requests. These requests are not recorded.
 ///
 /// # Errors
 /// When one of these steps fails, or the user interrupts the run.
@@ -71,7 +71,7 @@ pub(super) fn equip<N: Network>(
     let counter = counter(plan, &ready.endpoint, &tokenizer);
     let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
     prompts.supply_rank(context.team.place());
-    // Ranks other than 0 do not stop here: they finish their prompts, and then learn that rank 0 has ended.
+    // An interruption does not stop the prompts of ranks other than 0: these ranks learn from rank 0 that the run ends.
     if !matches!(context.team, Team::Member(..)) {
         prompts.stop_when(context.host.interrupt.flag());
     }
@@ -112,7 +112,7 @@ fn connected(
     folder: &Path,
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<ReadyTarget, RunError> {
-    // If the limit stays low, the records of the failed connections show it.
+    // If the limit on open files cannot be raised, the records of failed connections show the error.
     let _ = inferometer_net::raise_open_files_limit();
     let interrupt = &context.host.interrupt;
     interrupt.wakes(Some(net.waker()));

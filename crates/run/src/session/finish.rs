@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::team;
 
 impl<N: Network> Session<'_, N> {
-    /// Ends a run. A run that stopped early is an error.
+    /// Ends a run. If the run stopped early, returns an error with the reason.
     pub(super) fn finish(self) -> Result<Finished, RunError> {
         let events = self.request.events;
         match self.finish_as_far() {

@@ -1,5 +1,5 @@
-//! The first requests to a server. They show how many tokens it adds to prompts, and whether it accepts the
-//! parameters of the plan. A rejection that would affect all requests is reported before anything is
+//! The first requests to a server. They show how many tokens the server adds to prompts, and whether it accepts
+//! the parameters of the plan. A rejection that would affect all requests is reported before anything is
 //! measured.
 
 use inferometer_model::finding::{Finding, code};
@@ -20,9 +20,9 @@ pub(super) struct First {
     pub(super) ignore_eos: IgnoreEos,
 }
 
-/// Sends the first requests. If a refusal of the server contains the name `ignore_eos`, sends them again
-/// without this field. The field stays left out only if the server then accepts the requests: a refusal may
-/// quote the whole request.
+/// Sends the first requests. If a refusal of the server contains the name `ignore_eos`, sends the requests again
+/// without this field. The field is left out of later requests only if the server then accepts the requests: a
+/// refusal for another reason may quote the whole request.
 ///
 /// # Errors
 /// When the requests cannot be made or sent, or the server refuses a model that it does not list.

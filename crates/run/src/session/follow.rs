@@ -121,8 +121,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Adds to a pass the parts that the order from rank 0 leaves out, from this rank's own plan: the
-    /// request times of a recording, and the turns of conversations.
+    /// Completes a pass with the parts that the order from rank 0 does not contain: the request times of a
+    /// recording, and the turns of conversations. They come from this rank's own plan.
     fn known(&self, begin: PassBegin) -> PassBegin {
         let as_text = |pass: &PassPlan| serde_json::to_string(pass).ok();
         let passes = self.request.plan.passes_of(begin.cell);

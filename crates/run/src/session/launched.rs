@@ -20,8 +20,8 @@ impl<N: Network> Session<'_, N> {
         self.servers.revive(Start { folder, stop: &stop, events, program, headers })
     }
 
-    /// How the server died, if it has by the end of a pass. If so, adds a finding; the caller must then skip the
-    /// rest of the cell.
+    /// Returns how the server died, if it died before the end of a pass, and adds a finding. The caller must then skip
+    /// the rest of the cell. Returns `None` if the server still runs, or if the plan starts no server.
     pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> Option<String> {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);

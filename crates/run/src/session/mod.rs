@@ -1,5 +1,5 @@
-//! One run from beginning to end: prepare, measure cell by cell, finish. Each step has a file; this file
-//! contains their order.
+//! One run from beginning to end: prepare, measure cell by cell, finish. Each step is in a separate file. This file
+//! calls the steps in their order.
 
 mod ab;
 mod equip;
@@ -190,7 +190,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// Measures the passes of a cell, repeated as often as the plan says.
+    /// Measures the passes of a cell, repeated as often as the plan requires.
     fn repeats(&mut self, cell: CellPlan) -> Result<(), RunError> {
         let Plan { repeat: Repeat { at_least, at_most, until }, .. } = self.request.plan;
         let passes = self.request.plan.passes_of(cell);
@@ -238,8 +238,8 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Sends the other ranks an order for work in which they do not take part, so that they count its prompts
-    /// as used.
+    /// Sends the other ranks an order for work that only rank 0 does, such as a warm-up. The other ranks then count
+    /// its prompts as used.
     fn tell_ranks(&self, order: Order) {
         if let Some(lead) = self.request.context.team.lead() {
             lead.order(order, Vec::new());

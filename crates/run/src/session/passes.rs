@@ -115,7 +115,7 @@ impl<N: Network> Session<'_, N> {
         let hasher = self.workload_hash.hasher();
         let made = self.requests(&begin, &label);
         let Some(made) = self.unless_interrupted(made)? else {
-            // The pass has no records, so the hash does not contain its first requests either.
+            // The pass has no records, so its first requests are removed from the hash.
             self.workload_hash.reset(hasher);
             return Ok(());
         };
@@ -153,7 +153,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// Returns a result that needed prompts. `None` if an interruption has ended the generation of the prompts.
+    /// Returns `made`, a result that needed prompts; `None` if an interruption has ended the generation of the prompts.
     pub(super) fn unless_interrupted<T>(
         &self,
         made: Result<T, RunError>,
@@ -223,7 +223,7 @@ impl<N: Network> Session<'_, N> {
                     };
                     (ending, process.get().copied(), observed.get().cloned().unwrap_or_default())
                 };
-                // If the records of a pass cannot be stored, the pass is useless and ends.
+                // If the records of a pass cannot be stored, the pass ends, because its results are lost.
                 let give_up = || {
                     stop.store(true, Ordering::Relaxed);
                     waker.wake();

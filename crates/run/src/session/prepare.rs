@@ -83,7 +83,7 @@ pub(super) fn prepare<'a, N: Network>(
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
     for &cell in &plan.cells {
-        // If a cell has no prompts, this is an error before anything is measured.
+        // If no prompt can be made for a cell, the run ends with an error before anything is measured.
         let scope = PromptScope::new(cell.to_string(), "check", 0);
         let what = match prompts.tokenizer().asks_the_server {
             true => {
@@ -157,7 +157,7 @@ fn tell(findings: &[Finding], events: &Events) {
     }
 }
 
-/// How long the run takes. If this is not known from the plan, it is estimated from the first requests.
+/// How long the run takes. If this time does not follow from the plan, it is estimated from the first requests.
 fn estimate_after<N: Network>(
     request: RunRequest<'_>,
     longest: &LongestRun,
@@ -167,7 +167,7 @@ fn estimate_after<N: Network>(
     runner: &mut PassRunner<N>,
 ) -> Result<DurationEstimate, RunError> {
     if let Some(limit) = longest.limit() {
-        // The time limit of the user needs no estimate, and so no requests.
+        // If the user set a time limit, no estimate is needed, so no requests are sent for it.
         return Ok(Some((limit, limit)));
     }
     let lengths = || estimate::with_lengths(&longest.plan, prompts);
@@ -177,7 +177,8 @@ fn estimate_after<N: Network>(
         (None, Some(plans)) => {
             let first = seen.last_complete.as_ref();
             let what = "sending a request with a long prompt, to estimate the time of the run";
-            // A resumed run has the salt of the run that it resumes.
+            // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
+            // scope contains the id of the resumed run, which makes the prompt different.
             let resumed = request.context.facts.get("resumes");
             let scope =
                 resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));

@@ -14,8 +14,8 @@ use crate::network::Network;
 use crate::prompts;
 
 impl<N: Network> Session<'_, N> {
-    /// Resumes a cell if an earlier run has completed it. Returns whether it has. The cursor moves past its
-    /// prompts, so that later prompts and the hash of the workload are the same as in a run without a break.
+    /// Copies a cell that an earlier run has measured. Returns whether there is such a cell. The cursor moves past the
+    /// prompts of the cell, so that later prompts and the hash of the workload are the same as in an uninterrupted run.
     pub(super) fn resume_cell(&mut self, cell: CellPlan) -> Result<bool, RunError> {
         let (plan, context) = (self.request.plan, self.request.context);
         let Some(resumed) = context.resumed.iter().find(|known| known.cell == cell) else {
@@ -44,7 +44,7 @@ impl<N: Network> Session<'_, N> {
         let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
         let hasher = self.workload_hash.hasher();
         let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash);
-        // The requests are needed only for the hash. The records are copied even without them.
+        // The requests are needed only for the hash. The records are copied even if no requests were made.
         if self.unless_interrupted(made)?.is_none() {
             self.workload_hash.reset(hasher);
         }
@@ -63,7 +63,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// Finds that the prompts of a pass had been sent before the pass began.
+    /// Adds a finding if an interrupted run had already sent the prompts of a pass.
     pub(super) fn find_sent_before(&mut self, begin: &PassBegin, pass: &PassSummary) {
         let is_reset = self.request.plan.reset_prefix_cache
             && !self.findings.iter().any(|finding| finding.is(code::PREFIX_CACHE_NOT_RESET));

@@ -1,5 +1,5 @@
-//! The trials of a search or a sweep, one pass each, until the procedure has its answer. Makes no
-//! decision: [`inferometer_analysis::search`] and [`inferometer_analysis::sweep`] do.
+//! The trials of a search or a sweep, one pass each, until the procedure has its answer. This module does not choose
+//! the loads: [`inferometer_analysis::search`] and [`inferometer_analysis::sweep`] do.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::error::RunError;
 use crate::network::Network;
 use crate::{overhead, search_text, sweep_text};
 
-/// The maximum number of short requests between two trials. Each of them waits in the server's queue.
+/// The maximum number of short requests between two trials.
 const MOST_PROBES: u32 = 30;
 /// A server is idle again when a short request takes more than this share of the time of the previous short
 /// request.
 const SETTLED: f64 = 0.8;
-/// How long to wait after a short request that did not complete.
+/// How long to wait after a short request that did not complete, before the next short request.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 
 impl<N: Network> Session<'_, N> {
@@ -60,7 +60,7 @@ impl<N: Network> Session<'_, N> {
                         };
                         format!("its {} completed requests are used{estimated}", part.completed)
                     }
-                    None => "it is discarded".to_owned(),
+                    None => "this trial is discarded".to_owned(),
                 };
                 let reached = "the time limit of --max-time is reached within the last trial";
                 self.request.events.say(&format!("    {reached}: {used}"));
@@ -82,14 +82,14 @@ impl<N: Network> Session<'_, N> {
     }
 
     /// The instant at which the trials of a cell must end. The time starts before the warm-up. In a resumed cell, the
-    /// time of the earlier run counts.
+    /// time that the trials took in earlier runs is subtracted.
     pub(super) fn time_limit(&self, cell: CellPlan) -> Option<Nanos> {
         let most = self.request.plan.max_time()?;
         Some(self.runner.net.now() + most.saturating_sub(self.time_before(cell)))
     }
 
-    /// The time that the trials of a cell have taken in earlier runs: all its passes and the pauses between them. The
-    /// time between two runs does not count.
+    /// The time that the trials of a cell took in earlier runs: all passes of the cell, and the pauses between them.
+    /// The time between two runs is not included.
     fn time_before(&self, cell: CellPlan) -> Duration {
         let passes = self.grid.passes_of(cell);
         let taken_s: f64 = passes.iter().filter_map(|pass| pass.duration_s).sum();
@@ -98,7 +98,7 @@ impl<N: Network> Session<'_, N> {
         Duration::try_from_secs_f64(taken_s).unwrap_or(Duration::MAX).saturating_add(pauses)
     }
 
-    /// Ends the trials of a resumed cell if the earlier runs have used its time.
+    /// Ends the trials of a resumed cell if the trials of earlier runs have used the whole time limit.
     pub(super) fn note_time_before(&mut self, cell: CellPlan) {
         let plan = self.request.plan;
         let Some(mut trials) = self.grid.procedure_of(cell, plan) else { return };
@@ -111,8 +111,8 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Tells the procedure how much of the time limit is used, including the pause before the next trial. The first trial
-    /// starts in any case, so that the cell has a result.
+    /// Sets how much of the time limit is used, including the pause before the next trial. Does nothing before the
+    /// first trial: this trial always starts, so that the cell has a result.
     fn note_time(&self, trials: &mut Trials) {
         let plan = self.request.plan;
         if trials.count() == 0 {
@@ -122,7 +122,7 @@ impl<N: Network> Session<'_, N> {
         trials.set_time(most.saturating_sub(left) + plan.cooldown.unwrap_or_default());
     }
 
-    /// One line on the last trial.
+    /// One line of text about the last trial.
     fn of_trial(&self, trials: &Trials) -> String {
         match (trials, &self.request.plan.search) {
             (Trials::Search(search), Some(plan)) => search_text::trial(plan, search),
@@ -149,8 +149,8 @@ impl<N: Network> Session<'_, N> {
     }
 
     /// Discards a trial that has no valid result. If a search ended the trial early because its load seemed far too
-    /// high, but its records do not confirm this, later trials are not ended early. Returns whether the trials of the
-    /// cell must end: if a trial is incomplete for another reason, its repetition would be incomplete too.
+    /// high, but its records do not confirm this, later trials are not ended early. If the trial is incomplete for
+    /// another reason, a repetition would be incomplete too. Returns whether the trials of the cell must end.
     fn discard_incomplete(&mut self, cell: CellPlan, trial: u32) -> bool {
         let of_search = self.request.plan.search.is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
@@ -163,8 +163,8 @@ impl<N: Network> Session<'_, N> {
             (code::SEARCH_TRIAL_LOST, message)
         } else {
             let message = format!(
-                "trial {trial} has requests that were not sent, or have no record: it is \
-                    discarded, and the trials of this cell end there"
+                "trial {trial} has requests that were not sent, or have no record: this trial \
+                    is discarded, and there are no further trials of this cell"
             );
             let code = if of_search { code::SEARCH_TRIAL_LOST } else { code::SWEEP_TRIAL_LOST };
             (code, message)
@@ -173,9 +173,9 @@ impl<N: Network> Session<'_, N> {
         !was_cut_off
     }
 
-    /// Waits until a server has finished the remaining work of a trial that was ended early. Not every server
-    /// stops when its client disconnects, and the next trial would wait in its queue. The server is idle
-    /// again when a short request takes more than [`SETTLED`] of the time of the one before it.
+    /// Waits until a server has finished the remaining work of a trial that was ended early. Some servers continue
+    /// to generate after the client disconnects, and requests of the next trial would wait in the queue. The server is
+    /// idle again when a short request takes more than the share [`SETTLED`] of the time of the previous short request.
     fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
         let mut before: Option<Duration> = None;
         for probe in 0..MOST_PROBES {
@@ -198,7 +198,7 @@ impl<N: Network> Session<'_, N> {
         let message = format!(
             "after trial {trial} was ended early, {MOST_PROBES} short requests failed or were each \
                 much faster than the previous one, so the server may still be busy: requests of \
-                the next trial may wait until it has finished those of this trial"
+                the next trial may wait until the server has finished the requests of this trial"
         );
         self.warn(code::SEARCH_NOT_SETTLED, cell, message);
         Ok(())

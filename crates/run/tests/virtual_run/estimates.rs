@@ -58,7 +58,7 @@ fn the_time_estimate_for_a_server_includes_the_time_of_long_prompts() {
 }
 
 #[test]
-fn the_time_estimate_for_the_embedded_engine_includes_requests_that_outlast_the_pass() {
+fn the_time_estimate_for_the_embedded_engine_includes_requests_that_end_after_the_duration() {
     for (input, warm_up_s) in [(16_000, 6.4), (32_000, 13.3)] {
         for load in [
             json!({ "one_by_one": 2, "requests": 6 }),

@@ -1,4 +1,4 @@
-//! Runs that resume an interrupted run, on a server that has already got a part of their prompts.
+//! Runs that resume an interrupted run, on a server that has already received some of their prompts.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::range::Trust;

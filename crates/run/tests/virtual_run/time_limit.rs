@@ -133,7 +133,7 @@ fn a_stored_sweep_that_ended_by_itself_stays_finished_under_other_rules() {
     let (plan, context) = planned(&folder, json!({ "sweep": { "max_trials": 2 } }));
     let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let mut newer = plan.clone();
-    // By these rules, further trials would follow.
+    // With these rules, further trials would follow.
     newer.sweep.as_mut().unwrap().max_trials = 40;
     let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
     let again = summarise_log(&stored, &newer).unwrap().summary;

@@ -5,17 +5,20 @@ use super::run::{RunKind, RunRow, RunState};
 /// Conditions on runs; a run matches if it meets all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// The model's name contains this; upper and lower case do not matter.
+    /// The model's name contains this text; upper and lower case do not matter.
     pub model: Option<String>,
-    /// Engine and version, such as `vllm 0.2.7` or `unknown engine`, contain this; upper and lower case do not matter.
+    /// The engine and its version, such as `vllm 0.2.7` or `unknown engine`, contain this text; upper and
+    /// lower case do not matter.
     pub engine: Option<String>,
-    /// The card's name contains this; upper and lower case do not matter.
+    /// The card's name contains this text; upper and lower case do not matter.
     pub card: Option<String>,
     /// The run has all of these tags.
     pub tags: Vec<String>,
-    /// The run began at this time or later: RFC 3339 in UTC, or a prefix of it, such as a date.
+    /// The run began at this time or later. The text is a time in RFC 3339 and UTC, or the beginning of such
+    /// a time, for example a date.
     pub since: Option<String>,
-    /// The run began at this time or earlier; with a date, on that day or earlier.
+    /// The run began at this time or earlier, in the same form as `since`. If the text is a date, the whole
+    /// day is included.
     pub until: Option<String>,
     /// The run has this state.
     pub state: Option<RunState>,
@@ -32,7 +35,8 @@ impl RunFilter {
     /// Returns `since` and `until` if `since` is after `until`, so that no run can match.
     pub fn contradiction(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
-        // One text may be shorter than the other, such as a date. Only the common length is compared.
+        // One text may be shorter than the other, for example a date. Both texts are compared up to the
+        // length of the shorter text.
         let common = since.len().min(until.len());
         (since.get(..common) > until.get(..common)).then_some((since, until))
     }

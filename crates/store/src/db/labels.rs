@@ -41,8 +41,8 @@ impl Store {
         let missing = self.transact(|transaction| {
             let has = "SELECT 1 FROM tags WHERE run_id = ? AND tag = ?";
             for tag in remove {
-                // All tags are checked before the first change, because the transaction is committed even if
-                // a tag is missing.
+                // All tags to remove are checked before the first change, because the transaction is
+                // committed even if a tag is missing.
                 if !transaction.prepare(has)?.exists(params![run.as_str(), tag])? {
                     return Ok(Err(tag.clone()));
                 }

@@ -87,8 +87,8 @@ impl Store {
         self.inserted(inserted, id)
     }
 
-    /// Returns the oldest run into which a section of a file was imported, found by the file's SHA-256 and
-    /// the section's headings.
+    /// Returns the oldest run into which this section of a file was imported; `None` if there is no such run.
+    /// The file is identified by its SHA-256, and the section by its headings.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -115,8 +115,8 @@ impl Store {
         run: &RunId,
         records: impl IntoIterator<Item: Borrow<Record>>,
     ) -> Result<(), StoreError> {
-        // To check the reference of each row to its run takes a tenth of the time. It is not necessary, because the
-        // same transaction finds the run first.
+        // The database would check for each row that its run exists, which takes a tenth of the time. This
+        // check is not necessary, because the same transaction first checks that the run exists.
         self.check_references(false)?;
         let found = self.transact(|transaction| requests::insert(transaction, run, records));
         self.check_references(true)?;

@@ -49,8 +49,8 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
 /// The values in the column `grid`; all are null if the run has no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
 
-/// The values in the column `loads`: whether a pass sent all its requests at once, and four ranges. All are
-/// null if the run has no pass.
+/// The values in the column `loads`: whether a pass sent all its requests at the same time, and four ranges.
+/// All are null if the run has no pass.
 type Loads = (Option<u8>, [Option<u32>; 2], [Option<f64>; 2], [Option<f64>; 2], [Option<f64>; 2]);
 
 impl Store {
@@ -62,7 +62,8 @@ impl Store {
         self.runs_that_fit(&RunFilter::default())
     }
 
-    /// The runs that match a filter, the oldest first; with a limit, the last of them.
+    /// The runs that match a filter, the oldest first. If the filter has a limit, only the latest of these
+    /// runs.
     ///
     /// # Errors
     /// [`StoreError::Database`], [`StoreError::Document`].
@@ -86,8 +87,8 @@ impl Store {
         Ok(Ok(found))
     }
 
-    /// Reads a row of the list. The inner error is about a document in the row, which another version of
-    /// this program may have written.
+    /// Reads a row of the list. The inner error means that a document in the row cannot be parsed: another
+    /// version of this program may have written the document.
     pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
         let state = RunState::ALL.into_iter().find(|known| known.name() == state);
@@ -160,8 +161,8 @@ impl Store {
     /// all runs with the tag; otherwise one run.
     ///
     /// # Errors
-    /// As [`Store::find`]. [`StoreError::AmbiguousRun`] only if the name is a part of several ids and not a
-    /// tag.
+    /// As [`Store::find`], but [`StoreError::AmbiguousRun`] only if the name is a part of several ids and no
+    /// run has it as a tag.
     pub fn find_all(&self, name: &str) -> Result<Vec<RunId>, StoreError> {
         if let Some((_, kind)) = LATEST.into_iter().find(|(known, _)| *known == name) {
             let query = "SELECT id FROM runs WHERE kind = ?
@@ -174,7 +175,7 @@ impl Store {
             });
             return found.map(|id| vec![id]);
         }
-        // An empty part would match every run.
+        // Every id contains the empty text, so an empty name is excluded.
         let (id, beginning, part, tagged) = (
             self.ids("SELECT id FROM runs WHERE id = ?1", name)?,
             self.ids(
@@ -184,7 +185,7 @@ impl Store {
             self.ids("SELECT id FROM runs WHERE ?1 <> '' AND instr(id, ?1) > 0 ORDER BY id", name)?,
             self.ids("SELECT run_id FROM tags WHERE tag = ?1 ORDER BY run_id", name)?,
         );
-        // An exact id or tag has priority, because new runs can change how many ids contain a part.
+        // An exact id or tag has priority over a part of an id, because a new run can make a part ambiguous.
         for exact in [id, tagged] {
             if !exact.is_empty() {
                 return Ok(exact);
@@ -212,8 +213,7 @@ impl Store {
     }
 }
 
-/// The query for all rows, the latest first. This is the order of an index that contains the listed
-/// columns.
+/// The query for all rows, the latest first. An index that contains the listed columns has the same order.
 fn listing() -> String {
     format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns DESC, id DESC")
 }

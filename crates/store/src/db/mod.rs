@@ -1,7 +1,7 @@
 //! The database: the list of runs, their results, and one row for each request.
 //!
-//! The database uses SQLite in WAL mode: one process can read while another one writes, and writers wait
-//! for each other. This module reads no clock, and removes only the runs that the caller names.
+//! The database uses SQLite in WAL mode: one process can read while another process writes, and writers
+//! wait for each other. This module reads no clock, and removes only the runs that the caller names.
 
 mod open;
 mod run_id;

@@ -1,5 +1,5 @@
-//! Opens a database: checks that this program made it and that its version is known, and migrates a
-//! database of an older version.
+//! Opens a database: checks that this program created it, and that this program supports its version.
+//! Migrates a database of an older version.
 
 use std::fs::File;
 use std::path::Path;
@@ -83,7 +83,7 @@ pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + 
 /// Returns the schema version in the file. Refuses a newer database, and a database of another program.
 /// Writes nothing.
 fn check_identity(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
-    // A single statement reads all three values at the same instant, because another process may write.
+    // One statement reads all three values, because another process may write between two statements.
     let query = "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
                  FROM pragma_user_version, pragma_application_id";
     let (found, owner, objects): (i64, i64, i64) = connection
@@ -106,7 +106,8 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     if mode != "wal" {
         connection.pragma_update(None, "journal_mode", "wal")?;
     }
-    // A committed run survives a crash of the machine. This costs little, because commits are rare.
+    // With `full`, a committed run survives a crash of the machine. This setting costs little time, because
+    // commits are rare.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)
 }

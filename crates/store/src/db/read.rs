@@ -27,8 +27,8 @@ impl Store {
         read.map_err(database(&self.path))?
     }
 
-    /// Reads a run with its documents. The inner error is about a document, which another version of this
-    /// program may have written.
+    /// Reads a run with its documents. The inner error means that a document cannot be parsed: another
+    /// version of this program may have written the document.
     fn stored_run(&self, row: &Row<'_>) -> rusqlite::Result<Result<StoredRun, StoreError>> {
         let listed = match self.run_row(row)? {
             Ok(listed) => listed,

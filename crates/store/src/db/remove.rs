@@ -10,7 +10,7 @@ use super::run::{RunRow, RunState};
 use super::store::Store;
 use crate::error::StoreError;
 
-/// The time, in nanoseconds, within which a new run creates its log.
+/// A new run creates its log within this time after its start, in nanoseconds.
 const BEGINNING_NS: i64 = 60_000_000_000;
 
 impl Store {
@@ -18,13 +18,13 @@ impl Store {
     /// were made from the run, such as reports, are not removed.
     ///
     /// # Errors
-    /// [`StoreError::BeingWritten`] if a process writes the run, or may have just started to;
+    /// [`StoreError::BeingWritten`] if a process writes the run, or may have just begun to write it;
     /// [`StoreError::NoSuchRun`]; [`StoreError::Database`]; [`StoreError::Io`] if the log cannot be opened,
-    /// or if the log or the live note cannot be removed. In the second case, the rows of the run are already
-    /// removed.
+    /// or if the log or the live note cannot be removed. If a file cannot be removed, the rows of the run are
+    /// already removed.
     pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
         let being_written = || StoreError::BeingWritten { run: row.id.to_string() };
-        // On a file system without locks, the stored state decides.
+        // On a file system without locks, only the stored state shows whether a process writes the run.
         if row.state == RunState::Running {
             return Err(being_written());
         }

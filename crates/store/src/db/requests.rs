@@ -43,8 +43,8 @@ const COLUMNS: [&str; 26] = [
     "rank",
 ];
 const WIDTH: usize = COLUMNS.len();
-/// The number of rows that one statement inserts. Within a statement, SQLite puts each row after the one before; a
-/// further statement searches for the place of its first row.
+/// The number of rows that one statement inserts. Several rows per statement are faster: SQLite searches for
+/// the position of the first row only, and puts each further row after the previous row.
 const ROWS: usize = 32;
 
 /// The maximum number of rows per pass for requests that never began. An interruption may leave millions of
@@ -71,9 +71,9 @@ pub(super) fn insert(
 /// A statement that inserts several rows.
 struct Insert<'t> {
     statement: CachedStatement<'t>,
-    /// The values that the statement has now, row by row.
+    /// The values that are bound to the parameters of the statement now, row by row.
     bound: Vec<Value>,
-    /// How many rows have the values of the next execution.
+    /// The number of rows that were added since the last execution of the statement.
     filled: usize,
 }
 
@@ -87,11 +87,12 @@ impl<'t> Insert<'t> {
         Ok(Self { statement: transaction.prepare_cached(&sql)?, bound, filled: 0 })
     }
 
-    /// Adds a row. It is inserted when the statement has all its rows.
+    /// Adds a row. The statement is executed when all its rows are filled.
     fn add(&mut self, row: [ValueRef<'_>; WIDTH]) -> rusqlite::Result<()> {
         let first = self.filled * WIDTH;
         for (at, (value, bound)) in (first..).zip(row.into_iter().zip(&mut self.bound[first..])) {
-            // The statement keeps its values, and most of them are equal in all rows of a pass.
+            // The statement keeps its values between two executions. Most values are equal in all rows of a
+            // pass, so only changed values are bound.
             if value != ValueRef::from(&*bound) {
                 self.statement.raw_bind_parameter(at + 1, ToSqlOutput::Borrowed(value))?;
                 *bound = Value::try_from(value)?;
@@ -105,7 +106,7 @@ impl<'t> Insert<'t> {
         Ok(())
     }
 
-    /// Inserts the rows that are left.
+    /// Inserts the remaining rows, which do not fill the statement.
     fn finish(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         if self.filled == 0 {
             return Ok(());

@@ -1,5 +1,5 @@
 //! Copies a run from another store without changes: its id, its documents and its records. The copy is
-//! atomic: everything is copied, or nothing.
+//! atomic: either everything is copied, or nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::calendar;
 use crate::error::StoreError;
 use crate::log::{LogReader, PassItem, Passes};
 
-/// The number of records whose rows are added at once.
+/// The number of records whose rows are added in one batch. It limits the memory.
 const BATCH: usize = 1_024;
 
-/// A run that was copied from another store. Its log is passed to [`Store::restore_run`] as a file in the
-/// log folder of this store.
+/// A run of another store that is copied into this store. Its log is passed to [`Store::restore_run`] as a
+/// file in the log folder of this store.
 #[derive(Clone, Debug)]
 pub struct RestoredRun {
     /// The id of the run.
@@ -32,8 +32,8 @@ pub struct RestoredRun {
     pub state: RunState,
     /// The wall time at which the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The wall time at which the run ended, in nanoseconds since the Unix epoch; `None` if it is not
-    /// known.
+    /// The wall time at which the run ended, in nanoseconds since the Unix epoch; `None` if it was not
+    /// recorded.
     pub finished_unix_ns: Option<i64>,
     /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
@@ -140,7 +140,8 @@ fn insert(transaction: &Transaction<'_>, run: &RestoredRun) -> rusqlite::Result<
     insert_results(transaction, &run.id, summary)
 }
 
-/// Adds a row for each request of the log, as the recording of a run does.
+/// Adds a row for each request of the log. Requests that never began (outcome `skipped`) are an exception:
+/// at most [`NEVER_BEGUN_INDEXED`] of them get a row in each pass. A run that is recorded has the same rows.
 fn index(
     transaction: &Transaction<'_>,
     run: &RunId,
@@ -166,6 +167,6 @@ fn index(
         }
     }
     enter(&mut records)?;
-    // The log of a completely recorded run always has an end mark, so a log without one is an error.
+    // The log of a completely recorded run always has an end mark, so a log without an end mark is an error.
     passes.cut.take().map_or(Ok(()), Err)
 }

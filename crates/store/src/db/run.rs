@@ -22,11 +22,11 @@ pub struct RunHeader {
     pub origin_unix_ns: i64,
     /// The plan of the run. A plan contains no API key and no header value.
     pub plan: Plan,
-    /// The server under test, as far as it is known.
+    /// The server under test, with the properties that are known at the start.
     pub target: Target,
     /// The environment of the measurement.
     pub environment: Environment,
-    /// True when no server is measured.
+    /// True if the figures are predicted and no server is measured.
     pub predicted: bool,
     /// Version of the program.
     pub tool_version: String,
@@ -40,7 +40,7 @@ pub struct ImportHeader {
     pub imported_unix_ns: i64,
     /// A random number that distinguishes imports of the same second.
     pub suffix: u16,
-    /// The server that was measured, as far as the source states it.
+    /// The measured server, with the properties that the source states.
     pub target: Target,
     /// Version of this program.
     pub tool_version: String,
@@ -97,9 +97,9 @@ pub struct RunRow {
     pub state: RunState,
     /// The origin of the figures.
     pub kind: RunKind,
-    /// Engine, such as `vllm`.
+    /// The engine, such as `vllm`; absent if it is unknown.
     pub engine: Option<String>,
-    /// The version of the engine.
+    /// The version of the engine; absent if it is unknown.
     pub engine_version: Option<String>,
     /// The model.
     pub model: String,
@@ -107,7 +107,7 @@ pub struct RunRow {
     pub card: Option<String>,
     /// True for the embedded engine.
     pub simulated: bool,
-    /// True when no server was measured.
+    /// True if the figures are predicted and no server was measured.
     pub predicted: bool,
     /// The file from which the run was imported; absent for results of this program.
     pub imported_from: Option<String>,
@@ -117,9 +117,9 @@ pub struct RunRow {
     pub validity: Option<String>,
     /// The number of cells with results.
     pub cells: u32,
-    /// The lengths of the cells and their best figures; absent without cells.
+    /// The lengths of the cells and the highest throughputs; absent if the run has no cells.
     pub grid: Option<GridRow>,
-    /// The loads of its passes and their latencies; absent without passes.
+    /// The loads of the passes and their median latencies; absent if the run has no passes.
     pub loads: Option<LoadsRow>,
     /// The part of the plan that was not measured, as a sentence; absent if everything was measured.
     pub missing: Option<String>,
@@ -151,15 +151,15 @@ pub struct GridRow {
     pub input_lengths: [u32; 2],
     /// The shortest and the longest output, in tokens.
     pub output_lengths: [u32; 2],
-    /// The highest requests per second of any cell.
+    /// The highest throughput of any cell, in requests per second; absent if no cell has this figure.
     pub requests_per_s: Option<f64>,
-    /// The highest output tokens per second of any cell. The highest `requests_per_s` may come from another
-    /// cell.
+    /// The highest throughput of any cell, in output tokens per second; absent if no cell has this figure.
+    /// The highest `requests_per_s` may come from another cell.
     pub output_tokens_per_s: Option<f64>,
 }
 
 /// Shows the lengths, such as `128..512 x 32`. Lengths of 0 are shown as `varied`: the requests of these
-/// cells have their own lengths.
+/// cells differ in their lengths.
 impl std::fmt::Display for GridRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let span = |[from, to]: [u32; 2]| match (from, to) {
@@ -171,22 +171,23 @@ impl std::fmt::Display for GridRow {
     }
 }
 
-/// The passes of a run on one line: the smallest and the largest of each value.
+/// The passes of a run on one line: the smallest and the largest of each value. A value is absent if no pass
+/// has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadsRow {
-    /// Whether a pass sent all its requests at once.
+    /// Whether a pass sent all its requests at the same time.
     pub all_at_once: bool,
     /// The number of requests in flight in closed-loop passes; 1 for one-by-one passes.
     pub in_flight: Option<[u32; 2]>,
-    /// The arrival rate of passes that have one, in requests per second.
+    /// The arrival rate, in requests per second.
     pub rate: Option<[f64; 2]>,
-    /// Medians of the time to first token of the passes, in milliseconds.
+    /// The medians of the time to first token, in milliseconds.
     pub ttft_p50_ms: Option<[f64; 2]>,
-    /// Medians of the time per output token of the passes, in milliseconds.
+    /// The medians of the time per output token, in milliseconds.
     pub tpot_p50_ms: Option<[f64; 2]>,
 }
 
-/// A rate with at most four decimals.
+/// The text of a rate, with at most four decimal places.
 fn rate_text(rate: f64) -> String {
     let text = format!("{rate:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -230,7 +231,7 @@ pub struct StoredRun {
     /// The resolved plan as JSON, as it was stored. Another version of this program may have written
     /// it.
     pub plan_json: String,
-    /// The server under test as it was known at the last write.
+    /// The server under test, with the properties that were known when the run was last written.
     pub target: Target,
     /// The environment of the measurement.
     pub environment: Environment,
@@ -257,14 +258,14 @@ impl StoredRun {
         Ok(LogReader::open(&self.log)?.streamed(self.streamed()))
     }
 
-    /// Whether answers were streamed, according to the stored plan, which another version of this program
-    /// may have written. True if the plan does not state it.
+    /// Whether answers were streamed, according to the stored plan. True if the plan does not contain this
+    /// setting, for example because another version of this program wrote the plan.
     pub fn streamed(&self) -> bool {
         streamed(&self.plan_json)
     }
 }
 
-/// Whether answers are streamed, according to a plan as JSON. True if the plan does not state it.
+/// Whether answers are streamed, according to a plan as JSON. True if the plan does not contain this setting.
 pub(super) fn streamed(plan_json: &str) -> bool {
     let plan: serde_json::Value = serde_json::from_str(plan_json).unwrap_or_default();
     plan["sampling"]["stream"].as_bool().unwrap_or(true)

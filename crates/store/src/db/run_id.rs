@@ -14,13 +14,13 @@ pub struct RunId(String);
 
 impl RunId {
     /// The identity of a run that began at a wall time, in nanoseconds since the Unix epoch. `suffix`
-    /// should be random: two runs of the same second must not share it.
+    /// should be random: two runs of the same second must not have the same suffix.
     pub fn new(started_unix_ns: i64, suffix: u16) -> Self {
         Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
 
-    /// Parses an identity; `None` if the text is not an identity. This check protects file names, because
-    /// an identity may come from an untrusted source.
+    /// Parses an identity; `None` if the text is not an identity. The check is necessary because an identity
+    /// becomes a part of file names, and may come from an untrusted source.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('-').collect();
         let [day, second, suffix] = parts[..] else { return None };

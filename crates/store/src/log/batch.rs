@@ -12,8 +12,8 @@ use super::column::{Malformed, PayloadReader, PayloadWriter};
 use super::resolution::{empty_before, read_width_code, ticks};
 use super::row::{self, Before, Row};
 
-/// The maximum numbers of records, of reads or events, and of bytes of text in a batch. A reader allocates
-/// memory for no more.
+/// The maximum numbers of records, of reads or events, and of bytes of text in a batch. A reader refuses
+/// larger numbers, so it allocates no more memory than for these numbers.
 pub(super) const MAX_RECORDS: usize = 1 << 16;
 pub(super) const MAX_ROWS: usize = 1 << 22;
 pub(super) const MAX_STRING_BYTES: usize = 16 << 20;
@@ -56,8 +56,8 @@ impl Batch {
         check(record)?;
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
-        // The batch may be almost full before this record. The limits leave room for that, so a record is
-        // only refused because of its own size.
+        // The batch may be almost full before this record is added. The limits below leave room for the
+        // earlier records, so a record is refused only because of its own size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
             return Err(format!("it has more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
@@ -168,7 +168,8 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
 /// batch with the record of the first request.
 ///
 /// # Errors
-/// Outer: why a log cannot store the requests, as text. Inner: the error of the compressor.
+/// The outer error says why a log cannot store the requests, as text. The inner error is the error of the
+/// compressor.
 pub(super) fn encode_never_begun(
     record: &Record,
     count: u32,

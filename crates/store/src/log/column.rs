@@ -218,7 +218,7 @@ impl<'a> PayloadReader<'a> {
     }
 }
 
-/// Encodes a signed number as an unsigned one: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... A number
+/// Encodes a signed number as an unsigned number: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... A number
 /// near 0 stays small.
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64

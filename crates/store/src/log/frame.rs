@@ -9,8 +9,8 @@
 //! ...      the payload
 //! ```
 //!
-//! The head has its own checksum, so that a flipped bit in the length is detected as damage. Otherwise it
-//! could look like the end of the file.
+//! The head has its own checksum, so that a flipped bit in the length is detected as damage. Without this
+//! checksum, a wrong length could make a damaged log look like a truncated log.
 
 /// The bytes of a file before its first frame. They identify a run log, and the layout of its frames.
 pub(super) const MAGIC: [u8; 8] = *b"INFRLOG1";

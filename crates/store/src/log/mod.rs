@@ -104,7 +104,7 @@ pub struct PassEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Everything in the plan was measured, whatever the outcomes of requests.
+    /// Everything in the plan was measured, also if requests failed.
     Complete,
     /// The pass or run was stopped before everything in the plan was measured.
     Interrupted,

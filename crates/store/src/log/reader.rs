@@ -15,9 +15,10 @@ use crate::error::StoreError;
 
 /// The reader of one run's log: an iterator over its entries.
 ///
-/// If the writer did not finish (or has not finished yet), the last item is [`StoreError::LogCut`]; all
+/// If the writer did not finish, or has not finished yet, the last item is [`StoreError::LogCut`]; all
 /// entries before it are valid. Damage is [`StoreError::LogCorrupt`]. The iterator ends after an error and
-/// after the end of the run. For a log that still grows, [`LogReader::read_on`] continues it.
+/// after the end of the run. If the log still grows, the iterator continues after a call of
+/// [`LogReader::read_on`].
 pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
@@ -91,7 +92,7 @@ impl LogReader {
         self
     }
 
-    /// Continues after [`StoreError::LogCut`], because the writer may have written more since then.
+    /// Continues after [`StoreError::LogCut`], because the writer may have written more after this error.
     ///
     /// # Errors
     /// [`StoreError::Io`].

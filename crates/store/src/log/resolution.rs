@@ -11,8 +11,8 @@ use inferometer_model::time::Nanos;
 /// 6.5 ms.
 pub const TICK_NS: u64 = 100;
 
-/// Widths below this number of ticks are stored exactly. Larger widths are rounded up to the next step. The
-/// number of steps per octave is half of this number.
+/// Widths below this number of ticks are stored exactly. All other widths are rounded up to the next step.
+/// The number of steps per octave is half of this number.
 const EXACT_WIDTHS: u64 = 64;
 const STEPS: u64 = EXACT_WIDTHS / 2;
 /// The number of the last octave that an instant can reach.

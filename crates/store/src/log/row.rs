@@ -21,7 +21,7 @@ const COLUMNS_6: usize = 27;
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
 
-/// Values of the previous record. The same values of the next record are stored as differences to them.
+/// Values of the previous record. For the next record, the log stores the differences to these values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Before {
     pub pass: u32,
@@ -48,8 +48,8 @@ pub(super) fn encode(
         chain.put_some(record.send_start),
         chain.put_some(record.sent),
         chain.put_some(record.headers),
-        // The end of the request is not the base of the next difference: the first read follows the
-        // headers.
+        // The end of the request is not the base of the next difference, because the times of the reads are
+        // closer to the time of the headers.
         Chain(chain.0).put_some(record.ended),
         outcome_code(record.outcome),
         some(record.status.map(u32::from)),
@@ -157,8 +157,8 @@ pub(super) fn decode(
     })
 }
 
-/// One bit for a streamed request, one for a new connection, one for a reused connection; formats before
-/// the fifth have only the first bit.
+/// The bits of the flags: a streamed request, a new connection, a reused connection. Formats before the fifth
+/// have only the first bit.
 const STREAMED: u64 = 1;
 const NEW_CONNECTION: u64 = 2;
 const KEPT_CONNECTION: u64 = 4;

@@ -17,8 +17,8 @@ use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
 use crate::error::StoreError;
 
-/// The maximum number of samples in one frame. A sample has some hundred bytes, or some thousand with
-/// histograms, so a frame stays far below the longest payload.
+/// The maximum number of samples in one frame. A sample has a few hundred bytes, or a few thousand with
+/// histograms. So a frame stays far below the longest payload.
 const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
@@ -85,12 +85,12 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Adds the record of one request. It is written when its batch is full or flushed.
+    /// Adds the record of one request. The record is written to the file when its batch is full or flushed.
     ///
     /// # Errors
     /// [`StoreError::InvalidRecord`] for a record that a log cannot store, [`StoreError::LogOrder`] for a
-    /// record of another pass than the current one, [`StoreError::Io`] and [`StoreError::LogBroken`] if the
-    /// write fails.
+    /// record that does not belong to the current pass, [`StoreError::Io`] and [`StoreError::LogBroken`] if
+    /// the write fails.
     pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
         match &mut self.pass {
             Some((pass, records)) if *pass == record.pass => {
@@ -230,8 +230,8 @@ impl LogWriter {
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
-        // After a failed fdatasync the kernel may have dropped the data, so a second successful call
-        // proves nothing.
+        // After a failed fdatasync, the kernel may have dropped the data. So a later call that succeeds does
+        // not prove that the data is stored.
         self.guarded("flush", |file| {
             file.sync_data()?;
             // A file that was deleted disappears when this process ends.

@@ -208,7 +208,8 @@ fn a_non_streamed_response_has_no_first_token_time_and_its_e2e_ends_with_the_bod
 fn each_of_many_rows_has_the_values_of_its_own_record() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
-    // Optional values appear and disappear with different periods, none of which fits the rows of a statement.
+    // Only some records have the optional values. The periods of these values (3, 5, 7, 11) do not divide the
+    // number of rows of a statement.
     let record = |index: u32| Record {
         class: (index % 3 == 1).then(|| "chat".into()),
         rank: (index % 5 > 1).then_some(index % 7),
@@ -250,8 +251,8 @@ fn the_columns_of_a_pass_equal_the_values_of_its_summary() {
         number(pass.latencies.get(&itl::DEFINITION).map(|itl| itl.mean)),
     );
     assert_eq!(ask(&folder, query), [expected]);
-    // Every column has a value here, except those of other kinds of passes. A column with a mistyped path
-    // into the document would be NULL.
+    // Every column has a value here, except the columns that only other kinds of passes have. A column with a
+    // mistyped path into the document would be NULL.
     let connection = Connection::open(store_path(&folder)).unwrap();
     let mut statement = connection.prepare("SELECT * FROM passes WHERE pass = 0").unwrap();
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -314,7 +315,7 @@ fn the_latency_view_contains_every_metric_of_results() {
         .unwrap();
     let view: String = view;
     for (key, _) in inferometer_metrics::registry::in_results() {
-        assert!(view.contains(&format!("\"{key}\"")), "{key}: a step of the schema has to add it");
+        assert!(view.contains(&format!("\"{key}\"")), "{key}: a new migration must add it");
     }
 }
 

@@ -38,7 +38,8 @@ fn recorded(folder: &TempDir) -> StoredRun {
     store.run("latest").unwrap()
 }
 
-/// Returns a run in the form that another store restores, and the path of a copy of its log there.
+/// Returns a run as [`Store::restore_run`] expects it, and the path of a copy of its log in the log folder of
+/// that store.
 fn to_restore(stored: &StoredRun, store: &Store) -> (RestoredRun, PathBuf) {
     let run = RestoredRun {
         id: stored.row.id.clone(),

@@ -40,7 +40,7 @@ fn mixed(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The number of records in a batch: from 1 to 40, so that a frame has up to some 10 KB.
+/// The number of records in a batch: from 1 to 40, so that a frame has up to about 10 KB.
 fn batch_records(number: u16, batch: u32) -> u32 {
     1 + (mixed(u64::from(number) << 32 | u64::from(batch)) % 40) as u32
 }
@@ -49,8 +49,8 @@ fn record(index: u32) -> Record {
     streamed(0, index, 1 + index % 50)
 }
 
-/// The code of a writer process. It prints its acknowledgements to standard output. If it runs as a normal
-/// test, it does nothing.
+/// The code of a writer process, which prints its acknowledgements to standard output. In a normal test run,
+/// this function does nothing.
 #[test]
 fn writer() {
     let Ok(store) = std::env::var(STORE) else { return };
@@ -186,11 +186,11 @@ fn everything_that_a_killed_writer_acknowledged_is_in_the_store() {
             continue;
         }
         begun += 1;
-        let row = row.unwrap_or_else(|| panic!("run {id} was begun and is not there"));
+        let row = row.unwrap_or_else(|| panic!("run {id} began but is not in the store"));
         assert_eq!((row.state, row.kind), (RunState::Killed, RunKind::Measured));
         let (found, cut) = records_of(&store.log_path(&id));
         assert!(found >= acknowledged.log, "{id}: {found} records, {acknowledged:?}");
-        assert!(cut.is_some(), "{id}: a log that was cut does not say so");
+        assert!(cut.is_some(), "{id}: the reader does not report that the log is cut");
         let query = "SELECT count(*), coalesce(max(request) + 1, 0) FROM requests WHERE run_id = ?";
         let (indexed, last): (u32, u32) =
             index.query_row(query, [id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
@@ -199,7 +199,7 @@ fn everything_that_a_killed_writer_acknowledged_is_in_the_store() {
         assert!(last == indexed && indexed <= found, "{id}: {indexed} rows, {found} records");
         records += acknowledged.log;
     }
-    assert!(begun > KILLED / 2, "only {begun} writers came to write");
+    assert!(begun > KILLED / 2, "only {begun} writers began a run");
     assert!(records > 1_000, "only {records} records were acknowledged");
     let intact: String = index.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(intact, "ok");

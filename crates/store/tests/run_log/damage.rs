@@ -13,7 +13,7 @@ fn a_log_truncated_at_any_byte_is_readable_up_to_its_last_complete_frame() {
     for length in 0..bytes.len() {
         let (entries, error) = read(&file(&folder, &bytes[..length]));
         let last_whole = bounds.iter().rposition(|&bound| bound <= length as u64);
-        // The first frame is the header. In this log, each other frame contains one entry.
+        // The first frame is the header. Each of the following frames of this log contains one entry.
         let good = last_whole.unwrap_or(0).saturating_sub(1);
         assert_eq!(entries, whole[..good], "cut at {length}");
         let end = last_whole.map_or(0, |frame| bounds[frame]);

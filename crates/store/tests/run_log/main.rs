@@ -84,7 +84,7 @@ fn read(path: &Path) -> (Vec<Entry>, Option<StoreError>) {
     let mut entries = Vec::new();
     let mut error = None;
     for item in reader {
-        assert!(error.is_none(), "something follows an error: {item:?}");
+        assert!(error.is_none(), "the reader returns an item after an error: {item:?}");
         match item {
             Ok(entry) => entries.push(entry),
             Err(found) => error = Some(found),
@@ -95,13 +95,13 @@ fn read(path: &Path) -> (Vec<Entry>, Option<StoreError>) {
 
 fn file(folder: &TempDir, bytes: &[u8]) -> PathBuf {
     let path = folder.path().join("changed.log");
-    // Some file systems wait for the device when a file is replaced by truncation.
+    // On some file systems, truncating an existing file waits for the storage device.
     let _ = std::fs::remove_file(&path);
     std::fs::write(&path, bytes).unwrap();
     path
 }
 
-/// A log of two passes and four frames of records, as bytes.
+/// A log of two passes and four frames of records, as bytes and as entries.
 fn small_log(folder: &TempDir) -> (Vec<u8>, Vec<Entry>) {
     let failed = Record { detail: Some("connection reset".into()), ..streamed(0, 2, 3) };
     let passes = [vec![streamed(0, 0, 5), streamed(0, 1, 5), failed], vec![streamed(1, 0, 2); 1]];
@@ -226,7 +226,8 @@ fn every_code() -> Vec<Record> {
     };
     let mut records: Vec<_> = (0..).zip(outcomes).map(of).collect();
     let mut kinds = streamed(0, 100, 300);
-    // The kinds are listed here in order, because the log stores positions in this list.
+    // The kinds are listed here in the order that logs use: a log stores the position of a kind in
+    // `EventKind::ALL`.
     let stored = [
         EventKind::Role,
         EventKind::Text,

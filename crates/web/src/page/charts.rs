@@ -52,7 +52,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     };
     let x = Axis::new("Time in the pass", "s").with_extent(Extent::Values);
     let mut chart = Chart::new("live-time", "Over time", x);
-    let note = "Only requests that have ended: requests in flight are not in the log yet.";
+    let note = "Only ended requests are shown, because requests in flight are not in the log yet.";
     chart.notes = vec![note.to_owned()];
     chart.panels = vec![
         Panel::new(Axis::new("Output", "tokens/s"), HEIGHT, vec![tokens]),

@@ -51,7 +51,7 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
     let mut content = Html::new();
     content.raw("<h1>Comparison</h1>\n");
     if summaries.len() < 2 {
-        content.paragraph("Choose two runs, or tick several in the list of runs.");
+        content.paragraph("Choose two runs, or select several runs in the list of runs.");
         content.append(&form(site, names.first().copied())?);
     } else {
         content.append(&chosen(&summaries, margin));

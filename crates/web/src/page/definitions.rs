@@ -32,6 +32,7 @@ pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, P
         let over = match metric.over {
             CoveredRequests::Completed => "Over completed requests.",
             CoveredRequests::Sent => "Over all sent requests.",
+            CoveredRequests::Planned => "Over all planned requests.",
         };
         content.raw("<section><h2").attribute("id", metric.name).raw(">").text(metric.name);
         content.raw("</h2>\n<p class=\"soft\">");

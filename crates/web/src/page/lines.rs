@@ -225,8 +225,8 @@ fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> 
 }
 
 /// Returns the value of `all` that the query parameter `name` names; `None` if the parameter is absent. For
-/// an unknown name, the error lists all valid names. They include the names in `beside`, which the caller
-/// handles before.
+/// an unknown name, the error lists all valid names. The list includes the names in `beside`, which the
+/// caller handles itself.
 fn one_of<T: Copy>(
     target: &RequestTarget,
     name: &str,

@@ -100,7 +100,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
         }
         site.followed.insert(id.to_owned(), Follow::of(stored.reader()?, is_search));
     }
-    let follow = site.followed.get_mut(id).expect("invariant: it was just entered");
+    let follow = site.followed.get_mut(id).expect("invariant: the log was just inserted");
     if let Err(error) = follow.look() {
         site.followed.remove(id);
         return Err(error.into());

@@ -129,7 +129,7 @@ fn events_come_every_second_until_the_run_is_over() {
     let answer = response(&made, ReaderAccess::Loopback, &text, 3);
     assert!(answer.contains("content-type: text/event-stream"));
     let events = answer.matches("data: {\"markup\":").count();
-    assert_eq!(events, 3, "at 0, 1 and 2 seconds; the third second is the end of it");
+    assert_eq!(events, 3, "at 0, 1 and 2 seconds; the client stops at 3 seconds");
     assert!(!answer.contains("\"last\":true"));
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();

@@ -21,7 +21,7 @@ pub fn check(page: &str) {
         let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
         let (name, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
         let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric());
-        assert!(!name.is_empty() && is_name, "<{tag}> is no element");
+        assert!(!name.is_empty() && is_name, "<{tag}> is not an element");
         check_attributes(name, attributes);
         if !closed && !VOID.contains(&name) {
             open.push(name);
@@ -36,7 +36,7 @@ fn check_attributes(element: &str, attributes: &str) {
     while !rest.is_empty() {
         let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
         let name = &rest[..end];
-        assert!(!name.contains(['"', '\'', '<']), "{element}: {name:?} is no attribute");
+        assert!(!name.contains(['"', '\'', '<']), "{element}: {name:?} is not an attribute");
         assert!(!name.starts_with("on") && name != "style", "{element} has {name}");
         assert!(!seen.contains(&name), "{element} has {name} twice");
         seen.push(name);

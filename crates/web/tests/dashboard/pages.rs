@@ -225,7 +225,7 @@ fn selected_runs_are_compared_with_the_oldest_or_with_the_named_baseline() {
     let part = &c[c.len() - 4..];
     let by_part = get(&mut site, &format!("/compare?run={part}&run={a}")).text();
     assert!(by_part.contains(&format!("{c} against {a}")), "the oldest is the baseline");
-    assert_eq!(get(&mut site, "/runs/latest-imported").status, 404, "none of its kind");
+    assert_eq!(get(&mut site, "/runs/latest-imported").status, 404, "no run was imported");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={d}")).status, 400, "without results");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={b}&margin=200")).status, 400);
     let wide = get(&mut site, &format!("/compare?a={a}&b={b}&margin=40")).text();
@@ -259,7 +259,7 @@ fn the_live_page_of_a_run_follows_its_growing_log() {
         LiveNote { at_unix_ns, begun, ended, ..LiveNote::default() }.write(&note).unwrap();
         let (markup, _) = event(&mut site, &id);
         let is_there = markup.contains("<b>5</b> <span>in flight now</span>");
-        assert_eq!(is_there, is_shown, "an old note is of a run that was killed");
+        assert_eq!(is_there, is_shown, "an old note is from a run that was killed");
     }
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();

@@ -1,5 +1,5 @@
-//! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too. It has typed events, content blocks
-//! of text, thinking and tool use, and token counts in the first and the last events.
+//! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too. A response has typed events, content
+//! blocks of text, thinking and tool use, and token counts at its beginning and at its end.
 
 use inferometer_model::record::{EventKind, Usage};
 use inferometer_model::request::{Message, Prompt, Request, Sampling};
@@ -204,8 +204,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// The server's prompt count excludes tokens that were read from the cache or written to it. Here they
-    /// are added.
+    /// Adds the tokens that were read from the cache or written to it, because the server's prompt count does
+    /// not include them.
     fn usage(self) -> Usage {
         let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let beside: u32 = beside.into_iter().flatten().fold(0, u32::saturating_add);

@@ -31,14 +31,14 @@ pub struct Dialect {
     pub accepts_token_ids: bool,
     /// Whether a prompt may be the messages of a chat.
     pub accepts_messages: bool,
-    /// Whether a request can make the server continue after end-of-text. If not, outputs may be
+    /// Whether a request can make the server continue after the end-of-text token. If not, outputs may be
     /// shorter than requested.
     pub honours_ignore_eos: bool,
     /// Whether the server wraps the prompt in the model's chat template before it counts tokens.
     pub applies_chat_template: bool,
     /// Whether responses contain the server's own token counts.
     pub reports_usage: bool,
-    /// Makes the body of a request for a model; `None` if the dialect does not accept this kind of prompt.
+    /// Makes the body of a request to a model; `None` if the dialect does not accept this kind of prompt.
     pub(super) fields: fn(&Request, &Sampling, &str) -> Option<Value>,
     /// Makes the decoder of one response to this prompt, streamed or not.
     pub(super) decoder: fn(&Prompt, bool) -> Box<dyn Decode>,
@@ -61,11 +61,12 @@ pub(super) const DEFAULT: Dialect = Dialect {
     applies_chat_template: false,
     reports_usage: true,
     fields: |_, _, _| None,
-    decoder: |_, _| unreachable!("invariant: each dialect has a decoder of its own"),
+    decoder: |_, _| unreachable!("invariant: each dialect sets its own decoder"),
 };
 
 impl Dialect {
-    /// The path to which requests are posted. The caller must replace `{model}` in it by the model's name.
+    /// The path to which requests are sent with the method POST. The caller must replace `{model}` in the path
+    /// with the model's name.
     pub fn path(&self, stream: bool) -> &'static str {
         if stream && !self.stream_path.is_empty() { self.stream_path } else { self.whole_path }
     }
@@ -77,10 +78,11 @@ impl Dialect {
     }
 
     /// The body of a request, as JSON. Fields of the plan's `extra_body` replace the dialect's fields of the
-    /// same name. Fields of the request's `extra_body` replace both. Objects are merged.
+    /// same name. Fields of the request's `extra_body` replace both. If both values are objects, they are
+    /// merged instead.
     ///
     /// # Errors
-    /// When the prompt is token ids or messages, and the dialect does not accept them.
+    /// When the dialect does not accept this kind of prompt: token ids or messages.
     pub fn body(
         &self,
         request: &Request,
@@ -113,7 +115,8 @@ pub enum Framing {
     /// Server-sent events.
     Sse,
     /// Messages that end with NUL or LF, such as one JSON object per line. The last message may end with the
-    /// body. A stream of the media type `application/json` is malformed, because this type means one body.
+    /// body. A stream of the media type `application/json` is malformed, because a response of this type is
+    /// one JSON value.
     Delimited,
     /// One message: the whole body.
     WholeBody,
@@ -121,10 +124,10 @@ pub enum Framing {
 
 /// Decodes the messages of one response.
 ///
-/// A decoder reports what it finds by calling methods of [`ParsedResponse`]. `text`, `reasoning` and
-/// `tool_call` add output, with its number of tokens if the message states it. `usage` adds the token counts
-/// of the whole response, and `finish` the finish reason. A response without `finish` counts as truncated. A
-/// decoder for a server that gives no reason sets `proper_end` instead.
+/// A decoder calls methods of [`ParsedResponse`]. `text`, `reasoning` and `tool_call` add output, with the
+/// number of its tokens if the message states this number. `usage` adds the token counts of the whole
+/// response, and `finish` adds the finish reason. A response without `finish` counts as truncated. The decoder
+/// for a server that sends no finish reason sets `proper_end` instead.
 pub(crate) trait Decode: Send {
     /// Called with the head of a successful response, before any message.
     fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}

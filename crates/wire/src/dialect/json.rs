@@ -41,9 +41,9 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// Reads a token count that a server states. A count that does not fit becomes `u32::MAX`. No output has so
-/// many tokens, so this count is later reported as impossible. The result is `None` unless the value is a
-/// whole number of at least 0. Neither case makes the message malformed.
+/// Reads a token count that a server states. A value that is not a whole number of at least 0 gives `None`. A
+/// count above `u32::MAX` becomes `u32::MAX`. No output has so many tokens, so this count is later reported as
+/// impossible. Neither of these values makes the message malformed.
 pub(super) fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let stated = Option::<Value>::deserialize(deserializer)?;
     let is_count = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
@@ -76,8 +76,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Parses a message. If the message does not have the form of `T`, this function records that in the response
-/// and returns `None`. An error message is then recorded as an error of the server.
+/// Parses a message. If the message does not have the form of `T`, calls [`unexpected`] and returns `None`.
 pub(super) fn parse<'a, T: Deserialize<'a>>(
     data: &'a str,
     parsed: &mut ParsedResponse,
@@ -91,8 +90,8 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
-/// Records in the response that a message is not what the dialect expects. If the message is an error, but
-/// not in the dialect's own form, it is recorded as an error of the server.
+/// Records in the response that a message does not have the form that the dialect expects. A message that is
+/// an error in the form of another API is recorded as an error of the server, any other as malformed.
 pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     if is_error(data) {
         return server_error(data, parsed);
@@ -102,7 +101,8 @@ pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     parsed.malformed(format!("message {number}: {what}, in {begins}"));
 }
 
-/// Records a message of a type that the dialect does not know. It is an error, or an event without output.
+/// Records a message of a type that the dialect does not define. A message in the form of an error is recorded
+/// as an error of the server, any other message as an event without output.
 pub(super) fn unknown_type(data: &str, parsed: &mut ParsedResponse) {
     match is_error(data) {
         true => server_error(data, parsed),
@@ -119,7 +119,8 @@ pub(super) fn server_error(data: &str, parsed: &mut ParsedResponse) {
     parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
 }
 
-/// Adds the user's fields to a body. They replace fields of the same name; objects are merged.
+/// Adds the user's fields to a body. A field of the user replaces the field of the same name. If both values
+/// are objects, they are merged instead.
 pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         match (body.get_mut(name), value) {

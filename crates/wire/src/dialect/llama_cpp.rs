@@ -60,8 +60,8 @@ impl Completion {
         };
         let new = message.tokens_predicted.and_then(|all| all.checked_sub(self.tokens));
         self.tokens = message.tokens_predicted.unwrap_or(self.tokens);
-        // If the server states no count, each message before the last is one token. A progress report has no
-        // token.
+        // If the server states no count, each message before the last is one token. With counts, a progress
+        // report is recognised: it adds no token.
         let is_token = new.map_or(!stop, |new| new > 0);
         if !content.is_empty() || is_token {
             parsed.text(content, new);

@@ -1,6 +1,6 @@
 //! The list of dialects. Engines differ in the path of a request, in its body, and in the format of the
-//! response. A dialect needs its own file, its `mod` line and its entry here; nothing else in this crate
-//! depends on it. `tgi` (with token counts and a finish reason) and `triton` (without both) are small
+//! response. To add a dialect, add a file, its `mod` line and its entry in `DIALECTS`; no other code of this
+//! crate changes. `tgi` (with token counts and a finish reason) and `triton` (with neither) are small
 //! examples.
 
 mod anthropic;

@@ -73,7 +73,7 @@ pub(super) struct OpenAi {
 }
 
 /// The output event of the chunk in the template. If a later chunk has the same bytes around its text, its
-/// event has the same kind and the same number of tokens. The chunk then has neither finish reason nor usage.
+/// event has the same kind and the same number of tokens. Such a chunk has neither finish reason nor usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learnt {
     is_reasoning: bool,

@@ -14,9 +14,8 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// Sets the template from a parsed message and its text, which must be a slice of the message. If the
-    /// parser had to unescape the text, the text is not a slice of the message, and the template becomes
-    /// empty.
+    /// Sets the template from a parsed message and its text. The template becomes empty if the text is not a
+    /// slice of the message, because the parser had to unescape it.
     pub fn learn(&mut self, message: &str, text: &str) {
         self.before = 0;
         let offset = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
@@ -34,7 +33,7 @@ impl Template {
     }
 
     /// The text of a message that differs from the template only in its text; `None` for other messages. Also
-    /// `None` for an empty text, which may not be a token: the parser and its caller decide this.
+    /// `None` for an empty text: only the parser's caller can decide whether an empty text is a token.
     pub fn text<'a>(&self, message: &'a str) -> Option<&'a str> {
         if self.before == 0 || message.len() <= self.around.len() {
             return None;

@@ -1,5 +1,5 @@
 //! Hugging Face Text Generation Inference, `/generate` and `/generate_stream`: one event per token. The last
-//! event has `generated_text` and the counts. TGI has no field for ignoring end-of-text. It refuses a
+//! event has `generated_text` and the counts. TGI has no field for ignoring end-of-text. TGI rejects a
 //! temperature of 0; without a temperature, it decodes greedily.
 
 use inferometer_model::record::Usage;
@@ -66,7 +66,7 @@ impl Decode for Generate {
         let Some(token) = message.token else {
             return unexpected("neither a token nor an error", data, parsed);
         };
-        // The server counts a special token, such as end-of-text, but its text is not part of the output.
+        // A special token, such as end-of-text, counts as a token, but its text is not part of the output.
         parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
         if message.generated_text.is_some() {
             end(message.details.as_ref(), parsed);

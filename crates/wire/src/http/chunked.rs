@@ -3,7 +3,7 @@
 
 use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
-/// The maximum number of digits of a chunk size: sixteen hexadecimal digits are enough for every size.
+/// The maximum number of hexadecimal digits of a chunk size. Sixteen digits are 64 bits.
 const MOST_DIGITS: usize = 16;
 
 /// Decodes one body with chunked transfer coding.
@@ -72,8 +72,8 @@ impl Chunked {
                     self.state = if left == 0 { State::DataCr } else { State::Data { left } };
                     used
                 }
-                // Nearly all framing is complete within a read, and is then handled without a state change
-                // for each byte.
+                // Nearly always the framing is complete within one read. The next two arms handle it as a
+                // whole, which is faster than one state change for each byte.
                 State::DataCr if rest.starts_with(b"\r\n") => {
                     self.state = State::SIZE;
                     2
@@ -146,8 +146,8 @@ impl Chunked {
     }
 }
 
-/// Parses a complete size line without extensions at the beginning of `bytes`. Returns the size and the
-/// length of the line; `None` for other lines and for a size of zero.
+/// Parses a complete size line without extensions at the beginning of `bytes`. Returns the chunk size and the
+/// length of the line, both in bytes; `None` for other lines and for a size of zero.
 fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut size = 0;
     let mut digits = 0;

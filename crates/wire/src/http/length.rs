@@ -1,5 +1,4 @@
-//! The length of a body, from the header fields (RFC 9112, section 6.3). Two different content lengths are an
-//! error.
+//! The length of a body, from the header fields (RFC 9112, section 6.3).
 
 use super::HttpError;
 
@@ -8,14 +7,15 @@ use super::HttpError;
 pub(super) enum BodyLength {
     /// The body has this number of bytes.
     Known(u64),
-    /// The body has chunks; it ends with the last chunk.
+    /// The body consists of chunks, and ends with the last chunk.
     Chunked,
     /// No field states the length. A response then ends when the connection closes, and a request has no
     /// body.
     Unstated,
 }
 
-/// Reads `Transfer-Encoding` and `Content-Length`. `Transfer-Encoding` overrides `Content-Length`.
+/// Reads `Transfer-Encoding` and `Content-Length`. `Transfer-Encoding` overrides `Content-Length`. Two
+/// different content lengths are an error, and so is any transfer coding except one `chunked`.
 pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, HttpError> {
     let mut length = BodyLength::Unstated;
     for (name, value) in headers {

@@ -1,5 +1,5 @@
 //! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the servers of this
-//! program. It never buffers the body of a response. The client does not pipeline requests.
+//! program. The body of a response is never buffered here. The client does not pipeline requests.
 
 mod chunked;
 mod length;
@@ -22,7 +22,7 @@ pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
 /// The largest request body that [`RequestParser::new`] accepts, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
-/// The most header fields that are accepted in a head.
+/// The maximum number of header fields in a head.
 pub const MAX_HEADERS: usize = 128;
 
 /// The status and the header fields of a response.
@@ -120,7 +120,7 @@ pub enum HttpError {
     /// Bytes came after the end of the message.
     #[error("{count} bytes after the end of the HTTP message")]
     AfterEnd {
-        /// The number of these bytes in the same read.
+        /// The number of bytes after the end, in the read that contains the first of them.
         count: usize,
     },
     /// A header field cannot be sent.
@@ -128,7 +128,7 @@ pub enum HttpError {
     Header {
         /// The name of the header field.
         name: String,
-        /// Why it cannot be sent.
+        /// Why the field cannot be sent.
         what: &'static str,
     },
 }

@@ -59,7 +59,7 @@ impl RequestParser {
         Self::default()
     }
 
-    /// A parser with these limits of a head and of a body, in bytes.
+    /// A parser that accepts heads and bodies of at most these lengths, in bytes.
     pub fn with_limits(most_head_bytes: usize, most_body_bytes: usize) -> Self {
         Self {
             most_head_bytes,
@@ -106,8 +106,8 @@ impl RequestParser {
         Ok(self.open.take().map(|(request, _)| request))
     }
 
-    /// Whether the client waits for [`super::CONTINUE`] before it sends its body. Returns true only once for
-    /// each such request.
+    /// Whether the client waits for [`super::CONTINUE`] before it sends the body of a request. Returns true at
+    /// most once for each request.
     pub fn take_wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }

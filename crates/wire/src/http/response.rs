@@ -8,7 +8,7 @@ use super::{Head, HttpError, MAX_HEAD_BYTES, MAX_HEADERS, owned, persistent};
 /// A part of a response.
 #[derive(Debug)]
 pub enum Piece<'a> {
-    /// The status line and the header fields. There is one such piece, because 1xx heads are skipped.
+    /// The status line and the header fields. Each response has one such piece: 1xx heads are skipped.
     Head(&'a Head),
     /// Bytes of the body, without framing. Never empty.
     Body(&'a [u8]),
@@ -104,7 +104,7 @@ impl ResponseParser {
     }
 
     /// Must be called when the connection has ended. Returns whether the message was complete. A body without
-    /// a stated length ends here.
+    /// a stated length is complete when the connection ends.
     pub fn finish(&mut self) -> MessageEnd {
         match self.state {
             State::UntilClose | State::Done => {
@@ -135,7 +135,7 @@ impl ResponseParser {
         sink(Piece::End);
     }
 
-    /// Parses bytes of the head; returns the bytes after it.
+    /// Parses bytes of the head; returns the bytes after the head.
     fn head<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -188,7 +188,7 @@ impl ResponseParser {
 }
 
 /// Parses a head at the beginning of `bytes`. Returns the minor version, the head and the length of the head
-/// in bytes; `None` if it is not complete.
+/// in bytes; `None` if the head is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<(u8, Head, usize)>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut fields);

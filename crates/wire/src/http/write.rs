@@ -1,11 +1,12 @@
-//! Writes heads and chunks as bytes. No header field is written twice unless the caller passes it twice.
+//! Writes heads and chunks as bytes. Header fields of the caller replace default fields of the same name.
 
 use super::HttpError;
 
 /// The chunk that ends a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// The response to a client that waits with `Expect: 100-continue`: the client then sends its body.
+/// The response to a request with `Expect: 100-continue`. The client waits for this response before it sends
+/// the body.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The head of a request. `authority` is the value of the `Host` field. `content_length` announces a body, as
@@ -40,8 +41,7 @@ pub fn request_head(
     head.into_bytes()
 }
 
-/// Percent-encodes every byte of a path that is not visible ASCII. Bytes that are encoded already do not
-/// change.
+/// Percent-encodes every byte of a path that is not visible ASCII. A sequence such as `%20` does not change.
 fn visible_ascii(path: &str) -> String {
     encoded(path, |byte| byte.is_ascii_graphic())
 }
@@ -65,8 +65,8 @@ fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
 /// Checks whether a header field can be sent in a request.
 ///
 /// # Errors
-/// When the name is not a token, when this program itself writes the field, or when the value contains a
-/// control character.
+/// When the name is not a token of HTTP, when this program itself sets the field, or when the value contains
+/// a control character.
 pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

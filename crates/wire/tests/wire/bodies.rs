@@ -15,7 +15,7 @@ fn request(prompt: Prompt) -> Request {
 
 fn body(dialect: &Dialect, sampling: &Sampling) -> Value {
     let request = request(Prompt::Text("hé \"x\"".to_owned()));
-    let bytes = dialect.body(&request, sampling, "m").expect("text is taken everywhere");
+    let bytes = dialect.body(&request, sampling, "m").expect("every dialect accepts text");
     serde_json::from_slice(&bytes).expect("it is JSON")
 }
 
@@ -157,7 +157,7 @@ fn token_ids_are_sent_by_dialects_that_accept_them_and_refused_by_the_others() {
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
         if dialect.accepts_token_ids {
-            let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
+            let body: Value = serde_json::from_slice(&body.expect("a body")).expect("it is JSON");
             let field = if dialect.name == "sglang" { "input_ids" } else { "prompt" };
             assert_eq!(body[field], json!([1, 128_000]), "{}", dialect.name);
         } else {
@@ -175,7 +175,7 @@ fn messages_are_sent_unchanged_by_dialects_that_accept_them_and_refused_by_the_o
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
         if dialect.accepts_messages {
-            let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
+            let body: Value = serde_json::from_slice(&body.expect("a body")).expect("it is JSON");
             let expected = json!([
                 {"role": "user", "content": "one", "name": "x"},
                 {"role": "assistant", "content": "two"}
@@ -194,7 +194,7 @@ fn the_anthropic_body_has_the_system_message_in_a_separate_field() {
     messages.extend(Prompt::user("one"));
     let request = request(Prompt::Messages(messages));
     let dialect = dialect("anthropic").expect("a dialect");
-    let body = dialect.body(&request, &sampling(0.0, false, true), "m").expect("taken");
+    let body = dialect.body(&request, &sampling(0.0, false, true), "m").expect("a body");
     let body: Value = serde_json::from_slice(&body).expect("it is JSON");
     assert_eq!(body["system"], "Be brief.");
     assert_eq!(body["messages"], json!([{"role": "user", "content": "one"}]));
@@ -209,7 +209,7 @@ fn body_fields_of_a_request_replace_those_of_the_plan() {
     let mut request = request(Prompt::Text("x".to_owned()));
     request.extra_body = Map::from_iter([("model".to_owned(), json!("row"))]);
     for dialect in dialects() {
-        let body = dialect.body(&request, &sampling, "m").expect("text is taken everywhere");
+        let body = dialect.body(&request, &sampling, "m").expect("every dialect accepts text");
         let body: Value = serde_json::from_slice(&body).expect("it is JSON");
         assert_eq!((&body["model"], &body["a"]), (&json!("row"), &json!(1)), "{}", dialect.name);
     }

@@ -22,7 +22,7 @@ fn until_close(media_type: &str, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_unexpected_response_is_never_complete_and_has_a_detail_message() {
+fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message() {
     let json = "application/json";
     let events = "text/event-stream";
     let message = |text: &str| format!("data: {text}\n\n");
@@ -159,7 +159,7 @@ fn events_belong_to_the_read_that_completed_them() {
         "[DONE]",
     ]);
     let text = String::from_utf8(bytes.clone()).expect("text");
-    let at = |what: &str| text.find(what).expect("it is there") + what.len();
+    let at = |what: &str| text.find(what).expect("a part of the response") + what.len();
     // The second read ends one byte before the end of the first message: the LF of its empty line is missing.
     let cuts = [0, at("\r\n\r\n"), at("\"a\"}]}\n"), at("\"stop\"}]}\n\n"), bytes.len()];
     let completions = dialect(COMPLETIONS).expect("a dialect");
@@ -172,9 +172,9 @@ fn events_belong_to_the_read_that_completed_them() {
     assert_eq!(progress, [Progress::InBody, Progress::InBody, Progress::InBody, Progress::Ended]);
     let reads: Vec<u32> = reader.parsed().events.iter().map(|event| event.read).collect();
     assert_eq!(reads, [12, 12, 12, 13]);
-    assert_eq!(reader.parsed().text, None, "it was not asked for");
+    assert_eq!(reader.parsed().text, None, "the text was not requested");
     assert_eq!(reader.verdict(), (Outcome::Complete, None));
-    assert!(reader.keep_alive(), "without waiting for the connection's end");
+    assert!(reader.keep_alive(), "the reader does not wait for the connection's end");
 }
 
 #[test]

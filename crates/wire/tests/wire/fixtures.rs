@@ -1,5 +1,5 @@
-//! Tests of recorded responses of real servers: each must give its content, however its bytes are cut into
-//! reads.
+//! Tests of recorded responses of real servers: each must be decoded to the expected content, however its
+//! bytes are cut into reads.
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
@@ -15,7 +15,7 @@ const MESSAGES: &str = "anthropic";
 const RESPONSES: &str = "openai-responses";
 
 /// A complete answer: fixture, dialect, kinds of events, finish reason, token counts (prompt, completion,
-/// cached), tokens of the events that state a number, text.
+/// cached), numbers of tokens of the events that state them, text.
 type Complete = (
     &'static str,
     &'static str,
@@ -283,7 +283,7 @@ fn recorded_complete_responses_are_parsed_with_the_expected_events_usage_and_tex
         assert_eq!(stated, tokens.unwrap_or_default(), "{name}");
         let chars: u32 = reading.sizes.iter().map(|size| size.0).sum();
         assert_eq!(chars as usize, text.chars().count(), "{name}");
-        assert!(!reading.keep_alive, "{name}: it was asked to close");
+        assert!(!reading.keep_alive, "{name}: the client requested to close");
     }
 }
 
@@ -310,7 +310,7 @@ fn failed_responses_have_the_error_message_of_the_server() {
         assert_eq!(reading.outcome, outcome, "{name}");
         assert_eq!(reading.kinds, kinds, "{name}");
         assert_eq!(reading.status, Some(status), "{name}");
-        let detail = reading.detail.expect("a failure has words");
+        let detail = reading.detail.expect("an error message");
         assert!(detail.starts_with(words), "{name}: {detail}");
     }
 }
@@ -325,7 +325,7 @@ fn every_fixture_has_an_expectation() {
             let folder = folder.file_name().into_string().expect("a name");
             let name = file.file_name().into_string().expect("a name").replace(".http", "");
             let name = format!("{folder}/{name}");
-            assert!(all().any(|(known, _)| known == name), "{name} is expected to be nothing");
+            assert!(all().any(|(known, _)| known == name), "{name} has no expected content");
             count += 1;
         }
     }

@@ -1,5 +1,5 @@
-//! Tests with recorded responses, in which one value at a time is replaced by a value that no server should
-//! send. Each response must have an outcome, and each of its texts must fit into a record.
+//! Tests with recorded responses. In each test case, one value of a response is replaced by a value that no
+//! server should send. The response must still have an outcome, and its texts must fit into a record.
 
 use crate::support::{fixture, read};
 use inferometer_model::finish_reason::MAX_CHARS;

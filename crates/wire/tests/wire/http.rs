@@ -29,7 +29,7 @@ fn parse<'a>(
             Piece::Body(bytes) => {
                 assert!(!bytes.is_empty() && !end && status.is_some());
                 let inside = bytes.as_ptr_range();
-                assert!(range.start <= inside.start && inside.end <= range.end, "a copy");
+                assert!(range.start <= inside.start && inside.end <= range.end, "copied bytes");
                 body.extend_from_slice(bytes);
             }
             Piece::End => assert!(!std::mem::replace(&mut end, true), "one end"),
@@ -104,7 +104,7 @@ fn bodies_end_where_their_framing_says() {
             Complete,
         ),
         (
-            "both, the other way",
+            "both, in reverse order",
             format!(
                 "{head}Transfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n1\r\na\r\n0\r\n\r\n"
             ),
@@ -130,7 +130,7 @@ fn bodies_end_where_their_framing_says() {
         }
     }
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
-    let parsed = parse(ResponseParser::to_head_request(), [&bytes[..]]).expect("it has no body");
+    let parsed = parse(ResponseParser::to_head_request(), [&bytes[..]]).expect("no error");
     assert_eq!((parsed.end, parsed.ended), (true, Complete));
 }
 
@@ -241,7 +241,7 @@ fn expect_100_continue_is_reported_once_and_not_if_the_body_is_already_there() {
     assert!(parser.push(b"a").expect("good").is_some());
     assert!(!parser.is_inside_request());
     assert!(parser.push(&[&head[..], b"a"].concat()).expect("good").is_some());
-    assert!(!parser.take_wants_continue(), "the body is in the store already");
+    assert!(!parser.take_wants_continue(), "the body has already arrived");
 }
 
 #[test]

@@ -1,4 +1,7 @@
-//! Tests of messages that servers may send in streams, in addition to the recorded ones.
+//! Tests of messages that servers may send and that the recorded responses do not contain. A text
+//! such as `TTFUD` has one letter for each event ([`Reading::kinds`]): T is text, e is empty text,
+//! R is a role, G is reasoning, C is a tool call, F is a finish reason, U is usage, D is the end
+//! mark, X is an error, c is a comment.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Usage;
@@ -49,10 +52,10 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
         ("only the end mark", &[DONE], "D", Outcome::Truncated),
         ("an error and an end", &[&a, error, DONE], "TXD", Outcome::ServerError),
         ("an error before a good end", &[&a, error, FINISH, DONE], "TXFD", Outcome::ServerError),
-        ("an error as SGLang has it", &[&a, sglang], "TX", Outcome::ServerError),
+        ("an error in SGLang's form", &[&a, sglang], "TX", Outcome::ServerError),
         ("an error without a wrapper", &[&a, bare], "TX", Outcome::ServerError),
         ("aborted", &[&a, abort, DONE], "TFD", Outcome::ServerError),
-        ("a reason that nobody knows", &[&a, unknown, DONE], "TFD", Outcome::Complete),
+        ("an unknown finish reason", &[&a, unknown, DONE], "TFD", Outcome::Complete),
         ("filtered", &[&a, filtered, DONE], "TFD", Outcome::Complete),
         ("an error after nonsense", &["{", error], "X", Outcome::ServerError),
         ("no error", &[null_error, FINISH, DONE], "TFD", Outcome::Complete),
@@ -75,7 +78,7 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
 #[test]
 fn a_malformed_message_is_reported_with_its_number_and_its_text() {
     let reading = read_sse(COMPLETIONS, &[&text("a"), "{\"choices\":[", "nonsense"]);
-    let detail = reading.detail.expect("words");
+    let detail = reading.detail.expect("a message");
     assert!(detail.starts_with("message 2: EOF while parsing"), "{detail}");
     assert!(detail.ends_with(r#"in "{\"choices\":[""#), "{detail}");
 }
@@ -103,7 +106,7 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
         ("reasoning", &[&role, &think, &think, &a, CHAT_FINISH], "RGGTF", Outcome::Complete),
         ("both names", &[&role, &think_both, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
         ("the new name", &[&role, &think_new, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
-        ("at once", &[&role, &both, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("reasoning and text", &[&role, &both, CHAT_FINISH], "RGTF", Outcome::Complete),
         ("a tool call", &[&role, &call, CHAT_FINISH], "RCF", Outcome::Complete),
         ("LiteLLM's usage", &[&a, CHAT_FINISH, litellm, DONE], "TFUD", Outcome::Complete),
         ("another API", &[&text("a"), CHAT_FINISH], "F", Outcome::Malformed),
@@ -128,14 +131,14 @@ fn continuous_usage_gives_the_number_of_tokens_of_each_event() {
     };
     let (three, eight, still) = (with("abc", 3), with("", 8), with("", 8));
     let reading = read_sse(COMPLETIONS, &[&three, &eight, &still, FINISH, &usage(8), DONE]);
-    assert_eq!(reading.kinds, "TUeUUFUD", "an empty text that counts nothing is no token");
+    assert_eq!(reading.kinds, "TUeUUFUD", "an empty text that adds 0 tokens is not an event");
     assert_eq!(reading.sizes[0], (3, Some(3)));
     assert_eq!(reading.sizes[2], (0, Some(5)));
     let wanted = Usage { prompt: Some(3), completion: Some(8), cached: None };
     assert_eq!(reading.usage, wanted);
 
     let reading = read_sse(COMPLETIONS, &[&text("a"), &three, FINISH]);
-    assert_eq!(reading.sizes[1], (3, None), "the count is of the whole, not of this event");
+    assert_eq!(reading.sizes[1], (3, None), "the first usage covers more than this event");
 }
 
 #[test]
@@ -194,7 +197,11 @@ fn comments_and_error_events_of_a_stream_are_recorded() {
     assert_eq!(reading.detail.as_deref(), Some("x"));
     bytes.truncate(bytes.len() - 5);
     let reading = read(COMPLETIONS, true, [&bytes[..]]);
-    assert_eq!(reading.outcome, Outcome::ServerError, "whatever follows it");
+    assert_eq!(
+        reading.outcome,
+        Outcome::ServerError,
+        "the error is recorded although the stream is cut"
+    );
 }
 
 #[test]
@@ -230,7 +237,11 @@ fn vllm_native_streams_repeat_prompt_and_text_and_only_new_text_is_an_event() {
         assert_eq!(read("vllm", true, bytes.chunks(1)), reading, "{name} byte by byte");
         bytes.truncate(bytes.len() - 5);
         let reading = read("vllm", true, [&bytes[..]]);
-        assert_ne!(reading.outcome, Outcome::Complete, "{name}: only HTTP tells the end");
+        assert_ne!(
+            reading.outcome,
+            Outcome::Complete,
+            "{name}: a stream without the end of its HTTP body is not complete"
+        );
     }
 }
 
@@ -271,7 +282,7 @@ fn each_tgi_event_is_one_token_and_the_last_one_contains_the_finish_reason() {
         assert_eq!((&*reading.kinds, reading.outcome), (*kinds, *outcome), "{name}");
     }
     let reading = read_sse("tgi", &[&a, &half, &end]);
-    assert_eq!(reading.text, "a", "a special token is no text");
+    assert_eq!(reading.text, "a", "the text of a special token is not output");
     assert_eq!(reading.finish.as_deref(), Some("eos_token"));
     let wanted = Usage { prompt: Some(7), completion: Some(3), cached: None };
     assert_eq!(reading.usage, wanted);

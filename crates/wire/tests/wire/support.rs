@@ -14,7 +14,8 @@ use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 /// prompt.
 pub const PROMPT: &str = "Say 1: ";
 
-/// The result of reading a response, without the indices of reads, which depend on the cuts.
+/// The result of reading a response. It does not contain the indices of reads, because these depend on the
+/// cuts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// One letter for each event.
@@ -60,8 +61,8 @@ pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [
     Reading {
         kinds: answer.events.iter().map(letter).collect(),
         sizes: answer.events.iter().map(|event| (event.chars, event.tokens)).collect(),
-        text: answer.text.expect("text was asked for"),
-        reasoning: answer.reasoning.expect("text was asked for"),
+        text: answer.text.expect("the text was requested"),
+        reasoning: answer.reasoning.expect("the text was requested"),
         finish: answer.finish_reason,
         usage: answer.usage,
         server_times: answer.server_times,

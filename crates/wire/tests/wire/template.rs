@@ -1,5 +1,5 @@
-//! Tests that the template, which avoids the JSON parser, never changes an event. Every stream is read a
-//! second time with different white space in each message, so that no template matches.
+//! Tests that the template, which avoids the JSON parser, never changes an event. Every stream is read twice.
+//! The second time, the white space differs in each message, so that no template matches.
 
 use inferometer_wire::http::{Piece, ResponseParser};
 use inferometer_wire::sse::{Decoder, SseItem};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::fixtures::streams;
 use crate::support::{read, sse};
 
-/// The same JSON with additional white space, a different amount in each message.
+/// The messages with additional white space in their JSON; the amount differs in each message.
 fn spaced(messages: &[String]) -> Vec<String> {
     let space = |(number, message): (usize, &String)| match message.strip_prefix('{') {
         Some(rest) => format!("{{{}{rest}", " ".repeat(number + 1)),
@@ -53,7 +53,7 @@ fn messages(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn recorded_streams_are_parsed_the_same_with_and_without_the_template() {
+fn recorded_streams_give_equal_results_with_and_without_the_template() {
     let mut count = 0;
     for (name, dialect, bytes) in streams() {
         let messages = messages(&bytes);
@@ -103,14 +103,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn generated_completions_are_parsed_the_same_with_and_without_the_template(
+    fn generated_completions_give_equal_results_with_and_without_the_template(
         messages in generated(&COMPLETIONS),
     ) {
         check("openai-completions", &messages);
     }
 
     #[test]
-    fn generated_chats_are_parsed_the_same_with_and_without_the_template(messages in generated(&CHAT)) {
+    fn generated_chats_give_equal_results_with_and_without_the_template(messages in generated(&CHAT)) {
         check("openai-chat", &messages);
     }
 }

@@ -1,7 +1,7 @@
 //! A corpus is the text from which text blocks are cut. It is a file of text, Markdown or JSONL, a folder
 //! of such files, or one of the two corpora that the program contains. Documents are joined with an empty
 //! line between them. Unusable rows, and files of other kinds in a folder, are counted by reason and
-//! reported. A text file that cannot be read is an error.
+//! reported. If a file of text, Markdown or JSONL cannot be read, this is an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,8 @@ impl LeftOut {
 }
 
 impl fmt::Display for LeftOut {
-    /// Writes each reason with its number and its first place: `2 x an empty text (notes.jsonl, row 3); 1 x ...`.
+    /// Writes, for each reason, the number of rows and files, and the place of the first one:
+    /// `2 x an empty text (notes.jsonl, row 3); 1 x ...`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (reason, (count, first))) in self.0.iter().enumerate() {
             let semicolon = if position > 0 { "; " } else { "" };

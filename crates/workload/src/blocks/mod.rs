@@ -77,7 +77,7 @@ impl TextBlocks {
 
 /// The default limit of output tokens of a request: four times the requested characters plus 256, but at
 /// most 4,096. A server with a context of 8,192 tokens has room for 4,096 output tokens after the longest
-/// prompts of the published results.
+/// prompts in the published log of SUS-Chat-34B.
 fn budget(wanted_chars: u32) -> u32 {
     wanted_chars.saturating_mul(4).saturating_add(256).min(4_096)
 }

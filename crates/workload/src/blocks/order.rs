@@ -43,8 +43,8 @@ impl BlockOrder<'_> {
         starts
     }
 
-    /// Of the `count` blocks after the first `taken` blocks, the number that may overlap an earlier
-    /// block of the run: those after the first round.
+    /// The number of blocks that may overlap an earlier block of the run, among the `count` blocks after
+    /// the first `taken` blocks. These are the blocks after the first round.
     pub fn overlapping(&self, taken: u64, count: usize) -> u64 {
         (taken + count as u64).saturating_sub(self.per_round().max(taken))
     }

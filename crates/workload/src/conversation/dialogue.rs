@@ -1,5 +1,5 @@
-//! The conversations of a pass while it runs. Each turn is sent together with all earlier turns and with
-//! the server's unchanged answers to them. The time at which a turn is due is determined elsewhere.
+//! The conversations during a pass. Each turn is sent together with all earlier turns and with the server's
+//! unchanged answers to them. The load model, not this module, determines when a turn is due.
 
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request, message};

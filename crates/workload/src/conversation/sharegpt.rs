@@ -77,7 +77,7 @@ impl ConversationFile {
     }
 
     /// The human turns and answers of the conversation with this number (from 0), at least one pair.
-    /// Numbers beyond the sample begin again with its first conversation.
+    /// After the last conversation of the sample, the first one follows again.
     pub fn conversation(&self, number: u32) -> &[Exchange] {
         &self.conversations[number as usize % self.conversations.len()]
     }
@@ -100,8 +100,8 @@ impl ConversationFile {
             note(
                 code::CONVERSATIONS_USED_AGAIN,
                 format!(
-                    "{} has {} conversations, but a pass has {}: some are sent again, with another \
-                        tag in front",
+                    "{} has {} usable conversations, but a pass needs {}: some are sent again, \
+                        with other random words at the beginning",
                     self.path.display(),
                     self.conversations.len(),
                     self.needed

@@ -39,7 +39,7 @@ impl PartialFile {
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        // After `move_to` the file no longer exists, so the error is ignored.
+        // After `move_to`, there is no file at this path, so the error is ignored.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -143,7 +143,8 @@ impl Progress {
 }
 
 /// The chunks of a response body. An empty chunk marks the end. Another thread reads the body, because a
-/// read has no time limit. If that thread is blocked in a read, it ends with the process.
+/// read has no time limit. The caller can thus limit the time for each chunk. If that thread is blocked
+/// in a read, it ends only when the process ends.
 fn chunks_of(
     mut body: impl Read + Send + 'static,
 ) -> std::io::Result<Receiver<std::io::Result<Vec<u8>>>> {

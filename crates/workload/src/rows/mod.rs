@@ -1,6 +1,6 @@
 //! The workloads `jsonl`, `csv` and `parquet`: the user's own rows. Each row has a prompt, messages or
-//! token ids, and an output length. It may have fields of the request body, for example for a LoRA
-//! adapter (in `model`), structured output, or sampling.
+//! token ids, and an output length. A row may also have fields of the request body, for example for a
+//! LoRA adapter (in `model`), structured output, or sampling.
 //!
 //! Rows are sent unchanged and in the order of the file: nothing is cut, and no tag is added. Each pass
 //! continues after the last row of the previous pass. After the last row of the file, the first row

@@ -173,8 +173,8 @@ pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     fields.chain(BODY_FIELDS).collect()
 }
 
-/// The column names that may contain a field, in the order in which they are tried. This is the name in
-/// the plan, if it has one; otherwise the usual names.
+/// The column names that may contain a field, in the order in which they are tried. If the plan names a
+/// column for the field, only this name is returned; otherwise, the usual names are returned.
 pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
     let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
     let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
@@ -267,8 +267,8 @@ fn instant(value: &Value) -> Result<i64, RowReason> {
     found.ok_or(RowReason::NotAnInstant)
 }
 
-/// Parses an integer from 1 to 2^32 - 1. `3.0` is accepted too, because table programs write it if other
-/// values of the column are missing.
+/// Parses an integer from 1 to 2^32 - 1. `3.0` is accepted too, because some programs write integers in
+/// this form if other values of the column are missing.
 fn whole(value: &Value) -> Option<u32> {
     let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
     let count = value.as_u64().or_else(|| real().map(|real| real as u64));

@@ -91,10 +91,10 @@ pub struct RowProblem {
 /// Why a row cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum RowReason {
-    /// It is not a JSON object.
+    /// The row is not a JSON object.
     #[error("not an object")]
     NotAnObject,
-    /// It has no array `conversations`.
+    /// The row has no array `conversations`.
     #[error("no array `conversations`")]
     NoConversations,
     /// A turn without the texts `from` and `value`.

@@ -34,7 +34,7 @@ pub(super) struct Picked {
     pub conversations: Vec<usize>,
     /// The number of prompts with a conversation that an earlier prompt of the run already had.
     reused: u64,
-    /// The number of conversations with a fitting length that were found. The search stops when there are
+    /// The number of conversations of a fitting length that were found. The search stops when there are
     /// enough. If conversations are used again, this is the number in the whole file.
     available: u64,
 }

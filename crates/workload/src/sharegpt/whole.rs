@@ -1,7 +1,7 @@
 //! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does.
 //! First turns are not cut. The output length is that of the recorded answer, unless the plan sets one
 //! output length for all requests. Prompts have no tag (random words that make a prompt unique), so that
-//! they are the same as in that benchmark. So a prefix cache may contain them from an earlier run.
+//! the prompts are the same as in that benchmark. So a prefix cache may contain prompts of an earlier run.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The tokenizer inside the binary, so that no network is needed. It is a byte-level BPE for English and
+//! The tokenizer inside the binary, which needs no network. It is a byte-level BPE for English and
 //! Chinese, trained by `examples/train_tokenizer.rs` on `corpus/`.
 //!
-//! It is used to make prompts. It does not count the output of a model, because the model has another
-//! tokenizer.
+//! This tokenizer is used to make prompts. It does not count the output of a model, because the model has
+//! another tokenizer.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,8 +12,8 @@ use super::HfTokenizer;
 
 const FILE: &[u8] = include_bytes!("../../assets/tokenizer.json");
 
-/// The plain ids of the tokenizer, which are words that it keeps apart. To select and test them took a third of the
-/// processor time of a run of one request, so they are stored.
+/// The plain ids of the tokenizer. Each of them is a word, and no token spans two of these words. The ids are stored,
+/// because selecting and testing them takes a third of the processor time of a run with one request.
 const PLAIN_IDS: &str = include_str!("../../assets/plain_ids.txt");
 
 static EMBEDDED: LazyLock<Arc<HfTokenizer>> = LazyLock::new(|| {
@@ -36,7 +36,8 @@ fn tokenizer() -> HfTokenizer {
 mod tests {
     use super::*;
 
-    /// If `UPDATE_FIXTURES` is set, this test writes the file of the ids first, and passes in the next build.
+    /// If `UPDATE_FIXTURES` is set, this test first writes the file of the ids. If the ids have changed, the test then
+    /// passes only after the next build, because the binary contains the file.
     #[test]
     fn the_stored_plain_ids_are_the_selected_ones_and_their_words_are_kept_apart() {
         let selecting = tokenizer();

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{plain, word_texts};
 use crate::error::WorkloadError;
 
-/// The largest accepted size of a `tokenizer.json`, in bytes (64 MiB). Known files have up to 34 MB.
+/// The largest accepted size of a `tokenizer.json`, in bytes (64 MiB). Published files have up to 34 MB.
 const MAX_TOKENIZER_BYTES: usize = 64 << 20;
 
 /// A Hugging Face tokenizer.
@@ -58,8 +58,8 @@ impl HfTokenizer {
         Ok(Self { name: name.to_owned(), sha256: None, inner, known, plain, words })
     }
 
-    /// The same tokenizer with its plain ids, which must be words that it keeps apart. They are then not selected and
-    /// tested when they are needed.
+    /// The same tokenizer with these plain ids. Each id must be a word, and no token may span two of these words. The
+    /// ids are not tested, and [`Tokenizer::plain_ids`] selects no other ids.
     #[must_use]
     pub(super) fn with_plain_words(self, plain: Vec<u32>) -> Self {
         let texts = self.with_behaviour(|tokenizer| word_texts::texts(&plain, tokenizer));

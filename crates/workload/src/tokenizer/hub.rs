@@ -43,7 +43,7 @@ pub enum HubAccess {
 
 impl HubConfig {
     /// Reads the configuration from `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
-    /// `HF_HUB_OFFLINE` and `HF_TOKEN`, as the Python library does.
+    /// `HF_HUB_OFFLINE` and `HF_TOKEN`, as the Python library `huggingface_hub` does.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -123,7 +123,7 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
 }
 
 /// Runs a download on another thread, because the download itself has no time limit, and waits at most
-/// `deadline` for its result. If the download never ends, its thread ends with the process.
+/// `deadline` for its result. If the download never ends, its thread ends only when the process ends.
 fn within<T: Send + 'static>(
     deadline: Duration,
     download: impl FnOnce() -> Result<T, String> + Send + 'static,

@@ -5,7 +5,7 @@
 //! by a space. If the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can join two
 //! words. Each word is then encoded as if it were alone. The rules of the pre-tokenizer could still
 //! depend on the characters on both sides of a space. So texts of the words in several orders are tested
-//! too. This test alone would not be enough.
+//! too. This test would not be enough without the check of the vocabulary.
 
 use inferometer_model::tokenizer::PlainWords;
 
@@ -41,7 +41,8 @@ pub fn plain_words(
     steps(plain.len()).all(holds).then_some(words)
 }
 
-/// The texts of plain ids that are words, of a tokenizer that is known to keep words apart. Tests nothing.
+/// The texts of these plain ids, which must be words. The tokenizer must keep words apart; this function does not
+/// test this.
 pub fn texts(plain: &[u32], tokenizer: &Behaviour<'_>) -> Option<PlainWords> {
     let mut words = PlainWords { encodes_exactly: true, ..PlainWords::default() };
     for id in plain {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Tokens of vocabularies: the first three are words, the others may occur in addition.
+    /// The tokens of the tests. Each vocabulary has the first three tokens, which are words. A test can add the others.
     const VOCABULARY: [&str; 10] =
         [" one", " two", " three", "?", "   ", "\n ", ". ", "one two", "ne ", "\u{fffd} t"];
 
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_text_of_words_is_their_concatenation_if_no_token_joins_words() {
-        let words = found(&[3, 4, 5, 6], None).expect("they stand apart");
+        let words = found(&[3, 4, 5, 6], None).expect("the tokenizer keeps words apart");
         assert_eq!(words.text(&[2, 0, 1, 1]), " three one two two");
         assert_eq!(words.text(&[]), "");
     }

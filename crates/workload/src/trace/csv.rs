@@ -116,8 +116,8 @@ fn bare(field: &str) -> &str {
     field.trim().trim_matches('"').trim()
 }
 
-/// Parses a number of tokens. `472.0` is accepted too, because some programs write it when they save a
-/// table.
+/// Parses a number of tokens. `472.0` is accepted too, because some programs write integers in this form
+/// when they save a table.
 fn tokens(text: &str) -> Option<u32> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }

@@ -88,8 +88,7 @@ impl Trace {
     ) -> Result<Request, WorkloadError> {
         let arrival = self.arrival(index);
         let row = arrival.row;
-        // A prompt has at least one token in addition to those that the server adds.
-        let length = row.input.saturating_sub(context.reserve).max(1);
+        let length = own_length(context, row.input);
         let tokenizer = context.tokenizer.as_ref();
         let mut words = Words::new(tokenizer, scope.rng(context.seed, &context.salt, index));
         let mut positions = self.block_positions(context, scope, &arrival, length);
@@ -173,8 +172,9 @@ impl Workload for Trace {
         let count = timeline.arrivals.len() as u64;
         if timeline.simultaneous * 10 > count {
             let message = format!(
-                "{} of {count} requests have the same time as the previous one: the trace has a \
-                    coarse clock, so all requests with the same time are sent at once",
+                "{} of {count} requests have the same time as the previous request: the times in \
+                    the trace have a low resolution, so requests with the same time are sent \
+                    together",
                 timeline.simultaneous
             );
             findings.push(Finding::of(code::TRACE_CLOCK_IS_COARSE, message));
@@ -201,6 +201,11 @@ impl ChunkedRequests for Trace {
     }
 }
 
+/// The number of tokens of a prompt without those that the server adds: at least 1.
+fn own_length(context: &PromptContext, input: u32) -> u32 {
+    input.saturating_sub(context.reserve).max(1)
+}
+
 /// Notes on differences between the prompts and the rows of the trace.
 fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec<Note> {
     let counted = |request: &Request| request.counted_tokens.unwrap_or(0);
@@ -213,7 +218,7 @@ fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec
         farthest: counted(farthest),
     });
     // If the trace has hashes, prompts share prefixes on purpose, so no note is needed.
-    let shortest = requests.iter().map(|request| request.input_tokens).min();
+    let shortest = requests.iter().map(|request| own_length(context, request.input_tokens)).min();
     let short = shortest.filter(|_| !has_blocks).and_then(|tokens| short_tag(context, tokens));
     note.into_iter().chain(short).collect()
 }

@@ -1,4 +1,5 @@
-//! The rows of a trace in memory. Unusable rows are counted by reason, with the number of the first one.
+//! The rows of a trace in memory. Unusable rows are counted by reason. For each reason, the row number of
+//! the first such row is stored.
 
 use std::collections::BTreeMap;
 use std::fmt;

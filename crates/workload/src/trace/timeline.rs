@@ -80,8 +80,8 @@ impl Timeline {
 fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
-    // The trace ends one mean interval between rows after the last row. So copies of the last row are
-    // spread over time, as copies of other rows are.
+    // The end of the trace is one mean interval (between two rows) after the last row. So copies of the
+    // last row are spread over time, as copies of other rows are.
     let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);

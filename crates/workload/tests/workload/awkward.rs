@@ -12,8 +12,8 @@ use crate::support::{SHAREGPT, cell, place};
 struct Awkward {
     kind: Kind,
     plain: Vec<u32>,
-    /// The texts of its words, and whether it claims to keep words apart; `None` if it does not know the
-    /// texts.
+    /// The texts of the words, and whether the tokenizer claims to keep words apart; `None` if the
+    /// tokenizer does not have the texts.
     words: Option<PlainWords>,
 }
 
@@ -37,8 +37,8 @@ impl Awkward {
         Arc::new(Self { kind, plain: (0..words).collect(), words: None })
     }
 
-    /// As [`Awkward::tokenizer`], but it knows the texts of its words. `apart` is whether it claims to
-    /// keep words apart.
+    /// As [`Awkward::tokenizer`], but the tokenizer has the texts of its words. `apart` is whether it
+    /// claims to keep words apart.
     fn writing(kind: Kind, apart: bool) -> Arc<dyn Tokenizer> {
         let plain: Vec<u32> = (0..100).collect();
         let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();

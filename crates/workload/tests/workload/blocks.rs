@@ -17,7 +17,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/blocks");
 fn blocks(corpus: &str, template: &str) -> WorkloadPlan {
     WorkloadPlan::Blocks {
         corpus: corpus.to_owned(),
-        template: Template::named(template).expect("a template of our own"),
+        template: Template::named(template).expect("a built-in template"),
         in_flight: Vec::new(),
         max_output_tokens: None,
     }

@@ -26,7 +26,7 @@ fn loaded(text: &str) -> Result<Loaded, WorkloadError> {
 /// The position, among the usable conversations, of the conversation in a text prompt.
 fn source_of(request: &Request) -> usize {
     let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
-    let (_, body) = text.split_once('\n').expect("a tag stands in front");
+    let (_, body) = text.split_once('\n').expect("the prompt begins with a tag");
     let turns = turns();
     // Only the first half is compared, because the prompt may end with other words.
     let start: String = body.chars().take(body.chars().count() / 2).collect();

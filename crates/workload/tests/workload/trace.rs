@@ -250,6 +250,14 @@ fn prompts_have_their_stated_length_as_text_and_as_token_ids() {
     }
 }
 
+#[test]
+fn prompts_are_too_short_for_a_full_tag_also_if_the_server_adds_tokens() {
+    let mut spec = spec(&WorkloadPlan::Trace(plan("plain.jsonl")), "salt");
+    spec.context.reserve = 16;
+    let built = spec.requests(cell(0), &place(), 2).unwrap();
+    assert_eq!(built.notes, [Note::ShortTag { tokens: 4, full: 6 }]);
+}
+
 /// The number of tokens of the common prefix of two prompts.
 fn common(one: &Request, other: &Request) -> usize {
     let (one, other) = (ids(&embedded(), one), ids(&embedded(), other));
@@ -267,7 +275,7 @@ fn equal_block_hashes_give_equal_blocks_and_different_hashes_share_no_prefix() {
             assert_eq!(common(&built[0], &built[other]), tokens, "{form:?} {other}");
         }
         let again = spec.requests(cell(0), &place(), 12).unwrap().requests;
-        assert_eq!(common(&again[0], &again[6]), 0, "the trace begun again shares nothing");
+        assert_eq!(common(&again[0], &again[6]), 0, "the repeated trace shares no prefix");
     }
 }
 

@@ -66,7 +66,7 @@ fn answers_with_the_same_limit_in_another_unit_are_compared() {
 
 const SLO: &str = "ttft_p99<500ms";
 
-/// An answer with an interval of 2 %.
+/// An answer whose interval reaches 2 % to each side.
 pub(in crate::compare) fn answered(estimate: f64) -> Answer {
     search(estimate, [Some(0.98 * estimate), Some(1.02 * estimate)], "found", SLO)
 }
@@ -99,7 +99,7 @@ fn a_side_that_serves_no_load_is_lower_and_a_side_with_missing_answers_is_unknow
         (vec![known()], vec![unknown()], AnswerVerdict::Unknown, Some(NoAnswer::Unknown)),
         (vec![known()], vec![missed(), unknown()], AnswerVerdict::Unknown, Some(NoAnswer::Unknown)),
         (vec![missed()], vec![missed()], AnswerVerdict::Unknown, Some(NoAnswer::NoLoadMeets)),
-        // The runs with an answer would show a difference.
+        // The runs with an answer would show a difference if the others were left out.
         (vec![known()], vec![answered(20.0), missed()], AnswerVerdict::Unknown, None),
         (vec![known(), unknown()], vec![answered(20.0)], AnswerVerdict::Unknown, None),
     ] {

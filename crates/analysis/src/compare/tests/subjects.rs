@@ -117,6 +117,31 @@ fn columns_of_a_published_table_are_compared_with_the_load_that_provides_them_in
 }
 
 #[test]
+fn a_published_table_in_a_joined_side_counts_as_a_repeat_that_cannot_be_measured_again() {
+    let figure = "requests_per_s";
+    let table =
+        Subject { is_fixed: true, ..with("table", "t", &[(1, TABLE_LOAD, figure, &[2.0][..])]) };
+    let run = Subject {
+        loads_of_tables: vec![(
+            CellPlan { input_length: 1, output_length: 8 },
+            figure,
+            "saturated".to_owned(),
+        )],
+        ..with("run", "r", &[(1, "saturated", figure, &[1.0][..])])
+    };
+    let other = with("other", "o", &[(1, "saturated", figure, &[1.0][..])]);
+    for runs in [[&table, &run], [&run, &table]] {
+        let joined = Subject::of_several("joined", runs.map(Subject::clone).into());
+        for baseline in [&other, &table] {
+            let found = compare(baseline, &joined, Options::default()).unwrap();
+            assert_eq!((found.rows.len(), found.unmatched.len()), (1, 0), "{found:?}");
+            let row = &found.rows[0];
+            assert_eq!((row.repeats, row.verdict), ([1, 2], RowVerdict::NoInterval));
+        }
+    }
+}
+
+#[test]
 fn a_run_compared_with_itself_gets_a_warning_and_its_other_warnings_once() {
     let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
     let warnings =

@@ -11,27 +11,30 @@ fn short_outputs_are_reported_only_if_the_requests_set_ignore_eos() {
         only(&inspect(&records)),
         (
             "output_shorter_than_asked",
-            "2 of 3 counted outputs are shorter than requested although the requests set `ignore_eos`: 50.5 tokens on average instead of 100.0."
+            "2 of 3 completed requests with a token count have fewer output tokens than requested, \
+                although they set `ignore_eos`: these outputs have 50.5 tokens on average instead \
+                of 100.0."
         )
     );
     assert_eq!(inspect_with(&sampling(false, true), &records), []);
 }
 
 #[test]
-fn outputs_that_exceed_the_request_by_more_than_one_token_are_reported() {
+fn outputs_are_reported_if_they_exceed_the_requested_length_by_more_than_one_token() {
     let long = |tokens| {
         let limit = Some(16);
         let came = steady(0.0, 40.0, 10.0, tokens);
         Record { asked_input: 8, asked_output: 8, output_limit: limit, ..came }
     };
     assert_eq!(inspect(&[long(8), long(9)]), []);
-    assert_eq!(inspect(&[Record { output_limit: None, ..long(16) }]), [], "nothing was asked for");
+    assert_eq!(inspect(&[Record { output_limit: None, ..long(16) }]), [], "no output limit");
     let findings = inspect(&[long(8), long(16)]);
     let (code, message) = only(&findings);
     assert_eq!(code, "output_longer_than_asked");
     assert!(
         message.starts_with(
-            "1 of 2 outputs are longer than requested: 16.0 tokens on average instead of 8.0."
+            "1 of 2 completed requests have more output tokens than requested: these outputs have \
+             16.0 tokens on average instead of 8.0."
         ),
         "{message}"
     );
@@ -47,7 +50,7 @@ fn an_impossible_token_count_of_the_server_is_ignored_and_reported() {
         let (code, message) = only(&findings);
         assert_eq!(code, "usage_not_possible");
         assert!(
-            message.ends_with(&format!("The first states {stated}; 100 were counted instead.")),
+            message.ends_with(&format!("the server states {stated}, and 100 is used instead.")),
             "{message}"
         );
         record.tokens_tokenizer = Some(99);
@@ -57,7 +60,7 @@ fn an_impossible_token_count_of_the_server_is_ignored_and_reported() {
     whole.usage.completion = Some(4_294_967_295);
     whole.events.truncate(1);
     whole.events[0].tokens = whole.usage.completion;
-    assert!(!whole.can_have(4_294_967_295), "the only event repeats the claim");
+    assert!(!whole.can_have(4_294_967_295), "the only event repeats the count");
     let two_choices = Record { output_limit: Some(200), ..steady(0.0, 40.0, 10.0, 200) };
     let least_length = Record { output_limit: Some(8), ..steady(0.0, 40.0, 10.0, 16) };
     for (record, expected) in [(two_choices, 200), (least_length, 16)] {

@@ -4,7 +4,8 @@ use super::{PROBE, Search};
 use crate::search::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// A trial nearer to the edge has this many misses on average, if the allowed share of its requests misses.
+/// A trial that must show on which side of the edge its load lies has this many misses on average, if exactly the
+/// allowed share of its requests misses.
 const MISSES: f64 = 2.0;
 /// Such a trial also has at least this many times the requests of its start-up and drain.
 const TIMES_ASIDE: u64 = 2;
@@ -33,7 +34,7 @@ impl Search {
         (TIMES_ASIDE * aside).max(PROBE)
     }
 
-    /// The number of requests of a trial that narrows the interval. It grows from trial to trial.
+    /// The number of requests of a trial that narrows the interval. This number grows from trial to trial.
     pub(super) fn long_trial(&self, load: f64) -> u64 {
         let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
         (wanted as u64).max(self.side_trial(load))
@@ -43,8 +44,8 @@ impl Search {
         (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
     }
 
-    /// Limits a trial to a part of the remaining requests, but not to fewer than `least`. If the remainder would be too
-    /// small for another trial, this trial gets all of them.
+    /// Limits a trial to a part of the requests that are left by the limits on requests and time, but not to fewer than
+    /// `least`. If too few would then be left for another trial, this trial gets all of them.
     pub(super) fn affordable(&self, load: f64, wanted: u64, least: u64) -> u64 {
         let of_time = match self.settings.whole {
             _ if self.settings.max_time_s.is_none() => u64::MAX,
@@ -64,7 +65,8 @@ impl Search {
         (LATENCIES_ASIDE * in_flight).ceil() as u64
     }
 
-    /// The median latency in the nearest trial with a steady state, in seconds; 0 if there is none.
+    /// The median latency, in seconds, of the trial with a steady state whose load is nearest to `load`; 0 if there is
+    /// no such trial.
     pub(super) fn latency_near(&self, load: f64) -> f64 {
         let distance = |trial: &Trial| (trial.load / load).ln().abs();
         let steady = self.trials.iter().filter(|(trial, overwhelmed)| {

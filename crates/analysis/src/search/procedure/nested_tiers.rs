@@ -1,13 +1,13 @@
-//! Keeps the estimates of nested tiers in order: a tier with stricter objectives cannot bear a higher load.
+//! Keeps the estimates of nested tiers in order: a tier with stricter objectives cannot have a higher edge.
 
 use super::Search;
 use crate::search::edges::TierEdge;
 
 impl Search {
-    /// Each tier has a curve of its own, so by chance the estimate of a stricter tier may be above that of a wider one.
-    /// A tier then gets the geometric mean of two estimates: the lowest one of the tiers that are not stricter, and the
-    /// highest one of those that are not wider. Both are in order, so their mean is, too. An interval is extended if it
-    /// does not contain the new estimate.
+    /// A separate curve is fitted for each tier, so by chance the estimate of a stricter tier may be above that of a
+    /// less strict tier. A tier then gets the geometric mean of two estimates: the lowest estimate of this tier and
+    /// all less strict tiers, and the highest estimate of this tier and all stricter tiers. Both estimates are in
+    /// order, so their mean is in order, too. An interval is extended if it does not contain the new estimate.
     pub(super) fn order_nested_tiers(&mut self) {
         if self.tiers.len() < 2 {
             return;

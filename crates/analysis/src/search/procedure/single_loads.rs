@@ -1,4 +1,4 @@
-//! Bounds the edge by single loads if the curve through all trials bounds it on one side only.
+//! Bounds the edge by single loads, on each side on which the curve through all trials does not bound the edge.
 
 use super::Search;
 use crate::search::capacity::shown_by;
@@ -6,9 +6,9 @@ use crate::search::evidence::Claim;
 use crate::search::known::Load;
 
 impl Search {
-    /// If the curve bounds the edge of a tier on one side only, a single load bounds the other side. The lower bound is
-    /// the highest load up to the estimate that is shown to meet the objectives. The upper bound is the lowest load
-    /// from the estimate on that is shown to miss them.
+    /// If the curve does not bound the edge of a tier on one side, a single load bounds it on this side. The lower
+    /// bound is the highest load up to the estimate that is shown to meet the objectives. The upper bound is the lowest
+    /// load from the estimate on that is shown to miss them.
     pub(super) fn bound_by_single_loads(&mut self) {
         if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
             return;
@@ -17,8 +17,8 @@ impl Search {
         for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
             let Some(estimate) = edge.estimate else { continue };
             let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
-            // Trials without a steady state do not show that a load meets the objectives, so most of the requests that
-            // count must be of other trials.
+            // Trials without a steady state do not show that a load meets the objectives, so most of the counted
+            // requests must come from trials with a steady state.
             let is_settled = |load: &&Load| {
                 let own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
                 let of_settled = own.filter(|(trial, _)| trial.is_settled);

@@ -1,4 +1,4 @@
-//! The capacity that trials show, and how it bounds the edge.
+//! Tests the capacity that is computed from trials, and how it bounds the edge.
 
 use super::super::edges::edge;
 use super::super::rates::Rates;
@@ -32,7 +32,7 @@ fn a_load_above_the_rate_at_which_a_saturated_server_serves_is_above_the_edge() 
 }
 
 #[test]
-fn a_trial_shows_no_steady_state_for_loads_at_which_its_queue_could_grow_unseen() {
+fn a_trial_shows_no_steady_state_for_loads_at_which_its_queue_could_grow_unnoticed() {
     let low_after = |requests: u64| {
         let trials = [settled(10.0, requests, true, None), settled(10.5, 2_000, false, None)];
         edge_of(&trials).low.expect("a lower end")
@@ -42,8 +42,8 @@ fn a_trial_shows_no_steady_state_for_loads_at_which_its_queue_could_grow_unseen(
     assert!((9.5..=9.9).contains(&long), "2 / sqrt(40,000) = 0.01: {long}");
 }
 
-/// Requests that arrive at `rate` per second at a server that serves `capacity` of them per second, one after the
-/// other, within 2 s each at least.
+/// The rates of a trial. Requests arrive at `rate` per second. The server serves `capacity` requests per second, one
+/// after the other. Each answer takes at least 2 s.
 fn rates(rate: f64, capacity: f64, requests: u32) -> Option<Rates> {
     let pass = PassPlan::open(rate, Bound::requests(requests));
     let mut fold = TrialFold::of(&pass, &of_slo("ttft_p90<1s")).unwrap();

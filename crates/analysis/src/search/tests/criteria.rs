@@ -153,7 +153,7 @@ fn an_answer_that_may_be_the_limit_of_the_client_says_so() {
 }
 
 #[test]
-fn an_estimate_without_an_interval_says_that_the_load_may_be_higher_and_not_the_interval() {
+fn a_lower_bound_without_an_interval_has_the_words_or_more_after_the_load() {
     let search = Search::new(settings("ttft_p99<1s"));
     let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
     let answer = SearchAnswer {

@@ -15,14 +15,14 @@ fn queued(requests: u32, each_ms: f64) -> Vec<RequestFigures> {
 }
 
 #[test]
-fn a_hopeless_trial_is_cut_off_as_soon_as_enough_misses_are_certain() {
+fn a_trial_far_beyond_the_edge_is_cut_off_as_soon_as_enough_misses_are_certain() {
     let pass = PassPlan::open(1_000.0, Bound::requests(120));
     let hopeless = settings("ttft_p99<50ms");
     let watcher = Watcher::new(&hopeless.criteria, &hopeless.tiers, &pass);
     let requests = queued(120, 13.0);
-    let at = certain_at(&watcher, &requests).expect("it is hopeless");
+    let at = certain_at(&watcher, &requests).expect("far beyond");
     // 4 of 12 blocks are 40 of 120 requests. The fifth request is the first that misses, so the 40th miss is due at 43
-    // ms. It is certain 50 ms later.
+    // ms. This miss is certain 50 ms later.
     assert_eq!(at.ms_after(Nanos::ZERO), 93.0);
     let trial = |at: Nanos| {
         let mut fold = TrialFold::of(&pass, &hopeless.criteria).unwrap();
@@ -52,7 +52,7 @@ fn a_trial_continues_while_one_tier_may_still_meet_its_criteria() {
 }
 
 #[test]
-fn a_load_is_hopeless_after_more_misses_than_twelve_independent_requests_have_by_chance() {
+fn a_load_is_far_beyond_the_edge_with_more_misses_than_12_independent_requests_have_by_chance() {
     let needed = |text: &str| misses_to_claim(&of_slo(text), 1_200)[0];
     assert_eq!(needed("ttft_p99<1s"), Some(400));
     assert_eq!(needed("ttft_p95<1s"), Some(600));

@@ -73,7 +73,7 @@ fn a_search_over_integer_loads_narrows_down_to_adjacent_loads() {
     }
 }
 
-/// Runs a search on a server that reaches the limit of the first criterion at 40, and of the second at 11.
+/// Runs a search on a server that reaches the limit of the first criterion at a load of 40, and of the second at 11.
 fn of_two(settings: Settings) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
@@ -207,7 +207,7 @@ fn an_overloaded_server_is_detected_by_its_growing_queue_before_it_misses_a_limi
         let (due, ended) = (f64::from(i) * 10.0, f64::from(i + 1) * 13.0);
         figures(due, ended, 1.0)
     }));
-    let saturation = behind.saturation.expect("it is behind");
+    let saturation = behind.saturation.expect("the queue grows");
     assert!(saturation.arrived > saturation.ended);
     assert!(saturation.in_flight_after > saturation.in_flight_before);
     let keeps_up = folded((0..400).map(|i| {

@@ -1,4 +1,4 @@
-//! Searches with several tiers, and objectives that no load meets.
+//! Tests searches with several tiers, and searches with objectives that no load meets.
 
 use super::*;
 use inferometer_metrics::Gaps;
@@ -12,11 +12,11 @@ fn tiers(texts: &[&str]) -> Settings {
 }
 
 #[test]
-fn a_trial_that_settles_no_question_of_an_open_tier_becomes_longer() {
+fn a_trial_that_shows_nothing_about_an_undecided_tier_is_followed_by_a_longer_trial() {
     let mut search = Search::new(tiers(&["ttft_p95<300ms", "ttft_p95<2s"]));
     let mut requests = Vec::new();
-    // Half of the requests miss the limit of the first tier. None misses that of the second one, but it is unknown
-    // whether the trial is long enough.
+    // Half of the requests miss the limit of the first tier. No request misses the limit of the second tier, but the
+    // trial is too short for a steady state.
     for _ in 0..6 {
         let asked = search.next().expect("a trial");
         requests.push(asked.requests);
@@ -36,7 +36,7 @@ fn a_trial_that_settles_no_question_of_an_open_tier_becomes_longer() {
 }
 
 #[test]
-fn a_stricter_tier_is_never_estimated_to_bear_a_higher_load_than_a_wider_one() {
+fn the_estimate_of_a_stricter_tier_is_never_above_that_of_a_less_strict_tier() {
     for seed in 0..20 {
         // Both limits are missed by the same share of requests, so the two estimates differ only by chance.
         let search = search(tiers(&["ttft_p95<300ms", "ttft_p95<2s"]), curve(20.0, 6.0), seed);
@@ -46,7 +46,7 @@ fn a_stricter_tier_is_never_estimated_to_bear_a_higher_load_than_a_wider_one() {
 }
 
 #[test]
-fn three_nested_tiers_are_in_order_whatever_the_order_in_which_they_are_given() {
+fn the_estimates_of_three_tiers_increase_with_their_limits_in_any_order_of_the_tiers() {
     let texts = ["ttft_p95<300ms", "ttft_p95<1s", "ttft_p95<2s"];
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let given = order.map(|index| texts[index]);
@@ -67,7 +67,7 @@ fn three_nested_tiers_are_in_order_whatever_the_order_in_which_they_are_given() 
 }
 
 #[test]
-fn a_longer_trial_of_a_tier_is_not_above_the_load_that_showed_nothing() {
+fn the_load_of_a_longer_trial_is_not_above_that_of_the_trial_that_was_too_short() {
     let mut search = Search::new(tiers(&["ttft_p95<300ms", "ttft_p95<2s"]));
     let asked = search.next().expect("a trial");
     let good = trial(&search, asked, 0.0, 0);
@@ -78,13 +78,14 @@ fn a_longer_trial_of_a_tier_is_not_above_the_load_that_showed_nothing() {
         if !before.is_settled {
             assert!(asked.load <= before.load, "{} after {}", asked.load, before.load);
         }
-        // Far fewer requests ended than arrived, so the load of the next trial is lower.
+        // Requests ended four times more slowly than they arrived, so the next load must not be higher.
         let short = trial(&search, asked, 0.0, 0);
         search.tell(Trial { is_settled: false, span_s: 4.0 * short.span_s, ..short });
     }
 }
 
-/// Requests of which each takes `takes_s` and misses `ttft_p99<50ms`, one every `every_s`.
+/// The requests that were alone in a trial of `count` requests. A request is due every `every_s` seconds and takes
+/// `takes_s` seconds. Its TTFT of 90 ms misses the limit of 50 ms.
 fn missed(every_s: f64, takes_s: f64, count: u32) -> Alone {
     let one = |index: u32| {
         let due_ms = f64::from(index) * every_s * 1e3;
@@ -96,10 +97,9 @@ fn missed(every_s: f64, takes_s: f64, count: u32) -> Alone {
 #[test]
 fn a_request_is_alone_if_no_other_is_in_flight_from_its_arrival_to_its_end() {
     assert_eq!(missed(2.0, 1.0, 10), Alone { requests: 10, missed: vec![10], failed: 0 });
-    // Each request arrives at an idle server only after the one before it. Here, none does, except for the first one,
-    // and others join it.
+    // Each request arrives before the request before it has ended, so no request is alone.
     assert_eq!(missed(1.0, 1.5, 10), Alone { requests: 0, missed: vec![0], failed: 0 });
-    // Times in seconds: due, end. The second request is joined by the third one.
+    // Times in seconds: due, end. The third request arrives while the second one is in flight.
     let times = [(0.0, 1.0), (1.5, 3.0), (2.0, 2.5), (3.0, 4.0)];
     let one = |(index, (due, end)): (u32, (f64, f64))| {
         let ttft = if index == 3 { 10.0 } else { 90.0 };
@@ -110,12 +110,13 @@ fn a_request_is_alone_if_no_other_is_in_flight_from_its_arrival_to_its_end() {
 }
 
 #[test]
-fn objectives_on_times_between_tokens_are_not_missed_by_bundled_answers() {
+fn objectives_on_times_between_tokens_are_not_missed_if_these_times_are_unknown() {
     let pass = PassPlan::open(1.0, Bound::requests(1));
     let mut fold = TrialFold::of(&pass, &of_slo("tpot_p95<50ms")).unwrap();
     for index in 0..20 {
         let due_ms = f64::from(index) * 2e3;
         let one = RequestFigures { index, ..figures(due_ms, due_ms + 1e3, 10.0) };
+        // Several tokens arrived in each read of the socket (`hidden`). So a TPOT of 90 ms does not count as a miss.
         fold.add(
             &RequestFigures { gaps: Gaps { streams: 1, hidden: 1 }, ..one }
                 .with(&tpot::DEFINITION, Some(90.0)),
@@ -128,14 +129,16 @@ fn objectives_on_times_between_tokens_are_not_missed_by_bundled_answers() {
     );
 }
 
-/// Searches on a server that all requests of every trial miss. `alone` of the requests of a trial are alone.
+/// The answer of a search on a server on which every request misses the objective. In each trial, `alone` requests are
+/// alone on the server.
 fn never_met(text: &str, alone: u64) -> SearchAnswer {
     let mut search = Search::new(settings(text));
     while let Some(asked) = search.next() {
         let late = vec![CriterionResult { value: 30e3, met: false }; asked.requests as usize];
         let criteria = &search.settings().criteria;
         let measured = criteria.iter().map(|it| Measure::of(it, &late)).collect();
-        // All of them completed, so none missed a criterion on failures.
+        // All requests completed. So of the requests that were alone, all missed the criterion on the latency (index
+        // 0), and none missed the criterion on failures that a search for a mean also has (index 1).
         let missed = (0..criteria.len()).map(|index| if index == 0 { alone } else { 0 });
         let alone = Alone { requests: alone, missed: missed.collect(), failed: 0 };
         let missed = trial(&search, asked, 2.0, 0);
@@ -146,15 +149,17 @@ fn never_met(text: &str, alone: u64) -> SearchAnswer {
 
 #[test]
 fn no_load_meets_an_objective_that_enough_requests_miss_while_alone() {
-    // Half of the requests may miss, so 13 misses of 13 requests are still possible by chance: 1 of 8,192.
+    // Half of the requests may miss, so 13 misses of 13 requests are still possible by chance: with a probability of 1
+    // in 8,192.
     let answer = never_met("e2e_p50<1s", 13);
     assert!(!answer.is_missed_alone);
-    // A request takes 1 ms, so the server is nearly idle.
+    // The search ends at its first load of 16 requests/s. The trials state a median latency (`latency_s`) of 1 ms, so
+    // the server counts as nearly idle, and lower loads are not tried.
     assert!(answer.answer.starts_with("The server does not sustain even 16 "), "{}", answer.answer);
     let answer = never_met("e2e_p50<1s", 14);
     let words = "No load meets e2e_p50<1s: requests that were alone on the server missed it.";
     assert_eq!((answer.is_missed_alone, answer.answer.as_str()), (true, words));
-    // The requests that were not seen may be far faster than these, so nothing is said of a mean.
+    // A mean is not judged by requests that were alone: other requests may be far faster.
     let answer = never_met("e2e_mean<1s", 40);
     assert!(!answer.is_missed_alone, "{}", answer.answer);
 }
@@ -174,7 +179,7 @@ fn a_search_ends_if_all_requests_failed_even_those_that_were_alone() {
 }
 
 #[test]
-fn requests_that_all_failed_start_together_but_show_nothing_about_bursts() {
+fn a_closed_loop_whose_requests_all_fail_is_not_reported_as_bursts() {
     let trial = |completed: bool| {
         let pass = PassPlan::closed(4, Bound::requests(40));
         let mut fold = TrialFold::of(&pass, &of_slo("ttft_p99<50ms")).unwrap();
@@ -199,7 +204,7 @@ fn requests_that_all_failed_start_together_but_show_nothing_about_bursts() {
 }
 
 #[test]
-fn an_idle_load_that_meets_the_objectives_is_no_reason_to_fail() {
+fn a_search_does_not_end_as_missed_if_a_nearly_idle_load_meets_the_objectives() {
     let nearly_idle = Settings { start: 0.02, lowest: 0.001, ..settings("e2e_p90<1s") };
     let mut search = Search::new(nearly_idle);
     for misses in [0.05, 0.12, 0.12] {

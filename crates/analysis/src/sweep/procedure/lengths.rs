@@ -16,13 +16,15 @@ const LATENCIES: f64 = 16.0;
 /// The fewest requests of a trial: in a closed loop, and at a rate.
 const FEWEST_CLOSED: f64 = FEWEST_REQUESTS as f64;
 const FEWEST_OPEN: f64 = 96.0;
-/// The number of requests of the shortest trial in a closed loop, for each request in flight. If time is short, a third
-/// of its requests counts.
+/// The number of requests of the shortest trial in a closed loop, for each request in flight. Such a trial is used if
+/// time is short. A third of its requests counts.
 const FEWEST_ROUNDS: f64 = 6.0;
-/// Start-up and drain of a closed loop, for each request in flight, and the fewest requests that count.
+/// In a closed loop: the number of requests of start-up and drain, for each request in flight, and the fewest requests
+/// that must count.
 const ROUNDS_ASIDE: f64 = 4.0;
 const FEWEST_COUNTED: f64 = 8.0;
-/// Until the server is saturated, a trial uses at most this part of the time that is left: higher loads follow.
+/// Until the server is saturated, a trial uses at most 1 / `OF_TIME_LEFT` of the time that is left, because trials at
+/// higher loads follow.
 const OF_TIME_LEFT: u64 = 3;
 
 impl Sweep {
@@ -83,8 +85,8 @@ impl Sweep {
     }
 
     /// The expected median latency with `load` requests in flight, in seconds; 0 if unknown. Above the highest tried
-    /// load, the latency is assumed to grow along the line through the two highest ones. It grows at most in
-    /// proportion to the load, because the throughput then no longer grows.
+    /// load, the latency is assumed to grow along the line through the two highest ones. It is assumed to grow at most
+    /// in proportion to the load: then the throughput is constant.
     fn latency_in_flight(&self, load: f64) -> f64 {
         let near = self.latency_near(load);
         let mut below: Vec<&LevelTrial> = self.trials.iter().collect();
@@ -120,7 +122,7 @@ impl Sweep {
         }
     }
 
-    /// The number of requests of the shortest trial at a load that is worth its time.
+    /// The number of requests of the shortest useful trial at a load.
     fn shortest(&self, by: Over, load: f64) -> u64 {
         match by {
             Over::Concurrency => {

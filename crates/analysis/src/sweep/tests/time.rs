@@ -15,7 +15,8 @@ fn within(seconds: u64) -> SweepPlan {
     SweepPlan { max_time: Some(Duration::from_secs(seconds)), ..plan() }
 }
 
-/// A trial of a server that completes at most `most` requests per second. A request takes at least `fastest_s`.
+/// A trial of a server that completes at most `most` requests per second. A request takes at least `fastest_s`
+/// seconds.
 fn slow(asked: NextLevel, fastest_s: f64, most: f64) -> LevelTrial {
     let throughput = (asked.load / fastest_s).min(most);
     let exactly = |value: f64| {
@@ -32,7 +33,8 @@ fn slow(asked: NextLevel, fastest_s: f64, most: f64) -> LevelTrial {
 
 #[test]
 fn a_sweep_of_a_slow_server_ends_within_its_time_limit_and_has_an_answer() {
-    // In each case: the duration of a request that is alone, the most requests per second, the highest load tried.
+    // In each case: the duration of a request that is alone, in seconds; the most requests per second; a load that
+    // the sweep must at least reach.
     for (fastest_s, most, top) in
         [(1.6, 2.0, 4.0), (1.0, 1e3, 32.0), (1.0, 1.0, 2.0), (0.1, 20.0, 4.0)]
     {
@@ -51,7 +53,7 @@ fn a_sweep_of_a_slow_server_ends_within_its_time_limit_and_has_an_answer() {
 }
 
 #[test]
-fn without_saturation_the_answer_states_the_growth_a_bound_of_the_knee_and_of_the_throughput() {
+fn without_saturation_the_answer_states_the_growth_and_bounds_of_knee_and_throughput() {
     let mut sweep = Sweep::new(&within(60));
     for load in [1.0, 2.0, 4.0] {
         let asked = NextLevel { by: Over::Concurrency, load, requests: 24 };
@@ -82,7 +84,7 @@ fn a_load_without_a_steady_state_is_not_repeated_while_throughput_clearly_grows(
 }
 
 #[test]
-fn time_beside_the_trials_counts_for_the_time_limit() {
+fn time_outside_of_trials_counts_for_the_time_limit() {
     let mut sweep = Sweep::new(&within(60));
     let first = sweep.next().expect("a trial");
     sweep.add_trial(trial(first, 1.0));
@@ -94,7 +96,8 @@ fn time_beside_the_trials_counts_for_the_time_limit() {
     assert_eq!((sweep.next(), sweep.outcome()), (None, SweepEnding::TimeSpent));
 }
 
-/// The requests of a closed loop of two. Each request takes 1 s.
+/// A closed loop of `all` requests with two requests in flight. Each of the first `ended` requests takes 1 s. The
+/// next two are cut off after 0.4 s, and the others are never sent.
 fn requests(ended: u32, all: u32) -> LevelFold {
     let pass = PassPlan::closed(2, Bound::requests(all));
     let mut fold = LevelFold::of(&pass, 0.95).expect("a load");
@@ -125,7 +128,7 @@ fn requests_in_flight_at_the_time_limit_count_as_if_they_took_the_mean_time() {
     let cut = requests(24, 48).finish_cut().expect("figures");
     assert_eq!((cut.requests, cut.completed, cut.unfinished), (26, 24, 0));
     assert_eq!(LevelTrial { completed: 26, ..cut }, requests(26, 26).finish());
-    // Four completed requests are too few for a figure.
+    // Four completed requests are too few for figures.
     assert_eq!(requests(4, 48).finish_cut(), None);
 }
 
@@ -133,7 +136,8 @@ fn requests_in_flight_at_the_time_limit_count_as_if_they_took_the_mean_time() {
 fn a_long_request_in_flight_at_the_time_limit_lowers_the_throughput() {
     let pass = PassPlan::closed(2, Bound::requests(48));
     let mut fold = LevelFold::of(&pass, 0.95).expect("a load");
-    // Both places serve a request each second, but from the fifth second on, one of them serves the same request.
+    // Two requests are in flight, and each takes 1 s. One request is an exception: it is due at 5 s, and is still in
+    // flight at 20 s.
     let short = (0..20).chain(0..5).map(|due| (due, 1));
     for (index, (due, taken)) in (0..).zip(short.chain([(5, 15)])) {
         let due = Nanos::ZERO + Duration::from_secs(due);
@@ -151,7 +155,7 @@ fn a_long_request_in_flight_at_the_time_limit_lowers_the_throughput() {
     }
     let cut = fold.finish_cut().expect("figures");
     assert_eq!(cut.completed, 25);
-    // Without the long request, it would be two requests per second.
+    // Without the long request, the throughput would be two requests per second.
     let found = cut.requests_per_s.expect("a figure").value;
     assert!((1.1..1.5).contains(&found), "{found}");
 }

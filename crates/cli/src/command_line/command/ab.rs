@@ -40,13 +40,13 @@ pub struct AbArgs {
     /// max-num-seqs=16; may be given several times
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Comparison")]
     b: Vec<String>,
-    /// Conditions on the change from A to B, such as 'output_tokens_per_s>-3%,ttft_p50<+5%'; exit
-    /// code 3 if one is missed, and with --strict also if one is undecided
+    /// Conditions on the change from A to B, such as 'output_tokens_per_s>-3%,ttft_p50<+5%'; the
+    /// exit code is 3 if a condition is missed, and with --strict also if a condition is undecided
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
     /// Write the answer and the tables to this file as Markdown. An existing file is replaced.
-    /// Exception: if it is the file that the environment variable GITHUB_STEP_SUMMARY names, the
-    /// text is appended
+    /// Exception: the text is appended if the environment variable GITHUB_STEP_SUMMARY names this
+    /// file
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     markdown: Option<PathBuf>,
     /// Compare settings of the embedded engine in virtual time, which takes seconds and contacts no
@@ -74,12 +74,12 @@ struct AbFlags {
     /// quarter of the block]
     #[arg(long, value_name = "N")]
     uncounted: Option<u32>,
-    /// Maximum requests of all blocks of both servers; must be enough for 8 pairs of blocks
-    /// [default: 10000, or the requests of 40 pairs of blocks if these are more]
+    /// Maximum number of requests of all blocks of both servers; the number must be enough for 8
+    /// pairs of blocks [default: 10000, or the requests of 40 pairs of blocks if these are more]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
     /// Maximum time of the warm-up and of all blocks with the pauses between them, such as 10m; a
-    /// block cut off by this limit is discarded [default: no limit]
+    /// block that is cut off by this limit is discarded [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
 }
@@ -176,11 +176,11 @@ impl AbArgs {
     fn check(&self) -> Result<(), Failure> {
         let refused = [
             (self.run.resume.is_some(), "--resume: a comparison cannot be resumed; start it again"),
-            (self.run.tui, "--tui: shows one run, but a comparison has two; leave it out"),
+            (self.run.tui, "--tui: shows one run, but a comparison has two; leave out --tui"),
             (
                 self.run.metrics_listen.is_some() && self.predict,
-                "--metrics-listen: with --predict there is no run in progress to scrape; leave it \
-                    out",
+                "--metrics-listen: with --predict there is no run in progress to scrape; leave out \
+                    --metrics-listen",
             ),
             (
                 self.run.targets().len() > 2,
@@ -213,7 +213,7 @@ impl AbArgs {
     ) -> Result<(Vec<Variant>, [EngineFlags; 2]), Failure> {
         if multi.rounds > 1 {
             return Err(Failure::usage(
-                "rounds: blocks alternate until the answer is certain; leave it out",
+                "rounds: blocks alternate until the answer is certain; leave out `rounds`",
             ));
         }
         let of_plan = multi.targets.len();
@@ -311,7 +311,7 @@ impl AbArgs {
         let judgement = judgement(&judged, self.is_strict()).or_else(|| {
             has_gate.then(|| Judgement::new(Verdict::Undecided, document.ab.sentence.clone()))
         });
-        let again = format!("; again: inferometer report {}", document.group);
+        let again = format!("; to print this again: inferometer report {}", document.group);
         print(&match self.run.json {
             true => json(&document),
             false => text(&document, &folder, &again),
@@ -350,8 +350,8 @@ impl AbArgs {
     }
 }
 
-/// The comparison as text for a terminal. `again` states how to print the comparison again. It is appended to the line
-/// with the location of the files.
+/// The comparison as text for a terminal. `again` states how to print the comparison again. This text is appended to
+/// the line with the location of the files.
 pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
     let gate = match document.gate.is_empty() {
         true => String::new(),

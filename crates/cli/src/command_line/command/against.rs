@@ -1,5 +1,5 @@
 //! Prepares a prediction that is compared with measurements (`--against`). The facts that a run states about its server
-//! replace absent flags. Nothing is simulated here.
+//! are used for absent flags. This module simulates nothing.
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::model::model;
@@ -15,16 +15,16 @@ use crate::command_line::console::variable;
 pub struct Prepared {
     /// The engine.
     pub config: EngineConfig,
-    /// The given flags, and those that the facts of the run replace.
+    /// The given flags, and the flags whose values come from the facts of the run.
     pub flags: EngineFlags,
     /// The measurements to compare with, if the user named some.
     pub against: Option<MeasuredRows>,
-    /// Which facts came from the run, and which facts it does not state; absent if there is nothing to tell.
+    /// Which facts came from the run, and which facts it does not state; None if there is nothing to report.
     pub told: Option<String>,
 }
 
-/// Determines the engine of a prediction. If `against` names a run or a result file, the facts that it states about its
-/// server replace absent flags, and absent keys of `spec` (`model`, `profile`).
+/// Determines the engine of a prediction. If `against` names a run or a result file, the facts that this source states
+/// about its server are used for absent flags, and for absent keys of `spec` (`model`, `profile`).
 ///
 /// # Errors
 /// If the measurements cannot be read, if neither the user nor the run states the model, or if the engine cannot be
@@ -72,7 +72,7 @@ fn use_facts(
     }
     let mut usable = facts.clone();
     if spec.profile.is_some() {
-        // The profile is of an engine on a card.
+        // A profile already determines the engine and the card.
         usable.flags.retain(|(name, _)| !["engine", "card"].contains(name));
     }
     usable.flags = flags.complete(&usable.flags).map_err(|error| error.of(&facts.origin))?;

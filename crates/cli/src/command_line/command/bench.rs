@@ -77,7 +77,7 @@ struct OwnFlags {
     #[arg(long, value_name = "FILE")]
     ca_cert: Option<String>,
     /// Number of event loops of the client, each on its own thread [default: as many as the load
-    /// needs and the cores have room for]
+    /// needs, limited by the free cores]
     #[arg(long, value_name = "N")]
     loops: Option<u32>,
     /// Print only errors and warnings on stderr
@@ -206,7 +206,7 @@ impl<'a> Server<'a> {
             Self::OfSettings(url, origin) => {
                 let url = inferometer_plan::spec::shown_address(url);
                 Some(format!(
-                    "target: {url}, from {origin} (--base-url, --host or --port select another)"
+                    "target: {url}, from {origin} (--base-url, --host or --port select another address)"
                 ))
             }
             Self::Default { left_out } => {

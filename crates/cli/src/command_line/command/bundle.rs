@@ -23,8 +23,8 @@ pub struct BundleArgs {
     /// Output file [default: inferometer-RUN.tar.gz]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Include all input files (data set, tokenizer, ...), whatever their size; by default, files
-    /// of up to 1 MiB are included. Everyone who has the bundle can read these files
+    /// Include all input files (data set, tokenizer, ...) of any size; by default, files of up to 1
+    /// MiB are included. Everyone who has the bundle can read these files
     #[arg(long, conflicts_with = "without_data")]
     with_data: bool,
     /// Include no input files, only their checksums
@@ -64,7 +64,7 @@ pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
             data.key,
             data.named,
             match data.sha256 {
-                Some(_) => "only its checksum is (--with-data puts it in)",
+                Some(_) => "which has only its checksum (--with-data includes the file)",
                 None => "and its checksum is unknown, because the file is missing",
             }
         ));

@@ -34,7 +34,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
     /// For engines before vLLM 0.8: number of requests in the measured saturated pass (all requests
-    /// at once) [default: that of the run; 399 for a table]
+    /// at the start) [default: the number in the run; 399 for a table]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     requests: Option<u32>,
     /// Name of the new profile [default: calibrated-MODEL, or calibrated-PROFILE for vLLM 0.8 and
@@ -55,7 +55,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     if arguments.out.exists() {
         return Err(Failure::usage(format!("--out: {out} exists already; use another name")));
     }
-    // A failed fit leaves no empty folder behind.
+    // The folder is created only after the fit, so that a failed fit leaves no empty folder.
     let new_folder = own_folder(&arguments.out).filter(|folder| !folder.exists());
     if new_folder.is_none() {
         files::check_new("--out", &arguments.out)?;

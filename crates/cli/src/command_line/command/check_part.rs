@@ -32,7 +32,7 @@ struct ServerArgs {
     /// Time until the first token, in us
     #[arg(long)]
     first_us: u64,
-    /// Time between two tokens, in us; 0: no pause
+    /// Time between two tokens, in us; 0 means no pause
     #[arg(long)]
     gap_us: u64,
 }
@@ -40,13 +40,13 @@ struct ServerArgs {
 /// The load.
 #[derive(Args, Clone)]
 struct LoadArgs {
-    /// Where the server listens
+    /// Address of the server
     #[arg(long)]
     server: SocketAddr,
-    /// Streams at a time
+    /// Number of streams at a time
     #[arg(long)]
     streams: u32,
-    /// Requests in all
+    /// Total number of requests
     #[arg(long)]
     requests: u32,
     /// Output tokens of each request

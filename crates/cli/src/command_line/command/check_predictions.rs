@@ -97,16 +97,18 @@ fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
     }
     for (run, expected) in held {
         for (cell, load) in &expected.left_out {
-            let _ =
-                writeln!(text, "{run}  {cell}, {load}: left out, none of its requests completed");
+            let _ = writeln!(
+                text,
+                "{run}  {cell}, {load}: left out, because none of its requests completed"
+            );
         }
     }
     for name in PassPrediction::NAMES {
         if let Some((count, sure, inside, median)) = of_figure(held, name) {
             let _ = writeln!(
                 text,
-                "{name}: median absolute error {median:.1} % of {count}; {inside} of {sure} calibrated \
-                 predictions inside their 90 % interval"
+                "{name}: median absolute error {median:.1} % over {count} measured values; {inside} of {sure} \
+                 calibrated predictions inside their 90 % interval"
             );
         }
     }
@@ -187,7 +189,7 @@ mod tests {
         failed.left_out.push((failed.passes[0].0, "saturated".to_owned()));
         let failed = [("e".to_owned(), failed)];
         let told = self::text(&failed, &[]);
-        assert!(told.contains("e  128 x 32, saturated: left out, none of its requests"), "{told}");
+        assert!(told.contains("e  128 x 32, saturated: left out, because none of"), "{told}");
         assert!(told.contains("left out: 1, because none of their requests completed"), "{told}");
         assert_eq!(document(&failed, &[])["runs"][0]["left_out"][0]["load"], "saturated");
         let document = document(&held, &skipped);

@@ -21,21 +21,24 @@ const STDOUT: &str = "-";
 #[derive(Args)]
 pub struct CompareArgs {
     /// The baseline: a stored run (measured or imported), a summary.json, a bundle, the result file
-    /// of another tool, or a published table (FILE.md, FILE.md#SECTION). It can have several runs,
-    /// which count as repeats: RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all
-    /// runs of one server of a plan with several servers)
+    /// of another tool, or a published table (FILE.md, FILE.md#SECTION). The baseline can have
+    /// several runs, which count as repeats: RUN,RUN (a list), TAG (all runs with this tag) or
+    /// GROUP/SERVER (all runs of one server of a plan with several servers)
     baseline: String,
     /// Runs to compare with the baseline: stored runs or files, as above. Measure baseline and run
-    /// alternately (A,B,A,B,...): otherwise, a difference may come from a drift of the machine
+    /// alternately (A,B,A,B,...): without this, a difference may come from a drift of the machine
     /// instead of the server
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
-    /// is 3 if one is missed. The confidence interval over repeats decides. With fewer than 3
-    /// repeats, a condition is missed if the difference is beyond its limit. Otherwise it is
-    /// undecided, or met if a side cannot be measured again (such as a prediction). If the runs were
-    /// not measured alternately, a missed condition shows a difference, but not its cause: the
-    /// server may have changed, or the machine may have become slower
+    /// is 3 if a condition is missed. With at least 3 repeats on each side, the 95 % confidence
+    /// interval of the difference decides. A condition is met if the whole interval is within its
+    /// limit. It is missed if the whole interval is beyond its limit, and chance does not explain
+    /// this. In all other cases it is undecided. With fewer than 3 repeats, a condition is missed
+    /// if the difference is beyond its limit, and undecided if not. But if a side cannot be
+    /// measured again (such as a prediction), a difference within the limit meets the condition. If
+    /// the runs were not measured alternately, a missed condition shows a difference, but not its
+    /// cause: the server may have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
@@ -54,13 +57,15 @@ pub struct CompareArgs {
     #[arg(long)]
     json: bool,
     /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead. An
-    /// existing file is replaced. Exception: if it is the file that the environment variable
-    /// GITHUB_STEP_SUMMARY names, the text is appended
+    /// existing file is replaced. Exception: the text is appended if the environment variable
+    /// GITHUB_STEP_SUMMARY names this file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML with one test case for each metric and load: failed if the gate is missed
-    /// (without --gate: if the metric is worse by more than the margin), skipped if undecided
+    /// Write JUnit XML with one test case for each metric and load. A test case fails if a
+    /// condition on its metric is missed. It is skipped if a condition is undecided (with --strict,
+    /// it fails), or if there is no condition on its metric. Without --gate, a test case fails if
+    /// its metric is worse by more than the margin, and is skipped if this is undecided
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -109,7 +114,7 @@ impl CompareArgs {
             && !Path::new(name).exists()
         {
             return Err(Failure::usage(format!(
-                "{name}: file not found; to write Markdown to it, give --markdown={name}"
+                "{name}: file not found; to write Markdown to this file, give --markdown={name}"
             )));
         }
         Ok(found?)
@@ -125,7 +130,7 @@ impl CompareArgs {
         let Some(junit) = &self.junit else { return Ok(()) };
         if self.markdown.as_ref().is_some_and(|markdown| files::is_same(junit, markdown)) {
             return Err(Failure::usage(
-                "--junit and --markdown: both name the same file; give each its own",
+                "--junit and --markdown: both name the same file; give two different files",
             ));
         }
         files::is_no_stdout("--junit", junit)

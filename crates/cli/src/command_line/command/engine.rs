@@ -1,4 +1,4 @@
-//! `engine`: serves the embedded engine over HTTP, with vLLM's flags.
+//! `engine`: serves the embedded engine over HTTP, with some of vLLM's flags.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use crate::command_line::console::tell;
 use crate::command_line::exit::Failure;
 use crate::command_line::lifeline;
 
-/// The flags of `engine`; the last ones are vLLM's.
+/// The flags of `engine`, followed by the flags of the simulated engine.
 #[derive(Args)]
 pub struct EngineArgs {
     /// Address to listen on; port 0 chooses a free port
@@ -35,18 +35,29 @@ pub struct EngineArgs {
     ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
     ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
     ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
-    ///   seed=N: the seed [default: a new one at each start, which is printed]
+    ///   seed=N: the seed [default: a new seed at each start; it is printed]
     #[arg(long, verbatim_doc_comment, value_name = "PART,...")]
     noise: Option<String>,
     /// Model name that requests must contain [default: the name of the model]
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
-    /// Fault to inject into answers: error-event, cut, reset, stall, status=N, garbage, malformed,
-    /// bundle=N (N tokens in each event), comments (SSE comments between events), halves (every
-    /// second event has an empty text), close, slow-headers=MS, spike=MS (a pause in the middle),
-    /// refuse (exit before the answer) or die (exit in the middle). FAULT@N affects only the Nth
-    /// request. May be given several times
-    #[arg(long, value_name = "FAULT")]
+    /// Fault to inject into answers; FAULT@N affects only the Nth request. May be given several times. Faults:
+    ///   error-event: an error inside the stream, then its usual end; without streaming, status 500
+    ///   cut: the connection is closed in the middle of the answer
+    ///   reset: the connection is reset in the middle of the answer
+    ///   stall: nothing is sent after the middle of the answer
+    ///   status=N: an error status (400 to 599) instead of an answer
+    ///   garbage: bytes that are not HTTP, instead of an answer
+    ///   malformed: broken JSON in the middle of the answer
+    ///   bundle=N: N tokens in each event
+    ///   comments: an SSE comment before each event
+    ///   halves: every second event has an empty text, and the next event has the text of both
+    ///   close: the connection is closed after the complete answer, without the header `Connection: close`
+    ///   slow-headers=MS: nothing is sent for the first MS milliseconds
+    ///   spike=MS: in the middle of the answer, nothing is sent for MS milliseconds
+    ///   refuse: the engine exits before the answer
+    ///   die: the engine exits in the middle of the answer
+    #[arg(long, verbatim_doc_comment, value_name = "FAULT")]
     fault: Vec<String>,
     /// Tokens that the chat template adds to each chat prompt
     #[arg(long, value_name = "N", default_value_t = 8)]

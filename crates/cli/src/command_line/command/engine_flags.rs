@@ -14,22 +14,24 @@ use serde_json::{Map, Value};
 
 use super::run_flags::given;
 
-/// The flags; what is absent is resolved as vLLM does.
+/// The flags. For an absent flag, the engine determines the default.
 #[derive(Args, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFlags {
-    /// Engine and version to simulate, such as vllm-0.23; with --card, it selects the profile
-    /// [default: the engine of the profile]
+    /// Engine and version to simulate, such as vllm-0.23. The profile of this version on the card
+    /// is used; if there is none, similar profiles are combined [default: the engine of --profile,
+    /// or of the profile of the model; if --card names another card, the latest version that was
+    /// measured on that card]
     #[arg(long, value_name = "NAME-VERSION", help_heading = "Engine")]
     engine: Option<String>,
     /// Card (GPU) to simulate, by name or file: h100-sxm, l40s, my-card.toml [default: the card of
-    /// the profile]
+    /// --profile, or of the profile of the model]
     #[arg(long, value_parser = card_argument, value_name = "NAME|FILE", help_heading = "Engine")]
     #[serde(deserialize_with = "card_from_key")]
     card: Option<String>,
     /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm and fp32 are accepted,
-    /// but uncalibrated (no profile was fitted to measurements with them) [default: that of the
-    /// model]
+    /// but uncalibrated (no profile was fitted to measurements with them) [default: the
+    /// quantization of the model]
     #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,
@@ -40,22 +42,23 @@ pub struct EngineFlags {
     /// Data type of the KV cache: auto or fp8. fp8 needs vLLM 0.8 or later, and is uncalibrated
     #[arg(long, value_name = "TYPE", help_heading = "Engine")]
     kv_cache_dtype: Option<String>,
-    /// Maximum tokens of one prompt in a scheduler step (vLLM since 0.8) [default: 0, no limit]
+    /// Maximum number of tokens of one prompt in a scheduler step (vLLM since 0.8) [default: 0, no
+    /// limit]
     #[arg(long, value_name = "N", help_heading = "Engine")]
     long_prefill_token_threshold: Option<u32>,
-    /// Maximum tokens of a prompt plus its output
+    /// Maximum number of tokens of a prompt plus its output
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_model_len: Option<u32>,
-    /// Maximum tokens in a scheduler step, over all sequences
+    /// Maximum number of tokens in a scheduler step, over all sequences
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_batched_tokens: Option<u32>,
-    /// Maximum sequences in a scheduler step
+    /// Maximum number of sequences in a scheduler step
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_seqs: Option<u32>,
-    /// Maximum padding tokens in a prefill step (vLLM 0.2)
+    /// Maximum number of padding tokens in a prefill step (vLLM 0.2)
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_paddings: Option<u32>,
-    /// Tokens in a KV block
+    /// Number of tokens in a KV block
     #[arg(long, value_name = "N", help_heading = "Engine")]
     block_size: Option<u32>,
     /// Share of the card's memory that the engine uses, from 0 to 1
@@ -145,7 +148,7 @@ impl EngineFlags {
     /// The flag with this name and value, both in the form that a plan stores, as one word of a command line.
     pub fn word(name: &str, value: &str) -> String {
         let flag = name.replace('_', "-");
-        // The flags that turn something off have no value.
+        // A flag that disables something has no value.
         if name.starts_with("no_") { format!("--{flag}") } else { format!("--{flag}={value}") }
     }
 
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_engine_flag_is_written_as_it_is_given() {
+    fn a_stored_engine_flag_is_written_in_the_form_of_the_command_line() {
         assert_eq!(EngineFlags::word("max_num_seqs", "64"), "--max-num-seqs=64");
         let switch = EngineFlags::word("no_enable_prefix_caching", "true");
         assert_eq!(switch, "--no-enable-prefix-caching");

@@ -24,7 +24,7 @@ pub struct ExportArgs {
     /// metrics [default: requests]
     #[arg(long, value_name = "ROWS")]
     what: Option<ExportedRows>,
-    /// Index of the pass to write, for formats that hold one pass. Passes are numbered
+    /// Index of the pass to write, for formats that contain one pass. Passes are numbered
     /// consecutively over all cells, from 0
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
@@ -71,7 +71,7 @@ fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     name.and_then(format).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         Failure::usage(format!(
-            "--format: give one of {}, or an output file with such an ending: --out requests.csv",
+            "--format: give one of {}, or an output file whose ending is one of these names: --out requests.csv",
             names.join(", ")
         ))
     })
@@ -83,14 +83,14 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure
     let refused = |why: String| Err(Failure::usage(why));
     match (&format.holds, arguments.what, arguments.pass) {
         (Holds::Rows(_), _, Some(_)) => {
-            refused(format!("--pass: {name} has the rows of all passes; leave it out"))
+            refused(format!("--pass: {name} has the rows of all passes; leave out --pass"))
         }
         (Holds::WholeRun, _, Some(_)) => refused(format!(
             "--pass: {name} contains all passes in \
-            one file; leave it out"
+            one file; leave out --pass"
         )),
         (Holds::OnePass | Holds::WholeRun, Some(_), _) => {
-            refused(format!("--what: {name} has a fixed format without rows; leave it out"))
+            refused(format!("--what: {name} has a fixed format without rows; leave out --what"))
         }
         (Holds::Rows(offered), Some(what), None) if !offered.contains(&what) => {
             let offered: Vec<_> =

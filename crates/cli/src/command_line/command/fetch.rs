@@ -13,10 +13,10 @@ use crate::command_line::exit::{Failure, print};
 #[derive(Args)]
 pub struct FetchArgs {
     /// Data sets by name, or Hugging Face ids of models (org/name) for their tokenizers; without a
-    /// name, the available ones are listed
+    /// name, the available data sets are listed
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Print no progress
+    /// Do not print progress
     #[arg(long, short)]
     quiet: bool,
 }
@@ -55,10 +55,10 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
     };
     let fetched = fetch::fetch(data_set, config, &mut progress).map_err(Failure::run_failed)?;
     let checked = match fetched.checked {
-        ChecksumOrigin::Known => "the known one",
-        ChecksumOrigin::Recorded => "the same as at the first download",
+        ChecksumOrigin::Known => "equal to the known checksum",
+        ChecksumOrigin::Recorded => "equal to the checksum of the first download",
         ChecksumOrigin::First => {
-            "recorded now and checked from now on, because this program has no known checksum"
+            "recorded now for comparison with later downloads, because this program knows no checksum"
         }
     };
     let how = if fetched.is_new { "downloaded" } else { "already there" };

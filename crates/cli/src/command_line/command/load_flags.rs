@@ -7,8 +7,8 @@ use serde::Serialize;
 #[derive(Args, Serialize)]
 pub struct LoadFlags {
     /// Passes of each cell (pair of input and output length): one_by_one (one request at a time),
-    /// saturated (all requests at once), or table (both). A pass is a measurement under one load
-    /// [default: table, if no other load is given]
+    /// saturated (all requests at the start), or table (both). A pass is a measurement under one
+    /// load [default: table, if no other load is given]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     passes: Option<Vec<String>>,
     /// Number of requests of the one_by_one pass [default: 10; 2 if no server, lengths or load is
@@ -28,7 +28,8 @@ pub struct LoadFlags {
     /// (steps)
     #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
     rate: Option<Vec<String>>,
-    /// One open loop with a changing rate: 30s@2,30s@8 is 2 requests/s for 30 s, then 8
+    /// One open loop with a changing rate: 30s@2,30s@8 is 2 requests/s for 30 s, then 8 requests/s
+    /// for 30 s
     #[arg(long, value_name = "TIME@RATE,...", help_heading = "Load")]
     stages: Option<String>,
     /// Arrival times from a file, one per line, in seconds
@@ -42,7 +43,7 @@ pub struct LoadFlags {
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
     /// Source of the random gaps between arrivals [default: vllm]:
-    ///   vllm: the gaps of `vllm bench serve` with the same --seed (only in the first repeat)
+    ///   vllm: the gaps of `vllm bench serve` with the same --seed (later repeats have other gaps)
     ///   inferometer: different gaps for each cell, rate and repeat
     #[arg(long, verbatim_doc_comment, value_name = "inferometer|vllm", help_heading = "Load")]
     arrivals: Option<String>,

@@ -57,7 +57,7 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let cards = is_too_large.then(|| found.cards_needed(&given)).flatten();
     Engine::new(given).map(drop).map_err(|error| match cards {
         Some(cards) => {
-            Failure::usage(format!("{error}; it fits with --tensor-parallel-size {cards}"))
+            Failure::usage(format!("{error}; the model fits with --tensor-parallel-size {cards}"))
         }
         None => Failure::usage(error),
     })
@@ -71,7 +71,7 @@ struct Fit {
     longest: u64,
     /// Whether the engine does not start, because one sequence of `--max-model-len` tokens does not fit.
     refused_context: bool,
-    /// Sequence lengths in tokens, each with the number of sequences of this length that fit at once.
+    /// Sequence lengths in tokens, each with the number of sequences of this length that fit at the same time.
     rows: Vec<(u32, u32)>,
 }
 
@@ -95,7 +95,7 @@ impl Fit {
         }
         if let Some(longer) = rows.iter().find(|&&tokens| tokens > most) {
             return Err(Failure::usage(format!(
-                "--lengths: a sequence of {longer} tokens is longer than the engine takes, {most} \
+                "--lengths: a sequence of {longer} tokens is longer than the maximum of the engine, {most} tokens \
                  (--max-model-len)"
             )));
         }

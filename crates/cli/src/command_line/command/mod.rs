@@ -49,7 +49,7 @@ use crate::command_line::exit::Failure;
 pub enum Command {
     /// Benchmark a server; without a server, benchmark the embedded engine (a built-in simulator).
     Run(Box<run_flags::RunArgs>),
-    /// Run a benchmark with the flags of another tool: `bench serve` takes those of vLLM.
+    /// Run a benchmark with the flags of another tool: `bench serve` accepts the flags of vLLM.
     Bench(bench::BenchArgs),
     /// Predict results with the embedded engine in virtual time; no server is contacted.
     Predict(Box<predict::PredictArgs>),

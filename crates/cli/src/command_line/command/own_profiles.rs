@@ -1,5 +1,5 @@
-//! The user's own profiles: the TOML files in one folder, in which `calibrate` writes and from which predictions
-//! choose.
+//! The user's own profiles: the TOML files in one folder. `calibrate` can write there. `run` and `check --predictions`
+//! use these profiles for their predictions.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -91,7 +91,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_files_of_a_folder_are_read_in_the_order_of_their_changes_and_a_wrong_file_says_why() {
+    fn files_are_sorted_by_modification_time_and_an_invalid_file_has_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let text = include_str!("../../../../engine/data/profiles/vllm-0.8-l40s.toml");
         for (name, text, days) in

@@ -26,7 +26,7 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 
-/// The flags of `predict`. The keys of a plan file are the same, with underscores.
+/// The flags of `predict`. Those that describe the measurement are keys of a plan file, with underscores.
 #[derive(Args)]
 pub struct PredictArgs {
     /// A plan file (TOML); flags override its keys. Each of its [[target]] tables is predicted, and
@@ -36,11 +36,11 @@ pub struct PredictArgs {
     spec: SpecArgs,
     #[command(flatten)]
     engine: EngineFlags,
-    /// Measured results to compare the prediction with: a published table (Markdown), a result file
-    /// that `import` reads (vLLM, SGLang, AIPerf, GuideLLM, ...), each optionally with one #SECTION,
-    /// or a stored run. Without --input-lengths and --output-lengths, results are predicted for the
-    /// lengths of these results. Absent flags of the engine and an absent --model have the values
-    /// that the run or the result file states
+    /// Measured results to compare the prediction with: a stored run, or a file. The file is a
+    /// published table (Markdown) or a result file that `import` reads (vLLM, SGLang, AIPerf,
+    /// GuideLLM, ...). FILE#SECTION selects one table or result of a file. Without --input-lengths
+    /// and --output-lengths, results are predicted for the lengths of the measured results. If
+    /// --model or flags of the engine are absent, their values come from the run or the result file
     #[arg(long, value_name = "FILE[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
     /// Print one JSON document on stdout, and nothing else
@@ -52,7 +52,8 @@ pub struct PredictArgs {
     /// Predict results for requests without streaming
     #[arg(long)]
     no_stream: bool,
-    /// Exit code 4 if it is undecided whether an objective is met, or if the prediction is suspect
+    /// Exit with code 4 if it is undecided whether an objective is met, or if the prediction is
+    /// suspect
     #[arg(long, help_heading = "Limits")]
     strict: bool,
 }
@@ -73,7 +74,7 @@ struct SpecArgs {
     ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
     ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
     ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
-    ///   seed=N: the seed [default: it follows from --seed and --salt]
+    ///   seed=N: the seed [default: derived from --seed and --salt]
     #[arg(long, verbatim_doc_comment, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
@@ -92,8 +93,9 @@ struct SpecArgs {
     /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     seed: Option<u64>,
-    /// Salt of a stored run (the text that made its prompts unique). Results are predicted for
-    /// exactly the requests of that run
+    /// Text that makes the prompts unique. With the salt of a stored run, exactly the requests of
+    /// that run are predicted. The same salt gives two predictions the same requests [default:
+    /// random]
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
     salt: Option<String>,
     #[command(flatten)]
@@ -104,13 +106,14 @@ struct SpecArgs {
     /// the same rows [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
-    /// In an open loop, end the pass once it is certain that requests arrive faster than the server
-    /// completes them; the exit code is 3
+    /// In an open loop, end the pass as soon as it is certain that requests arrive faster than the
+    /// server completes them; the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,
-    /// End a pass when more than this share of its requests has failed, such as 5%; the exit code
-    /// is 1
+    /// End a pass when more than this share of its planned requests has failed, such as 5%; the
+    /// exit code is 1. In a pass that has only a duration, it is the share of the requests that have
+    /// ended, or of 100 if fewer have ended
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
     /// Objectives on the statistics of each predicted pass, such as 'requests_per_s>2,failures<1%'.
@@ -150,7 +153,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     match (multi.targets.is_empty(), &arguments.against) {
         (true, _) if multi.rounds > 1 => {
             return Err(Failure::usage(
-                "rounds: a prediction has rounds only for a plan with [[target]] tables; leave it out",
+                "rounds: a prediction has rounds only for a plan with [[target]] tables; leave out `rounds`",
             ));
         }
         (true, _) => {}
@@ -200,8 +203,8 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line about the user's own profile of the engine, the card and the model, if there is one. It is not used unless it
-/// is named, so a prediction follows from its plan alone.
+/// A line about the user's own profile of the engine, the card and the model, if there is one. Such a profile is used
+/// only if --profile names it, so that a prediction depends only on its plan.
 fn own_profile_of(config: &EngineConfig) -> Option<String> {
     let own = own_profiles();
     let file = &learned(&own, &ProfileNeed::of(config), None)?.file;

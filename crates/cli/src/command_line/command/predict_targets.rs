@@ -107,7 +107,7 @@ fn text(FinishedGroup { comparison, folder, .. }: &FinishedGroup, json: bool) ->
         let folder = folder.display();
         text += &format!(
             "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each \
-             prediction in a folder beside them\n"
+             prediction in a subfolder\n"
         );
     }
     text

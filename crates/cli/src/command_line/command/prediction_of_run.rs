@@ -35,7 +35,7 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
         if let Some(text) = of_unknown_model(store, run, summary) {
             return text;
         }
-        // Who states the card expects a prediction.
+        // A user who states the card expects a prediction.
         let is_stated = summary.target.facts.contains_key(CARD_SOURCE);
         return if is_stated { format!("\nnot predicted: {why}\n") } else { String::new() };
     }
@@ -114,7 +114,8 @@ fn lines(run: &str, found: &Expected, store: &Path, folder: Option<&Path>) -> St
         );
     }
     for (cell, load) in &found.left_out {
-        let _ = writeln!(text, "{cell}, {load}: not predicted, none of its requests completed");
+        let _ =
+            writeln!(text, "{cell}, {load}: not predicted, because none of its requests completed");
     }
     let Expected { profile, profile_file, model, flags, predict_flags, .. } = found;
     let model = word(model);
@@ -130,8 +131,9 @@ fn lines(run: &str, found: &Expected, store: &Path, folder: Option<&Path>) -> St
     };
     let _ = writeln!(
         text,
-        "by {profile}; all figures: inferometer predict --against {run} --model {model} {predict_flags}{store}; to \
-         learn a profile of this server{later}: inferometer calibrate {run} --model {model} {flags}{store} --out {}",
+        "predicted by {profile}; for all figures: inferometer predict --against {run} --model {model} \
+         {predict_flags}{store}; to fit a profile to this server{later}: inferometer calibrate {run} --model {model} \
+         {flags}{store} --out {}",
         word(&out.display().to_string())
     );
     text
@@ -214,7 +216,7 @@ pub(super) mod tests {
                 Some("--model PATH/config.json --card NAME --store s.db\n"),
             ),
             ("vllm", "acme-9b", json!({"gpu": gpu, "root": at}), Some(own.as_str())),
-            // The card is stated, but the model is what is missing.
+            // The card is stated, but the model is unknown.
             (
                 "vllm",
                 "acme-9b",
@@ -244,7 +246,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_learned_profile_is_written_where_later_predictions_find_it_and_is_named_when_it_is_used() {
+    fn a_fitted_profile_is_written_where_later_predictions_find_it_and_is_named_when_it_is_used() {
         let built_in = expected_of(11.4, 10.9, true);
         let folder = Path::new("/home/u/my settings/profiles");
         let text = lines("r1", &built_in, Path::new("/data/runs.db"), Some(folder));
@@ -259,10 +261,10 @@ pub(super) mod tests {
             ..built_in
         };
         let text = lines_of("r1", &own);
-        assert!(text.contains("by your own profile calibrated (/home/u/r0.toml); all"), "{text}");
+        assert!(text.contains("by your own profile calibrated (/home/u/r0.toml); for"), "{text}");
         let command = "predict --against r1 --model qwen3-14b --profile /home/u/r0.toml;";
         assert!(text.contains(command), "{text}");
-        assert!(text.contains("128 x 32, closed: not predicted, none of its requests"), "{text}");
+        assert!(text.contains("128 x 32, closed: not predicted, because none of"), "{text}");
     }
 
     #[test]

@@ -20,8 +20,9 @@ use crate::command_line::interrupt;
 #[derive(Args)]
 pub struct RankFlags {
     /// Address of rank 0, with or without a port; needed if a launcher starts several processes
-    /// (ranks) and does not state this address [default: from Slurm, Kubernetes, MPI, or
-    /// MASTER_ADDR and MASTER_PORT]
+    /// (ranks) and does not state this address [default: MASTER_ADDR and MASTER_PORT, or the
+    /// address that the launcher states. Slurm states it. Kubernetes states it if
+    /// INFEROMETER_SERVICE is set. MPI states it only if all ranks run on one machine]
     #[arg(long, value_name = "HOST:PORT", help_heading = "Several processes")]
     rendezvous: Option<Rendezvous>,
     /// How long ranks wait for each other at the start [default: 120s]
@@ -77,8 +78,8 @@ pub fn only_one(command: &str) -> Result<(), Failure> {
     match place()? {
         None => Ok(()),
         Some(place) => Err(Failure::usage(format!(
-            "`inferometer {command}` is a single process, but {} started {}: each would measure \
-                everything. Start one, or set INFEROMETER_RANKS=1 to let each of them measure",
+            "`inferometer {command}` is a single process, but {} started {} processes, each of which would measure \
+             everything. Start only one process, or set INFEROMETER_RANKS=1 to let each process measure",
             place.launcher.name(),
             place.ranks
         ))),

@@ -28,14 +28,16 @@ pub struct ReportArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Folder for reports and plots [default: inferometer-out/RUN, inferometer-out/comparison]
+    /// Folder for reports and plots [default: inferometer-out/RUN; for several runs,
+    /// inferometer-out/comparison]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Colours of the plot files; the page itself follows the browser's setting
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
     /// For each pass, print the table that another tool would have printed, by that tool's
-    /// definitions (`inferometer list metrics`); write no file. v0.2 is the table of vLLM 0.2
+    /// definitions (`inferometer list metrics`); write no file. v0.2 is the output of
+    /// benchmark_serving.py of vLLM 0.2
     #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
     /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed
@@ -50,9 +52,9 @@ pub struct ReportArgs {
 /// The colours of plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colours {
-    /// Dark ink on white paper.
+    /// Dark text on a white background.
     Light,
-    /// Light ink on dark paper.
+    /// Light text on a dark background.
     Dark,
 }
 
@@ -99,7 +101,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         return one(arguments, report);
     }
     if arguments.json {
-        return Err(Failure::usage("--json: prints one run; give exactly one"));
+        return Err(Failure::usage("--json: prints one run; give exactly one run"));
     }
     let summaries: Vec<Summary> = made.into_iter().map(|report| report.summary).collect();
     let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries, theme)?;
@@ -112,7 +114,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
 fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
     if arguments.failures_as_inf {
         return Err(Failure::usage(format!(
-            "--failures-as-inf: applies to single runs; `inferometer runs` lists those of {name}"
+            "--failures-as-inf: applies to single runs; `inferometer runs` lists the runs of {name}"
         )));
     }
     let AnsweredAgain { document, place, cut } = answered_again(store, name)?;
@@ -160,6 +162,6 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
     match (arguments.json, runs.as_slice()) {
         (false, _) => print(&text),
         (true, [run]) => print(&format!("{run:#}\n")),
-        (true, _) => Err(Failure::usage("--json: prints one run; give exactly one")),
+        (true, _) => Err(Failure::usage("--json: prints one run; give exactly one run")),
     }
 }

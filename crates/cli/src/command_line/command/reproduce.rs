@@ -37,7 +37,9 @@ pub struct ReproduceArgs {
     bundle: PathBuf,
     #[command(flatten)]
     server: ServerArgs,
-    /// Start the server with this shell command; {host}, {port} and {model} are replaced
+    /// Start the server with this shell command. In it, {host} and {port} stand for the address on
+    /// which the server must listen, and {model} for the name of the model (--model, or from the
+    /// bundle's plan)
     #[arg(long, value_name = "LINE", help_heading = "Target", conflicts_with = "target")]
     server_command: Option<String>,
     /// Start the server with the command in the bundle; --dry-run shows it
@@ -58,7 +60,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     #[arg(help_heading = "Comparison")]
     margin: f64,
-    /// Conditions on the differences, as for `compare`; the exit code is 3 if one is missed
+    /// Conditions on the differences, as for `compare`; the exit code is 3 if a condition is missed
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
@@ -67,7 +69,7 @@ pub struct ReproduceArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db", help_heading = "Output")]
     store: PathBuf,
-    /// Folder for reports and plots; with several runs, each has a folder in it [default:
+    /// Folder for reports and plots; with several runs, each run has a subfolder [default:
     /// inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -80,7 +82,7 @@ pub struct ReproduceArgs {
     /// Print only errors, warnings and the verdict on the gate on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// No progress bars
+    /// Do not show progress bars
     #[arg(long)]
     no_progress: bool,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
@@ -251,7 +253,9 @@ fn predicted(again: &RepeatedRun) -> Result<NewRun, Failure> {
 /// The configuration of the embedded engine, from the engine flags in the plan of a prediction.
 fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let TargetPlan::Embedded { model, profile, engine_flags, .. } = &plan.target else {
-        return Err(Failure::usage("its plan measures a server, which cannot be predicted"));
+        return Err(Failure::usage(
+            "the plan of a prediction measures a server, which cannot be predicted",
+        ));
     };
     let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
     let words = flags.map(|(name, value)| EngineFlags::word(name, value));
@@ -260,7 +264,7 @@ fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let flags = matches.and_then(|matches| EngineFlags::from_arg_matches(&matches));
     let flags = flags.map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
-        Failure::usage(format!("its plan has arguments that the engine does not support: {line}"))
+        Failure::usage(format!("the plan has arguments that the engine does not support: {line}"))
     })?;
     Ok(config(Some(model), profile.as_deref(), &flags)?)
 }

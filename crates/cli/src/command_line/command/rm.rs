@@ -58,12 +58,12 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
         // undone.
         if !id.as_str().contains(name.as_str()) {
             return Err(Failure::usage(format!(
-                "{name}: runs are removed by their own names only ({name} is now {id}); nothing \
-                    was removed"
+                "{name}: to remove a run, give its own name or a part of the name ({name} is now {id}); nothing was \
+                 removed"
             )));
         }
         let row = all.iter().find(|row| row.id == id);
-        let row = row.ok_or_else(|| Failure::usage(format!("run {id} does not exist any more")))?;
+        let row = row.ok_or_else(|| Failure::usage(format!("run {id} no longer exists")))?;
         if !rows.contains(row) {
             rows.push(row.clone());
         }
@@ -73,7 +73,7 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
 
 fn ask(rows: &[RunRow]) -> Result<(), Failure> {
     if !(stdin().is_terminal() && stderr().is_terminal()) {
-        return Err(Failure::usage("--yes: needed without a terminal; nothing was removed"));
+        return Err(Failure::usage("without a terminal, --yes is needed; nothing was removed"));
     }
     for row in rows {
         tell(&format!("{}  {}", row.id, what(row)));

@@ -44,8 +44,8 @@ pub fn run_with(
     let earlier = match run {
         Some(_) if arguments.plan().is_some() => {
             return Err(Failure::usage(
-                "--resume: a run has its own plan, so leave out the file; only a group of runs \
-                    needs it (--resume group-...)",
+                "--resume: a stored run contains its plan, so leave out the plan file; only a group of runs needs a plan \
+                 file (--resume group-...)",
             ));
         }
         Some(run) => {
@@ -160,14 +160,14 @@ fn measure_variants(
             group.name
         )));
     }
-    let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
+    let only = variants.pop().ok_or_else(|| Failure::usage("target: the plan has no server"))?;
     measure_one(arguments, &only, (earlier, place), &events, host, origins)
 }
 
 fn only_one_server() -> Failure {
     Failure::usage(
         "[[target]], rounds: one process measures several servers one after the other, but a \
-            launcher started several processes; start one",
+            launcher started several processes; start only one process",
     )
 }
 
@@ -254,7 +254,8 @@ pub(super) fn tell_objectives(runs: &[Summary]) {
 }
 
 /// If a JUnit file is requested, writes it before this run begins, with an error instead of verdicts. So the file never
-/// has the verdicts of an earlier run, even if this process ends without results, as after a second interruption.
+/// has the verdicts of an earlier run, even if this process ends without results, for example after a second
+/// interruption.
 pub(super) fn begin_junit(arguments: &RunArgs) -> Result<(), Failure> {
     let Some(file) = arguments.junit.as_ref().filter(|_| !arguments.dry_run) else { return Ok(()) };
     let text = junit_of_failure("the run did not end, so it has no results".to_owned());
@@ -367,7 +368,7 @@ fn group_text(
         let folder = folder.display();
         text += &format!(
             "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each run \
-             in a folder beside them\n"
+             in a subfolder\n"
         );
     }
     text

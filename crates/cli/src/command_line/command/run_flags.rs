@@ -15,7 +15,7 @@ use crate::command_line::exit::Failure;
 use crate::command_line::prometheus;
 use crate::command_line::terminal::View;
 
-/// The flags of `run`. The keys of a plan file are the same, with underscores.
+/// The flags of `run`. Those that describe the measurement are keys of a plan file, with underscores.
 #[derive(Args)]
 pub struct RunArgs {
     /// A plan file (TOML); flags override its keys. Its [[target]] tables name servers to compare:
@@ -38,7 +38,7 @@ pub struct RunArgs {
     extra_body: Option<String>,
     /// Resume an interrupted run: copy its completed cells (pairs of input and output length) into
     /// a new run, and measure the remaining cells. A plan with several servers makes a group of
-    /// runs: to resume it, give the plan file and the name of the group
+    /// runs: to resume a group, give the plan file and the name of the group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
     /// Print the resolved plan, its hash, and its estimated time and memory; send nothing
@@ -55,7 +55,7 @@ pub struct RunArgs {
     /// the port that --metrics-listen 0 has chosen
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
-    /// No progress bars
+    /// Do not show progress bars
     #[arg(long, help_heading = "Output")]
     no_progress: bool,
     /// Show the run in progress on the full screen: throughput, latencies, failures, server
@@ -71,9 +71,8 @@ pub struct RunArgs {
     /// a terminal is attached
     #[arg(long, short)]
     yes: bool,
-    /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted), or if the
-    /// answer of a search is undecided. `ab` also exits with code 3 if a condition of --gate is
-    /// undecided; whether its answer is undecided does not matter
+    /// Exit with code 4 if the run is suspect (for example, some of its figures cannot be trusted),
+    /// or if the answer of a search is undecided
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -120,7 +119,7 @@ struct SpecArgs {
     ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
     ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
     ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
-    ///   seed=N: the seed [default: it follows from --seed and --salt]
+    ///   seed=N: the seed [default: derived from --seed and --salt]
     #[arg(long, verbatim_doc_comment, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
     /// Additional header of each request; may be given several times
@@ -141,9 +140,10 @@ struct SpecArgs {
     /// read. Without this flag, energy per token and per request are not reported
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
-    /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. It is recorded as
-    /// stated by you; the prediction after the run and `calibrate` use it. `inferometer list cards`
-    /// lists the names with which runs can be predicted
+    /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. The card is
+    /// recorded as stated by you. `calibrate` uses it, and so does the prediction that is printed
+    /// with the results of the run. `inferometer list cards` lists the names with which runs can be
+    /// predicted
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     server_card: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
@@ -168,8 +168,8 @@ struct SpecArgs {
     /// model
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     wait: Option<String>,
-    /// Tokenizer: a tokenizer.json, a folder that contains one, or a Hugging Face id [default: that
-    /// of the server]
+    /// Tokenizer: a tokenizer.json, a folder that contains one, or a Hugging Face id [default: the
+    /// tokenizer of the server]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     tokenizer: Option<String>,
     #[command(flatten)]
@@ -207,14 +207,15 @@ struct SpecArgs {
     /// Pause between two passes, during which nothing is sent [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     cooldown: Option<String>,
-    /// How often the passes of each cell are measured, each time with new prompts [default: 1]
+    /// Number of times that the passes of each cell are measured, each time with new prompts
+    /// [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
     repeat: Option<u32>,
     /// Repeat passes until metrics have this precision, such as 'ttft_p50±2%' (or +-). Precision is
     /// half the width of the 95 % confidence interval over the repeats, relative to the mean
     #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
     until: Option<String>,
-    /// Maximum repeats with --until [default: 20]
+    /// Maximum number of repeats with --until [default: 20]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_repeats: Option<u32>,
     /// Number of event loops of the client, each on its own thread; connections and requests are
@@ -234,14 +235,15 @@ struct SpecArgs {
     /// Time limit between two events of a stream [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     event_timeout: Option<String>,
-    /// In an open loop, end the pass once it is certain that requests arrive faster than the server
-    /// completes them. Requests in flight are cancelled, the remaining requests are not sent, and
-    /// the exit code is 3
+    /// In an open loop, end the pass as soon as it is certain that requests arrive faster than the
+    /// server completes them. Requests in flight are cancelled, the remaining requests are not
+    /// sent, and the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,
-    /// End a pass when more than this share of its requests has failed, such as 5%; the exit code
-    /// is 1
+    /// End a pass when more than this share of its planned requests has failed, such as 5%; the
+    /// exit code is 1. In a pass that has only a duration, it is the share of the requests that have
+    /// ended, or of 100 if fewer have ended
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
     /// Highest tolerated share of failed requests in a pass; above it the run fails with exit code
@@ -290,8 +292,8 @@ impl RunArgs {
         self.plan.as_deref()
     }
 
-    /// Fills in flags that are not keys of a plan from `lower`, which has lower precedence. A flag of `lower` is
-    /// ignored if it contradicts a flag that was given.
+    /// Takes flags that are not keys of a plan from `lower`, if they are absent here. A flag of `lower` is ignored if
+    /// it contradicts a given flag.
     pub fn fill_from(&mut self, lower: &Self) {
         let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
         self.tui |= lower.tui && !shows_less;

@@ -37,9 +37,10 @@ pub struct RunsArgs {
     #[arg(long, value_name = "DATE", value_parser = instant)]
     until: Option<String>,
     /// Only runs in this state. `complete`: everything in the plan was measured, also if requests
-    /// failed. `interrupted`: stopped before its end. `failed`: it could not be carried out, or a
-    /// cell has no complete result. `killed`: the process ended before it could store a final
-    /// state. To find runs with failed requests, read the column Result, or `failed` with --json
+    /// failed. `interrupted`: the run was stopped before its end. `failed`: the run could not be
+    /// carried out, or a cell has no complete result. `killed`: the process ended before it could
+    /// store a final state. To find runs with failed requests, read the column Result, or `failed`
+    /// with --json
     #[arg(long, value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::name)))]
     state: Option<String>,
     /// Only runs of this kind: results were measured, predicted, or imported from elsewhere

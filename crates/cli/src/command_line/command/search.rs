@@ -60,18 +60,19 @@ struct SearchFlags {
     /// Probability that the interval contains the highest load [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// The search ends when the confidence interval of the highest load is at most this wide,
-    /// relative to that load [default: 5%]
+    /// The search ends when the confidence interval of the highest load is at most this wide, as a
+    /// share of its lower end [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// Lowest load to try [default: 0.001 requests/s or --start / 1000, whichever is less; 1
-    /// request in flight with --over concurrency]
+    /// Lowest load to try [default: 0.001 requests/s, or 1/1000 of --start if --start is below 1;
+    /// with --over concurrency, 1 request in flight]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
-    /// Highest load to try [default: no limit]
+    /// Highest load to try (requests/s, or requests in flight) [default: no limit]
     #[arg(long, value_name = "LOAD")]
     to: Option<String>,
-    /// Load of the first trial [default: --from, else 16 requests/s or 8 in flight]
+    /// Load of the first trial [default: the value of --from if you give it; if not, 16 requests/s,
+    /// or 8 requests in flight with --over concurrency; at most --to]
     #[arg(long, value_name = "LOAD")]
     start: Option<String>,
     /// Factor by which the first trials raise or lower the load, until one load meets the
@@ -82,7 +83,7 @@ struct SearchFlags {
     /// that ends at this limit may give an interval wider than --precision [default: 20000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
-    /// Maximum trials of a cell [default: 40]
+    /// Maximum number of trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
     /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; a search that ends at this
@@ -160,12 +161,13 @@ pub(super) fn in_virtual_time(
 ) -> Result<MeasuredRuns, Failure> {
     if run.metrics_listen.is_some() {
         return Err(Failure::usage(
-            "--metrics-listen: with --predict there is no run in progress to scrape; leave it out",
+            "--metrics-listen: with --predict there is no run in progress to scrape; leave out \
+             --metrics-listen",
         ));
     }
     if run.tui {
         return Err(Failure::usage(
-            "--tui: with --predict there is no run in progress to show; leave it out",
+            "--tui: with --predict there is no run in progress to show; leave out --tui",
         ));
     }
     if spec.target.is_some() || spec.server.is_some() {
@@ -242,7 +244,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
             && spec.speed.is_none()
             && is_one =>
         {
-            (expected(spec, &arguments.engine)?, "its own prediction".to_owned())
+            (expected(spec, &arguments.engine)?, "a prediction for the embedded engine".to_owned())
         }
         None => return Ok(None),
     };
@@ -264,7 +266,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     };
     let load = within(load, spec)?;
     if !arguments.run.quiet {
-        tell(&format!("starts at {}, from {origin}", load_text(load)));
+        tell(&format!("the search starts at {}, from {origin}", load_text(load)));
     }
     Ok(Some(load))
 }

@@ -223,7 +223,7 @@ impl Shown<'_> {
             None => {
                 let _ = writeln!(
                     out,
-                    "it has no results; `inferometer report {}` computes them from its records",
+                    "the run has no results; `inferometer report {}` computes them from its records",
                     row.id
                 );
             }

@@ -1,4 +1,5 @@
-//! A target of a plan as `predict` simulates it: by what the plan states about its server. Nothing is simulated here.
+//! Converts a target of a plan to the engine that `predict` simulates, from what the plan states about the server. This
+//! module simulates nothing.
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::profiles;
@@ -10,10 +11,10 @@ use serde_json::Value;
 use super::engine_flags::{EngineFlags, config};
 use super::run_flags::given;
 
-/// The arguments of the embedded engine that are no flags of an engine.
+/// Arguments of the preset for the embedded engine that are not engine flags.
 const OF_EMBEDDED: [&str; 3] = ["profile", "noise", "speed"];
 
-/// A target as it is simulated.
+/// A target, converted for the simulation.
 pub struct Simulated {
     /// The target with the embedded engine in place of its server.
     pub variant: Variant,
@@ -21,12 +22,12 @@ pub struct Simulated {
     pub flags: EngineFlags,
     /// The engine.
     pub config: EngineConfig,
-    /// What the plan does not state and what is left out, one line each.
+    /// Messages: what is assumed because the plan does not state it, and which arguments are left out.
     pub told: Vec<String>,
 }
 
 impl Simulated {
-    /// Simulates a target. `flags` apply if the target does not state another value.
+    /// Converts a target. `flags` apply if the target does not state another value.
     ///
     /// # Errors
     /// If the plan does not state the model or the engine of a server, or if they cannot be simulated.
@@ -119,13 +120,13 @@ impl Stated {
             match key.as_str() {
                 "profile" if preset == EMBEDDED => self.profile = Some(text_of(value)),
                 "noise" if preset == EMBEDDED => self.noise = Some(text_of(value)),
-                // A prediction has no clock that could run faster.
+                // `speed` has no effect on a prediction, because virtual time is independent of real time.
                 "speed" if preset == EMBEDDED => {}
                 _ if keywords.contains(&key) => drop(all.insert(key, parsed(value))),
                 _ if preset == EMBEDDED => {
                     return Err(PlanError::new(format!(
-                        "server: arguments: `{name}` cannot be predicted; leave it out. A prediction has the flags of \
-                         the engine (`inferometer predict --help`) and {}",
+                        "server: arguments: `{name}` cannot be predicted; leave it out. A prediction accepts the \
+                         flags of the engine (`inferometer predict --help`) and {}",
                         OF_EMBEDDED.join(", ")
                     )));
                 }
@@ -139,7 +140,7 @@ impl Stated {
         self.on_card(card)
     }
 
-    /// Adds the card that the plan states for the server. If this program does not know it, [`config`] refuses it.
+    /// Adds the card that the plan states for the server. [`config`] rejects an unknown card.
     fn on_card(mut self, card: Option<&str>) -> Result<Self, PlanError> {
         let Some(card) = card else { return Ok(self) };
         let mut all = given(&self.flags).unwrap_or_default();
@@ -185,7 +186,8 @@ fn engine_of(preset: &str) -> Result<Option<String>, PlanError> {
             known.sort_unstable();
             known.dedup();
             Err(PlanError::new(format!(
-                "server: {what} cannot be predicted: there are profiles of {}; --engine names the one to assume",
+                "server: {what} cannot be predicted: there are only profiles of {}; --engine names the engine to \
+                 assume",
                 known.join(", ")
             )))
         }
@@ -202,13 +204,14 @@ fn parsed(value: &Value) -> Value {
     value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
 }
 
-/// Adds to the error of an unknown model which key names another one.
+/// Adds to the error of an unknown model which plan key can name another model.
 fn without_model(error: PlanError, model: &str) -> PlanError {
     let is_known = inferometer_engine::model::model(model).is_ok();
     let add = |mistake: String| match is_known {
         true => mistake,
         false => format!(
-            "{mistake}; `model` of the [[target]] names it (`inferometer list models`, or the path of a config.json)"
+            "{mistake}; give a known model as `model` of the [[target]] (`inferometer list models`, or the path of a \
+             config.json)"
         ),
     };
     error.mistakes.into_iter().map(add).collect::<Vec<_>>().into()
@@ -301,7 +304,7 @@ mod tests {
             (json!({"url": "http://a:1"}), "give `model` in this [[target]]"),
             (
                 json!({"url": "http://a:1", "model": "acme-9b"}),
-                "`model` of the [[target]] names it",
+                "give a known model as `model` of the [[target]]",
             ),
             (
                 json!({"server": {"preset": "sglang", "model": "qwen-14b"}}),

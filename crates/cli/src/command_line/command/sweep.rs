@@ -32,8 +32,9 @@ pub struct SweepArgs {
 #[derive(Args, Serialize)]
 #[command(next_help_heading = "Sweep")]
 struct SweepFlags {
-    /// Load that the sweep raises: concurrency (a closed loop) or rate (Poisson arrivals; the first
-    /// trial is a closed loop with 1 request in flight) [default: concurrency]
+    /// Load that the sweep raises: concurrency (closed loops) or rate (open loops, with Poisson
+    /// arrivals unless --burstiness sets another shape; only the first trial is a closed loop, with
+    /// 1 request in flight) [default: concurrency]
     #[arg(long, value_name = "concurrency|rate")]
     by: Option<String>,
     /// Share of the saturated throughput that defines the knee [default: 95%]
@@ -42,25 +43,26 @@ struct SweepFlags {
     /// Confidence level of all intervals [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// The sweep ends when the confidence interval of the knee is at most this wide, relative to
-    /// the load at the knee [default: 25%; 5% with --by rate]
+    /// The sweep ends when the confidence interval of the knee is at most this wide, as a share of
+    /// its lower end [default: 25%; 5% with --by rate]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
     /// Highest concurrency to try [default: 1024]
     #[arg(long, value_name = "N")]
     max_concurrency: Option<u32>,
-    /// Highest rate to try, with --by rate [default: no limit]
+    /// Highest rate to try (requests/s), with --by rate [default: no limit]
     #[arg(long, value_name = "RATE")]
     max_rate: Option<String>,
     /// Maximum number of requests of a cell, over all trials (measurements at one load) [default:
     /// 30000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
-    /// Maximum trials of a cell [default: 40]
+    /// Maximum number of trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; trials become shorter, and
-    /// one that is cut off counts as far as it got [default: no limit]
+    /// Maximum time of a cell, such as 10m, including warm-up and pauses. Trials are made shorter
+    /// so that they fit. A trial that is cut off by the limit counts if at least 5 of its requests
+    /// completed [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
     /// Number of cards of the server, for tokens per second per card [default: the observed cards]
@@ -75,7 +77,7 @@ pub fn sweep(mut arguments: SweepArgs) -> Result<(), Failure> {
     let SweepArgs { run, sweep, predict, engine } = &arguments;
     if run.junit.is_some() {
         return Err(Failure::usage(
-            "junit (--junit): a sweep has no objectives that could be test cases; leave it out, or \
+            "junit (--junit): a sweep has no objectives that could be test cases; leave out --junit, or \
                 use `inferometer search` for the highest load that meets objectives",
         ));
     }

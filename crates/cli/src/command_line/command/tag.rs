@@ -17,7 +17,7 @@ pub struct TagArgs {
     /// A run: its name, a part of the name, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Tags to add (+a, or a) and to remove (-b); without tags, those of the run are printed
+    /// Tags to add (+a, or a) and to remove (-b); without tags, the tags of the run are printed
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true, trailing_var_arg = true)]
     tags: Vec<String>,
 }

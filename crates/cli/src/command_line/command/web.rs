@@ -20,15 +20,18 @@ const DEFAULT_STORE: &str = "inferometer.db";
 #[derive(Args)]
 pub struct WebArgs {
     /// Address to listen on; port 0 chooses a free port. On any address other than loopback,
-    /// readers need a token
+    /// readers need a token: the one that you set (--token-env), or a random one, which is part of
+    /// the printed URL
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
     /// The database, which is only read. Exception: this command upgrades a database of an earlier
     /// version, and creates the default file if it does not exist
     #[arg(long, value_name = "FILE", default_value = DEFAULT_STORE)]
     store: PathBuf,
-    /// Environment variable that contains a token of your own choice, of at least 16 characters. If
-    /// it is set, readers on loopback need the token too
+    /// Environment variable that contains a token of your own choice: at least 16 letters, digits,
+    /// hyphens or underscores. If this variable is set, readers on loopback need the token too. If
+    /// it is not set, loopback needs no token, and any other address needs the random token in the
+    /// printed URL
     #[arg(long, value_name = "NAME", default_value = "INFEROMETER_WEB_TOKEN")]
     token_env: String,
     /// Exit when standard input is closed
@@ -47,8 +50,8 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
         Err(StoreError::NoStore { .. }) if arguments.store == Path::new(DEFAULT_STORE) => {
             drop(Store::open(&arguments.store).map_err(Failure::usage)?);
             tell(&format!(
-                "{DEFAULT_STORE}: created, because it did not exist; runs appear here when they \
-                    begin"
+                "{DEFAULT_STORE}: created, because it did not exist; runs appear on the page when \
+                    they begin"
             ));
             Site::open(&arguments.store)
         }

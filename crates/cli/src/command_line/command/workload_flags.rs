@@ -32,18 +32,19 @@ pub struct WorkloadFlags {
     /// LENGTH WEIGHT or LEAST..MOST WEIGHT) (random)
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     input_distribution: Option<String>,
-    /// Distribution of output lengths, in the same form (random)
+    /// Distribution of output lengths, in the form of --input-distribution (random)
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     output_distribution: Option<String>,
     /// Length in tokens of the shared prefix. With --workload random, all prompts of a pass share
     /// it; with --workload prefix, all prompts of a group. The prefix is part of --input-lengths,
-    /// but comes in addition to lengths drawn from --input-distribution
+    /// but comes in addition to lengths drawn from --input-distribution (random, prefix)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     prefix_length: Option<u32>,
-    /// Groups of prompts in each pass; prompts of a group share a prefix [default: 8] (prefix)
+    /// Number of groups of prompts in each pass; prompts of a group share a prefix [default: 8]
+    /// (prefix)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     prefix_groups: Option<u32>,
-    /// Prompts of each group in each pass, instead of --requests (prefix)
+    /// Number of prompts of each group in each pass, instead of --requests (prefix)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     prompts_per_group: Option<u32>,
     /// Zipf exponent of the groups' popularity: group k gets requests in proportion to k^-A
@@ -72,48 +73,50 @@ pub struct WorkloadFlags {
     /// Write all requests to a file; `--workload replay` sends them again
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     dump_workload: Option<String>,
-    /// File of the data set, or name of a downloaded one (`inferometer fetch`). For the workload
-    /// blocks: a text file, a JSONL file or a folder [default for blocks: the built-in Chinese text
-    /// shipped-zh, or shipped-en with an English --template]
+    /// File of the data set, or name of a downloaded data set (`inferometer fetch`). For the
+    /// workload blocks: a text file, a JSONL file or a folder [default for blocks: the built-in
+    /// Chinese text shipped-zh, or shipped-en with an English --template]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     dataset: Option<String>,
     /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
-    /// (seconds, input tokens, output tokens) [default: auto]
+    /// (seconds, input tokens, output tokens) [default: auto] (trace)
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     trace_format: Option<String>,
-    /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s..
+    /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s.. (trace)
     #[arg(long, value_name = "FROM..TO", help_heading = "Workload")]
     trace_window: Option<String>,
     /// Multiply the number of requests, and keep the duration of the trace and the times of its
     /// bursts: 2 sends twice as many requests. --replay-speed shortens the duration instead
-    /// [default: 1]
+    /// [default: 1] (trace)
     #[arg(long, value_name = "FACTOR", help_heading = "Workload")]
     trace_scale: Option<String>,
-    /// Skip rows of the trace with more tokens (input plus output); the report counts them
+    /// Skip rows of the trace with more than N tokens (input plus output); the report counts the
+    /// skipped rows (trace)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     trace_max_tokens: Option<u32>,
-    /// Conversations in each pass [default: 32]
+    /// Number of conversations in each pass [default: 32] (conversation)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     conversations: Option<u32>,
     /// Number of turns of each conversation, or the maximum number if a data set has its own turns:
-    /// 4, uniform:2..8, geometric:4 [default: 4, or the turns of the data set]
+    /// a number such as 4, uniform:LEAST..MOST such as uniform:2..8, or geometric:MEAN such as
+    /// geometric:4 [default: 4, or the turns of the data set] (conversation)
     #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     turns: Option<String>,
     /// Time from the end of an answer to the next turn: 2s, exponential:2s, uniform:1s..5s,
-    /// lognormal:10s,5s [default: 1s]
+    /// lognormal:10s,5s [default: 1s] (conversation)
     #[arg(long, value_name = "TIME|DISTRIBUTION", help_heading = "Workload")]
     think_time: Option<String>,
-    /// Input tokens of the first turn [default: 512]
+    /// Input tokens of the first turn [default: 512] (conversation)
     #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     first_turn_input: Option<String>,
-    /// Input tokens that each later turn adds [default: 64]
+    /// Input tokens that each later turn adds [default: 64] (conversation)
     #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     turn_input: Option<String>,
-    /// Output tokens of each answer [default: 128, or those of the data set]
+    /// Output tokens of each answer [default: 128, or the lengths in the data set] (conversation)
     #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     turn_output: Option<String>,
-    /// What --concurrency counts: conversations (also during think time) or requests [default:
-    /// conversations]
+    /// What --concurrency counts: conversations or requests. A conversation also counts while its
+    /// next turn waits for the think time [default: conversations] (conversation)
     #[arg(long, value_name = "conversations|requests", help_heading = "Workload")]
     concurrency_of: Option<String>,
     #[command(flatten)]
@@ -127,14 +130,14 @@ pub struct WorkloadFlags {
 /// The flags of the workload `blocks`.
 #[derive(Args, Serialize)]
 pub struct BlockFlags {
-    /// Sizes in characters of the text blocks in prompts (blocks) [default: 100,500,1000,2000,4000]
+    /// Sizes in characters of the text blocks in prompts [default: 100,500,1000,2000,4000]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     block_sizes: Option<Vec<u32>>,
     /// Output sizes that the prompt asks for, in characters [default: 100,500,1000,2000,4000]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100
-    /// characters, 25 up to 500, 16 for longer ones]
+    /// characters, 25 for up to 500, 16 for longer blocks]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     block_concurrency: Option<Vec<u32>>,
     /// The task for each block: continue-zh, continue-en, repeat-zh, repeat-en, summarise-zh,
@@ -151,16 +154,17 @@ pub struct BlockFlags {
     max_output_tokens: Option<u32>,
 }
 
-/// ShareGPT with the lengths of its conversations: without --input-lengths.
+/// The flags of the workload `sharegpt` without --input-lengths: prompts and answers keep the lengths of the data set.
 #[derive(Args, Serialize)]
 pub struct ServingFlags {
-    /// Skip prompts and answers with fewer tokens [default: 4]
+    /// Skip conversations whose prompt has fewer than N tokens. Without --output-length, skip also
+    /// those whose answer has fewer [default: 4]
     #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     min_tokens: Option<u32>,
-    /// Skip prompts with more tokens [default: 1024]
+    /// Skip conversations whose prompt has more than N tokens [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     max_prompt_tokens: Option<u32>,
-    /// Skip conversations with more tokens, prompt plus answer [default: 2048]
+    /// Skip conversations with more than N tokens, prompt plus answer [default: 2048]
     #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     max_total_tokens: Option<u32>,
 }

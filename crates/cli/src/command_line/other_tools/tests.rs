@@ -142,6 +142,7 @@ fn the_tables_in_the_pages_equal_those_generated_by_the_program() {
             std::fs::write(&path, written).expect("written");
             continue;
         }
-        assert_eq!(text[begin..end], expected, "{name}: INFEROMETER_WRITE_PAGES=1 writes it anew");
+        let advice = "is not up to date; INFEROMETER_WRITE_PAGES=1 writes it";
+        assert_eq!(text[begin..end], expected, "{name} {advice}");
     }
 }

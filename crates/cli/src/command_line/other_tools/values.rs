@@ -37,7 +37,7 @@ const FOREIGN: [Foreign; 4] = [
         flag: "--header",
         is: |value| value.contains('=') && !value.contains(':'),
         // The advice does not repeat the value, which may be an API key.
-        told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each",
+        told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each header",
     },
     Foreign {
         flag: "--warmup",

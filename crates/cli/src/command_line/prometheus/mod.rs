@@ -1,5 +1,5 @@
 //! `run --metrics-listen`: serves metrics of the run in progress to Prometheus. A separate thread reads the live state
-//! that every run has. It measures nothing.
+//! that every run has. This module measures nothing.
 
 mod text;
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn an_address_in_use_is_refused_and_listening_on_all_interfaces_is_announced() {
         let mut one = Exposed::open(address("0").unwrap(), LiveState::default()).unwrap();
-        assert_eq!(one.announced(false), one.announced(true), "nobody knows the port yet");
+        assert_eq!(one.announced(false), one.announced(true), "the system chose the port");
         assert!(one.announced(true).concat().contains(&one.at.to_string()));
         let Err(Failure::Usage(told)) = Exposed::open(one.at, LiveState::default()) else {
             panic!("two listen on {}", one.at)

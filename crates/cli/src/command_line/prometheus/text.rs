@@ -65,7 +65,7 @@ fn run_info(out: &mut Exposition, run: &RunStarted) {
     out.one(
         Kind::Gauge,
         "inferometer_run_start_time_seconds",
-        "When the run began, since the Unix epoch.",
+        "Start time of the run, in seconds since the Unix epoch.",
         run.started_unix_ns as f64 / 1e9,
     );
 }
@@ -157,12 +157,12 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
         ),
         (
             "inferometer_loop_stalls_total",
-            "Event loop iterations and wake-up delays of 10 ms or more, in completed passes.",
+            "Number of event loop iterations and wake-up delays of 10 ms or more, in completed passes.",
             process.stalls as f64,
         ),
         (
             "inferometer_loop_stalled_seconds_total",
-            "Total time of these iterations and delays.",
+            "Total time of the iterations and delays of 10 ms or more, in completed passes.",
             seconds(process.stalled_us),
         ),
         (

@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
         false => (view.failed.join(", "), Style::new().fg(BAD)),
     };
     draw_text(frame, "Failed requests", &text, style, failed);
-    let text = if view.metrics.is_empty() { "nothing".to_owned() } else { view.metrics.join(", ") };
+    let text = if view.metrics.is_empty() { "no data".to_owned() } else { view.metrics.join(", ") };
     draw_text(frame, "Server and cards", &text, Style::new(), server);
     frame.render_widget(Paragraph::new(lines.join("\n")), last_lines);
     let help = "q or Ctrl-C: stop; the records are kept";

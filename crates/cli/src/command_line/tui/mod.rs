@@ -67,7 +67,8 @@ impl Screen {
         live.collect_statistics();
         restore_terminal_on_panics();
         interrupt::before_exit(restore_terminal);
-        let failed = |error| Failure::run_failed(format!("--tui: the terminal: {error}"));
+        let failed =
+            |error| Failure::run_failed(format!("--tui: cannot switch the terminal: {error}"));
         ACTIVE.store(true, Ordering::SeqCst);
         console::hold();
         let terminal = enable_raw_mode()

@@ -1,5 +1,5 @@
 //! The content of the full-screen view at one instant: texts and values for charts, from the live state and from
-//! earlier readings. It draws nothing.
+//! earlier readings. This module draws nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(view.failed, ["1 rejected"]);
         assert_eq!(view.metrics, ["running 7", "KV memory 42 %"]);
         assert!(view.spreads[0].title.starts_with("TTFT ms: p50 29"), "{:?}", view.spreads[0]);
-        assert_eq!(view.spreads[0].columns.iter().sum::<u64>(), 20, "the first one is within");
+        assert_eq!(view.spreads[0].columns.iter().sum::<u64>(), 20, "no value is lost");
         assert!(view.spreads[1].title.starts_with("ITL ms: p50 5"), "{:?}", view.spreads[1]);
         let none =
             Events::none().live().look(|state| Watcher::default().look(state, Duration::ZERO));

@@ -11,8 +11,8 @@ use crate::profile::{
 };
 
 /// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
-/// absent if the figure is absent. TTFT errors are also absent if the engine could not run all requests at once,
-/// because TTFT then depends on the queue of the engine.
+/// absent if the figure is absent. TTFT errors are also absent if the engine could not run all requests at the same
+/// time, because TTFT then depends on the queue of the engine.
 pub type RunError = [Option<f64>; 7];
 
 /// The names of the errors. TTFT errors have other names if the client limits the requests in flight. In this case a

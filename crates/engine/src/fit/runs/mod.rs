@@ -8,6 +8,7 @@ mod play;
 mod read;
 mod refits;
 mod search;
+mod steps;
 
 use inferometer_load::{ClosedPlan, PassPlan, SaturatedPlan};
 
@@ -21,9 +22,10 @@ pub use left_out::{
 };
 pub(crate) use play::has_known_arrivals;
 pub use play::{simulate_run, simulate_slower, step_error};
-pub use read::{Details, details, parse_runs, parse_steps};
+pub use read::{Details, details, parse_runs};
 pub use refits::{Refit, parse_refits, refits_to_csv};
 pub use search::{Determined, FittedRuns, fit_runs};
+pub use steps::parse_steps;
 
 /// A measured run.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ pub struct MeasuredRun {
 /// The figures of a run. A figure is absent if it was not measured or is not defined. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunFigures {
-    /// Completed requests per second, from the first send to the last end.
+    /// Completed requests per second, from the sending of the first request to the end of the last request.
     pub requests_per_s: Option<f64>,
     /// Median time per output token after the first.
     pub tpot_p50_ms: Option<f64>,
@@ -93,8 +95,9 @@ impl MeasuredRun {
         self.config.weights.unwrap_or(self.config.model.weights)
     }
 
-    /// Whether the load needs more sequences at once than the engine runs, so that TTFT depends on the engine's queue.
-    /// For an open load without a limit, the number of sequences is the rate times the mean decode time of a request.
+    /// Whether the load needs more sequences at the same time than the engine runs, so that TTFT depends on the
+    /// engine's queue. For an open load without a limit, the number of sequences is estimated: the rate times the mean
+    /// decode time of a request.
     pub fn exceeds_max_num_seqs(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;

@@ -28,12 +28,12 @@ pub fn simulate_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, 
     play(&config, &run.pass, |block_size| run.requests(block_size))
 }
 
-/// Simulates a load on an engine on which everything takes `factor` times as long, and returns its figures. `requests`
+/// Simulates a load on an engine that needs `factor` times as long for everything, and returns the figures. `requests`
 /// gets the number of tokens per KV block and returns the requests. Returns `None` if the arrivals depend on the ends
 /// of requests, or if the rate has stages.
 ///
-/// It simulates the unchanged engine with arrivals that are `factor` times as fast, and multiplies all times by
-/// `factor`.
+/// This function simulates the unchanged engine with a rate of arrivals that is `factor` times as high, and multiplies
+/// all times by `factor`.
 ///
 /// # Errors
 /// See [`simulate_run`].
@@ -55,7 +55,8 @@ pub fn simulate_slower<Requests: Iterator<Item = EngineRequest>>(
     }))
 }
 
-/// Whether the times of the arrivals are known. The seed of vLLM's client is 0 unless another one was given.
+/// Whether the simulated requests arrive at the same times as the measured ones. Arrivals of vLLM's client count as
+/// known: the client's seed is assumed to be 0, which is the default.
 pub(crate) fn has_known_arrivals(pass: &PassPlan) -> bool {
     match pass {
         PassPlan::Open(open) => open.arrivals.is_known(),

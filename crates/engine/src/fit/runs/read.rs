@@ -1,4 +1,4 @@
-//! Parses measured runs, their details (send times and lengths of the requests), and the durations of single steps.
+//! Parses measured runs and their details (send times and lengths of the requests).
 
 use csv::{DeserializeErrorKind, StringRecord};
 use inferometer_load::arrival::Arrivals;
@@ -7,10 +7,9 @@ use inferometer_model::suggest::did_you_mean;
 use inferometer_model::time::Nanos;
 use serde::Deserialize;
 
-use super::{MeasuredRun, MeasuredStep, RunFigures};
+use super::{MeasuredRun, RunFigures};
 use crate::choose::choose;
 use crate::config::EngineConfig;
-use crate::cost::StepShape;
 use crate::error::EngineError;
 use crate::model::model;
 use crate::output_lengths::output_lengths;
@@ -96,7 +95,7 @@ enum Outputs {
 /// Parses the details of a run from JSON. `path` is only used in messages.
 ///
 /// # Errors
-/// If the text is not valid, the lists are empty or of different lengths, or a time is negative.
+/// If the text is not valid, the lists are empty or of different lengths, a time is negative, or a length is 0.
 pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
     let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
     let found: Details =
@@ -113,7 +112,26 @@ pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
     if !found.send_s.iter().all(|at| *at >= 0.0 && at.is_finite()) {
         return Err(malformed("send_s: every time must be 0 or more".to_owned()));
     }
+    for ((input, output), request) in found.lengths().into_iter().zip(1..) {
+        if input == 0 || output == 0 {
+            return Err(malformed(format!(
+                "request {request} has {input} in input_lens and {output} in output_lens; every \
+                    length must be 1 or more"
+            )));
+        }
+    }
     Ok(found)
+}
+
+impl Details {
+    /// The lengths of the requests: (input, output).
+    fn lengths(&self) -> Vec<(u32, u32)> {
+        let inputs = self.input_lens.iter().copied();
+        match &self.output_lens {
+            Outputs::Same(output) => inputs.map(|input| (input, *output)).collect(),
+            Outputs::Each(each) => inputs.zip(each.iter().copied()).collect(),
+        }
+    }
 }
 
 /// Parses runs from CSV; lines that begin with `#` are ignored. A model, engine, card or engine argument that
@@ -138,7 +156,7 @@ pub fn parse_runs(
         let meant = did_you_mean(unknown, COLUMNS);
         let known = COLUMNS.join(", ");
         return Err(malformed(format!(
-            "no column is called `{unknown}`{meant}; there are {known}"
+            "no column is called `{unknown}`{meant}; the columns are {known}"
         )));
     }
     for record in reader.records() {
@@ -182,7 +200,7 @@ impl CsvRow {
         let spec = match (&self.model, start) {
             (Some(name), _) => model(name)?,
             (None, Some(start)) => start.model.clone(),
-            (None, None) => return Err(EngineError::invalid("model", "is absent", "name one")),
+            (None, None) => return Err(EngineError::invalid("model", "is absent", "name a model")),
         };
         let mut config = match start {
             Some(start) => EngineConfig { model: spec, ..start.clone() },
@@ -238,7 +256,7 @@ impl CsvRow {
             }
         }
         if self.requests > MOST_REQUESTS {
-            let expected = format!("must be {MOST_REQUESTS} or less, as each is simulated");
+            let expected = format!("must be {MOST_REQUESTS} or less: each request is simulated");
             return Err(EngineError::invalid("requests", self.requests, expected));
         }
         self.check_load()?;
@@ -343,11 +361,7 @@ impl CsvRow {
 
     fn lengths(&self, details: Option<&Details>) -> Vec<(u32, u32)> {
         if let Some(details) = details {
-            let inputs = details.input_lens.iter().copied();
-            return match &details.output_lens {
-                Outputs::Same(output) => inputs.map(|input| (input, *output)).collect(),
-                Outputs::Each(each) => inputs.zip(each.iter().copied()).collect(),
-            };
+            return details.lengths();
         }
         match self.spread.as_deref() {
             Some("exponential") => {
@@ -361,37 +375,6 @@ impl CsvRow {
             _ => vec![(self.input_length, self.output_length)],
         }
     }
-}
-
-/// Parses durations of steps from CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
-/// `step_ms`, `steps`. A row is the median duration of several steps with `sequences` decoding sequences, which have
-/// `context` tokens in total, and `prompts` prompts of `prompt_tokens` tokens each. `path` is only used in messages.
-///
-/// # Errors
-/// If a row is not valid.
-pub fn parse_steps(text: &str, path: &str) -> Result<Vec<MeasuredStep>, EngineError> {
-    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
-    let step = |(decodes, context, prompts, tokens, ms, _): (u32, u64, u32, u32, f64, u32)| {
-        let sequences = decodes + prompts;
-        let squares = u64::from(prompts) * u64::from(tokens).pow(2);
-        let shape = match prompts {
-            0 => StepShape::Decode { sequences, context, generated: 0 },
-            _ => StepShape::Mixed {
-                sequences,
-                prompts,
-                rows: decodes + prompts * tokens,
-                sampled: sequences,
-                context,
-                squares,
-            },
-        };
-        MeasuredStep { shape, seconds: ms * 1e-3 }
-    };
-    let rows = reader.deserialize().map(|row| row.map(step));
-    rows.collect::<Result<_, _>>().map_err(|error| EngineError::Malformed {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
 }
 
 #[cfg(test)]

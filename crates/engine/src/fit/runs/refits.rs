@@ -8,7 +8,7 @@ use crate::profile::Profile;
 /// The profiles of a fit without some of the runs.
 #[derive(Clone, Debug)]
 pub struct Refit {
-    /// The runs that were left out, such as `set auro-l40s-llama8b-fp8`, `card l40s` or `half 1`.
+    /// The name of the runs that were left out, such as `set auro-l40s-llama8b-fp8`, `card l40s` or `half 1`.
     pub left_out: String,
     /// The profiles with the constants of this fit.
     pub profiles: Vec<Profile>,

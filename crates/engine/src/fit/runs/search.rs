@@ -1,4 +1,4 @@
-//! Fits the constants of several profiles at once. Profiles of the same card or engine version share constants.
+//! Fits the constants of several profiles together. Profiles of the same card or engine version share constants.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// The factor on the scatter of TTFT if requests wait for each other in the engine's queue or behind a limit of the
 /// client, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
-/// The same factor for a limit of the client, if the times of the arrivals are known.
+/// Like [`QUEUED`], for requests that wait behind a limit of the client, if the times of the arrivals are known.
 const LIMITED: f64 = 3.0;
 /// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
 /// duration is a median of many steps.
@@ -59,7 +59,7 @@ pub struct Determined {
 
 /// Profiles that were fitted to runs.
 pub struct FittedRuns {
-    /// The profiles, in the order of the starts.
+    /// The profiles, in the order of `starts` in [`fit_runs`].
     pub profiles: Vec<Profile>,
     /// The constants of all profiles that have runs.
     pub constants: Vec<Determined>,
@@ -137,7 +137,8 @@ pub fn fit_runs(
 }
 
 /// Shortens a long run of an open load to [`ENOUGH_REQUESTS`] requests, which hardly changes its figures. A run is not
-/// shortened if requests wait for each other, or if its gaps are scaled: the factor depends on all of them.
+/// shortened if requests wait for each other. A run with scaled gaps is not shortened either, because the scale factor
+/// depends on all gaps.
 fn shortened(run: &MeasuredRun) -> MeasuredRun {
     let mut run = run.clone();
     if run.is_queued() {

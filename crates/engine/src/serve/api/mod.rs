@@ -1,5 +1,5 @@
-//! The HTTP APIs of serving engines: parses requests into jobs and formats their responses. It uses no sockets and no
-//! clock.
+//! The HTTP APIs of serving engines: parses requests into jobs and formats their responses. This module uses no sockets
+//! and no clock.
 
 mod body;
 mod openai;
@@ -40,7 +40,7 @@ pub(super) struct Host {
     pub(super) tokenizer: Arc<dyn Tokenizer>,
     /// The number of tokens in a block, if the engine caches prefixes.
     pub(super) shared_block: Option<u32>,
-    /// Whether metrics have the names of vLLM since 0.8.
+    /// Whether metrics have the names of vLLM 0.8 and later.
     pub(super) is_v1: bool,
 }
 

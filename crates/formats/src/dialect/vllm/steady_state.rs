@@ -27,7 +27,7 @@ pub(crate) struct SteadyState {
 
 impl SteadyState {
     /// Finds the window in the completed requests of a pass of `duration` seconds. `None` if the number of
-    /// requests in flight never reaches the threshold, or reaches it only for an instant.
+    /// requests in flight never reaches the threshold, or falls below it again at the same instant.
     pub(crate) fn of(
         window: SteadyStateWindow,
         requests: &[Request],

@@ -76,26 +76,26 @@ static COLUMNS: [C; 18] = [
     C::always("kind", Text, "Content: role, text, reasoning, usage, done, ...", |e| {
         Value::Text(e.event().kind.name())
     }),
-    C::always("is_token", Flag, "Whether it contains output of the model.", |e| {
+    C::always("is_token", Flag, "Whether the event contains output of the model.", |e| {
         Value::Flag(e.event().kind.is_token())
     }),
-    C::always("chars", Integer, "Characters of its text.", |e| {
+    C::always("chars", Integer, "Characters of the event's text.", |e| {
         Value::Integer(e.event().chars.into())
     }),
-    C::sometimes("tokens", Integer, "Number of its tokens, if the event states it.", |e| {
+    C::sometimes("tokens", Integer, "Tokens of the event, if the server states the count.", |e| {
         Value::integer(e.event().tokens)
     }),
-    C::always("read", Integer, "Index of the socket read that completed it.", |e| {
+    C::always("read", Integer, "Index of the socket read that completed the event.", |e| {
         Value::Integer(e.event().read.into())
     }),
-    C::always("read_bytes", Integer, "Bytes of that read.", |e| {
+    C::always("read_bytes", Integer, "Bytes of this socket read.", |e| {
         Value::Integer(e.read().bytes.into())
     }),
     C::always(
         "origin_unix_ns",
         Integer,
-        "Unix time of the origin of the run's time axis. This plus an instant of the row is the \
-        Unix time of the instant.",
+        "Unix time of the origin of the run's time axis. The sum of this value and an instant of \
+        the row is the Unix time of the instant.",
         |e| Value::Integer(e.request.pass.run.origin_unix_ns),
     ),
     C::always("arrival_ns", Integer, "Arrival of the read, on the run's axis.", |e| {
@@ -105,9 +105,12 @@ static COLUMNS: [C; 18] = [
         Value::Flag(e.read().kernel.is_some())
     }),
     C::always("user_ns", Integer, "When the socket read returned the data.", |e| at(e.read().user)),
-    C::always("empty_before_ns", Integer, "When the socket was last known to be empty.", |e| {
-        at(e.read().empty_before)
-    }),
+    C::always(
+        "empty_before_ns",
+        Integer,
+        "The last observed instant before the read at which the socket was empty.",
+        |e| at(e.read().empty_before),
+    ),
     C::sometimes(
         "since_send_ms",
         Number,

@@ -1,8 +1,8 @@
-//! Tables: the columns of a row, and how each is computed from a record.
+//! Tables: the columns of a row, and how each column is computed from a record.
 //!
 //! To add a column, add an entry to the table, or set the field `exported` of a metric. Every file format,
-//! the JSON schema and the documentation of columns then include it. Never rename a column or change its
-//! meaning.
+//! the JSON schema and the documentation of columns then include the new column. Never rename a column or
+//! change its meaning.
 
 mod events;
 mod requests;
@@ -36,7 +36,7 @@ impl<R> Column<R> {
         Self { name, kind, presence: Presence::Always, about, get }
     }
 
-    /// A column that may have no value in a row.
+    /// A column that has no value in some rows.
     const fn sometimes(
         name: &'static str,
         kind: Kind,

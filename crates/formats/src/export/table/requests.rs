@@ -89,7 +89,7 @@ type C = Column<RequestRow>;
 
 static COLUMNS: [C; 49] = [
     C::always("run_id", Text, "The run's id in the store.", |r| Value::Text(&r.pass.run.run_id)),
-    C::always("model", Text, "The model, as the server knows it.", |r| {
+    C::always("model", Text, "The name of the model at the server.", |r| {
         Value::Text(&r.pass.run.target.model)
     }),
     C::sometimes("engine", Text, "The engine, such as vllm.", |r| {
@@ -107,11 +107,16 @@ static COLUMNS: [C; 49] = [
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |r| {
         Value::Integer(r.record.pass.into())
     }),
-    C::always("kind", Text, "How the pass loaded the server: one_by_one, saturated, ...", |r| {
-        Value::Text(r.pass.kind)
+    C::always(
+        "kind",
+        Text,
+        "The load model of the pass: one_by_one, saturated, closed or open.",
+        |r| Value::Text(r.pass.kind),
+    ),
+    C::always("load", Text, "The load as text, with its concurrency or rate.", |r| {
+        Value::Text(&r.pass.load)
     }),
-    C::always("load", Text, "The load in words, with its levels.", |r| Value::Text(&r.pass.load)),
-    C::always("repeat", Integer, "Number of the repeat of the cell's passes, from 1.", |r| {
+    C::always("repeat", Integer, "Number of this repeat of the cell's load, from 1.", |r| {
         Value::Integer(r.pass.repeat.into())
     }),
     C::always(
@@ -131,10 +136,10 @@ static COLUMNS: [C; 49] = [
     C::always("request", Integer, "Index of the request in its pass, from 0.", |r| {
         Value::Integer(r.record.index.into())
     }),
-    C::sometimes("class", Text, "Class of the request, if the pass has several.", |r| {
+    C::sometimes("class", Text, "Class of the request, if the pass has several classes.", |r| {
         Value::text(r.record.class.as_deref())
     }),
-    C::sometimes("server", Text, "The server of the request, if a load has several.", |r| {
+    C::sometimes("server", Text, "Server of the request, if the load has several servers.", |r| {
         Value::text(server(r))
     }),
     C::sometimes(
@@ -146,15 +151,18 @@ static COLUMNS: [C; 49] = [
     C::always("outcome", Text, "Outcome: complete, truncated, rejected, ...", |r| {
         Value::Text(r.record.outcome.kind().name())
     }),
-    C::sometimes("phase", Text, "Phase in which it failed, for connection and timed_out.", |r| {
-        Value::text(phase(&r.record))
-    }),
+    C::sometimes(
+        "phase",
+        Text,
+        "Phase of the request in which it failed; only if outcome is connection or timed_out.",
+        |r| Value::text(phase(&r.record)),
+    ),
     C::sometimes("status", Integer, "The HTTP status.", |r| Value::integer(r.record.status)),
     C::sometimes("detail", Text, "The error message.", |r| Value::text(r.record.detail.as_deref())),
-    C::sometimes("finish_reason", Text, "Why the model stopped, in the server's words.", |r| {
+    C::sometimes("finish_reason", Text, "The finish reason, as the server states it.", |r| {
         Value::text(r.record.finish_reason.as_deref())
     }),
-    C::always("asked_input", Integer, "Requested prompt tokens; 0: not set by the plan.", |r| {
+    C::always("asked_input", Integer, "Requested prompt tokens; 0 if the plan sets none.", |r| {
         Value::Integer(r.record.asked_input.into())
     }),
     C::always("asked_output", Integer, "Requested output tokens.", |r| {
@@ -187,12 +195,15 @@ static COLUMNS: [C; 49] = [
     C::sometimes(
         "prompt_tokens_tokenizer",
         Integer,
-        "Prompt tokens, by the run's tokenizer.",
+        "Prompt tokens, counted by the run's tokenizer.",
         |r| Value::integer(r.record.prompt_tokens_tokenizer),
     ),
-    C::sometimes("tokens_tokenizer", Integer, "Output tokens, by the user's tokenizer.", |r| {
-        Value::integer(r.record.tokens_tokenizer)
-    }),
+    C::sometimes(
+        "tokens_tokenizer",
+        Integer,
+        "Output tokens, counted by the user's tokenizer.",
+        |r| Value::integer(r.record.tokens_tokenizer),
+    ),
     C::sometimes("server_queue_ms", Integer, "Time in the queue, as the server states it.", |r| {
         Value::integer(r.record.server_times.queue_ms)
     }),
@@ -211,9 +222,12 @@ static COLUMNS: [C; 49] = [
     C::always("tokens_events", Integer, "Output tokens, counted from the events.", |r| {
         Value::Integer(r.record.tokens_events().into())
     }),
-    C::always("output_chars", Integer, "Characters of the output's text.", |r| {
-        sum(r.record.token_events().map(|event| event.chars))
-    }),
+    C::always(
+        "output_chars",
+        Integer,
+        "Characters of the output: text, reasoning and tool calls.",
+        |r| sum(r.record.token_events().map(|event| event.chars)),
+    ),
     C::always("output_events", Integer, "Events with output.", |r| {
         count(r.record.token_events().count())
     }),
@@ -224,23 +238,28 @@ static COLUMNS: [C; 49] = [
     C::always(
         "origin_unix_ns",
         Integer,
-        "Unix time of the origin of the run's time axis. This plus an instant of the row is the \
-        Unix time of the instant.",
+        "Unix time of the origin of the run's time axis. The sum of this value and an instant of \
+        the row is the Unix time of the instant.",
         |r| Value::Integer(r.pass.run.origin_unix_ns),
     ),
     C::always("due_ns", Integer, "Due time from the plan, on the run's axis.", |r| {
         at(Some(r.record.due))
     }),
-    C::sometimes("picked_ns", Integer, "When the client began to process it.", |r| {
+    C::sometimes("picked_ns", Integer, "When the client began to process the request.", |r| {
         at(r.record.picked)
     }),
-    C::sometimes("connected_ns", Integer, "When its new connection was ready.", |r| {
-        at(r.record.connected)
-    }),
-    C::sometimes("send_start_ns", Integer, "When its first byte was sent.", |r| {
+    C::sometimes(
+        "connected_ns",
+        Integer,
+        "When the new connection for the request was ready.",
+        |r| at(r.record.connected),
+    ),
+    C::sometimes("send_start_ns", Integer, "When the first byte of the request was sent.", |r| {
         at(r.record.send_start)
     }),
-    C::sometimes("sent_ns", Integer, "When its last byte was sent.", |r| at(r.record.sent)),
+    C::sometimes("sent_ns", Integer, "When the last byte of the request was sent.", |r| {
+        at(r.record.sent)
+    }),
     C::sometimes("headers_ns", Integer, "When the answer's headers were complete.", |r| {
         at(r.record.headers)
     }),

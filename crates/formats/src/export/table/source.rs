@@ -26,11 +26,11 @@ pub struct PassSource {
     pub run: Rc<RunSource>,
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// Which repeat of the cell's passes this pass is, from 1.
+    /// The number of this repeat of the cell's load, from 1.
     pub repeat: u32,
     /// The kind of the pass: `one_by_one`, `saturated`, `closed` or `open`.
     pub kind: &'static str,
-    /// The load in words, as in reports.
+    /// The load as text, as in reports.
     pub load: String,
 }
 

@@ -6,8 +6,8 @@ use inferometer_model::finding::{Finding, code};
 
 use super::{Rounded, listed};
 
-/// Output tokens/s divided by requests/s is the mean output length. If it is less than the row's output length,
-/// outputs ended early, by the model or by a limit. If it is more, the columns contradict each other.
+/// Output tokens/s divided by requests/s is the mean output length. If this mean is less than the row's output
+/// length, the model or a limit ended outputs early. If it is more, the columns contradict each other.
 pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
     let decimals = table.decimals();
     let (mut shorter, mut longer) = (Vec::new(), Vec::new());
@@ -66,7 +66,7 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
             let implied = found * input / (1.0 - found);
             let text = match found < 1.0 {
                 true => format!(
-                    "{found:.3} instead of {expected:.3}, as with outputs of {implied:.0} tokens"
+                    "{found:.3} instead of {expected:.3}, as if outputs had {implied:.0} tokens"
                 ),
                 false => format!("{found:.3} instead of {expected:.3}"),
             };

@@ -6,7 +6,7 @@ use inferometer_model::finding::{Finding, Severity, code};
 
 use super::listed;
 
-/// The relative rounding error that is allowed in a count that was divided and multiplied by the duration.
+/// The maximum relative rounding error of a count that was divided by the duration and multiplied by it again.
 const ROUNDING: f64 = 1e-6;
 
 /// Returns the findings of a log.
@@ -116,11 +116,12 @@ pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> O
             code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
                 "the input lengths are numbers of characters in a text block, not of tokens: \
-                    {whose} states both. With the text around the block, {}. An output length is \
-                    the mean number of generated tokens, not a requested length",
+                    {whose} states both numbers. Including the prompt's text around the block, \
+                    {}. An output length is the mean number of generated tokens, not a requested \
+                    length",
                 lengths.join(", ")
             ),
         )
-        .advise("compare with tables of the same blocks only"),
+        .advise("compare this table only with tables of the same text blocks"),
     )
 }

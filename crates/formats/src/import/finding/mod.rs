@@ -1,5 +1,5 @@
-//! Finds contradictions among the figures of an import. Each becomes a finding with its evidence; no figure is
-//! changed.
+//! Finds contradictions among the figures of an import. Each contradiction becomes a finding with its evidence.
+//! No figure is changed.
 
 mod columns;
 mod grid;
@@ -25,8 +25,8 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
     Finding::of(
         code::IMPORTED_ENGINE_FROM_PROSE,
         format!(
-            "no heading above the figures names the engine: it was taken from line {line}, because \
-                the page names no other engine. The version of the engine is not stated"
+            "no heading above the figures names the engine: its name was taken from line {line}, \
+                because the page names no other engine. The version of the engine is not stated"
         ),
     )
 }
@@ -41,7 +41,7 @@ pub(crate) fn lengths_of_the_data_set() -> Finding {
     )
 }
 
-/// The maximum number of rows whose evidence is listed. A text states how many more there are.
+/// The maximum number of rows whose evidence is listed. The text then states the number of further rows.
 const LISTED_ROWS: usize = 6;
 
 /// Returns the evidence as text: `128 x 2048: what; 512 x 2048: what; and 3 more`.

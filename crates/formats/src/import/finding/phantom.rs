@@ -9,7 +9,7 @@ use super::listed;
 
 /// Usual limits on the total length, in tokens of prompt and output.
 const LIMITS: [u32; 6] = [1024, 2048, 4096, 8192, 16384, 32768];
-/// The maximum relative difference between a latency and the latency that a limit would explain.
+/// The maximum relative difference between a latency and the latency that a limit predicts.
 const NEAR: f64 = 0.03;
 /// The minimum number of rows that must agree, because one row may agree by chance.
 const ROWS: usize = 2;
@@ -32,8 +32,8 @@ pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
                 "outputs ended when prompt plus output reached {limit} tokens, but {} rows count \
-                    the requested output length: their latency per output token is as low as this \
-                    predicts ({})",
+                    the requested output length: the latency per output token of these rows is as \
+                    low as this limit predicts ({})",
                 evidence.len(),
                 listed(&evidence)
             ),
@@ -110,9 +110,9 @@ fn seconds(row: &PublishedRow) -> Option<f64> {
     Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
 }
 
-/// Returns the rows that a limit cuts, with the evidence: their prompt is shorter than the limit, and their
-/// total length exceeds it. `None` if the limit does not explain the latency of all of them, or if there are
-/// fewer than [`ROWS`].
+/// Returns the rows that a limit cuts, with the evidence: the prompt is shorter than the limit, and the total
+/// length exceeds the limit. `None` if the limit does not explain the latency of all these rows, or if there
+/// are fewer than [`ROWS`] of them.
 fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {
@@ -150,8 +150,8 @@ fn total(cell: CellPlan) -> u64 {
     u64::from(cell.input_length) + u64::from(cell.output_length)
 }
 
-/// Returns the latency per output token in milliseconds. If the table has only the latency per token, it is
-/// computed with the lengths of the row.
+/// Returns the latency per output token in milliseconds. If the table states only the latency per token, the
+/// latency per output token is computed from it with the lengths of the row.
 fn per_output_token(row: &PublishedRow) -> Option<f64> {
     let stated = row.measured.latency_per_output_token_ms;
     let per_token = row.measured.latency_per_token_ms;

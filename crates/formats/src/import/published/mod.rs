@@ -34,8 +34,8 @@ pub(crate) struct Page<'a> {
     pub logged: Vec<inferometer_analysis::table_import::LoggedBlock>,
 }
 
-/// Returns the target, as far as headings and text name it. If only the text names the engine, also returns
-/// the number of the line that names it.
+/// Returns the target. Its parts that neither a heading nor the text names are `unknown` or absent. If only the
+/// text names the engine, also returns the number of the line that names the engine.
 fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));

@@ -26,7 +26,7 @@ const DEFAULT_PROMPTS: u32 = 1000;
 /// Returns one run for each group of the six lines.
 pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     let lines: Vec<&str> = page.text.lines().collect();
-    // Other programs also print such a first line; only the script prints this second line.
+    // Other programs also print a line that begins like the first one. Only the script prints the second line.
     let begins = |at: &usize| {
         let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
         lines[*at].starts_with(FIRST) && next
@@ -87,8 +87,8 @@ fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     Some(word.split_once('=').map_or_else(|| words.next().unwrap_or(""), |(_, value)| value))
 }
 
-/// Returns the load model and the number of prompts of a command. Without a rate, all requests are sent at
-/// once.
+/// Returns the load model and the number of prompts of a command. Without a rate, the script sends all requests
+/// at the beginning.
 fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     let (number, words) = command;
     let wrong = |name: &str, value: &str| {
@@ -147,8 +147,8 @@ fn printed(line: &str) -> Option<[f64; 2]> {
     Some([value - half, value + half])
 }
 
-/// Checks that the command printed the six lines: total time times throughput must be the number of prompts,
-/// within the rounding of both.
+/// Checks that the six lines are the output of the command: the product of total time and throughput must be the
+/// number of prompts, within the rounding of both figures.
 fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
     let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
     let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };

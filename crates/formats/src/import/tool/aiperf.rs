@@ -174,10 +174,10 @@ fn of_client(time: String) -> String {
     time + ", the client's clock"
 }
 
-/// The text of a failure, as [`failure::from_text`] reads it. AIPerf states a status of HTTP, or the name of an
-/// exception, and a message.
+/// Returns the text of a failure in the form that [`failure::from_text`] reads. AIPerf states an HTTP status or
+/// the name of an exception, and a message.
 fn failure_text(error: &Value) -> String {
-    // AIPerf itself cancelled the request, and states 499 although no server did.
+    // AIPerf itself cancelled the request. It states the status 499, which no server sent.
     if error["type"].as_str() == Some("RequestCancellationError") {
         return failure::to_text(Outcome::Cancelled, Some(&error.to_string()));
     }
@@ -228,9 +228,10 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
 
 fn common() -> Vec<Finding> {
     vec![definitions(
-        "TTFT and Request Latency of the file start when the client takes up a request, before it \
-            connects; ours start at the send. The tool's Inter Token Latency is our TPOT and is \
-            stored as TPOT. Its Inter Chunk Latency is our ICL and is stored under the tool's name",
+        "TTFT and Request Latency of the file start when the client picks a request, before the \
+            client connects; ours start when the request is sent. The tool's Inter Token Latency \
+            is our TPOT and is stored as TPOT. Its Inter Chunk Latency is our ICL and is stored \
+            under the tool's name",
     )]
 }
 

@@ -101,7 +101,7 @@ pub(super) fn without_folders(words: &str) -> String {
     words.to_owned()
 }
 
-/// Returns the target, as far as a tool states it.
+/// Returns the target with the facts that a tool states.
 pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     Target {
         url: url.unwrap_or("unknown").to_owned(),
@@ -111,8 +111,8 @@ pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     }
 }
 
-/// Returns a distribution from the statistics that the file states. `mean` is the tool's name of the mean, and
-/// `scale` converts the unit. `None` if a necessary statistic is missing.
+/// Returns a distribution from the statistics that the file states. `mean` is the tool's name of the mean. Each
+/// value is multiplied by `scale`. `None` if a necessary statistic is missing.
 pub(super) fn distribution(
     document: &Document<'_>,
     path: &str,

@@ -27,10 +27,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut passes = Vec::new();
     let mut findings = vec![
         definitions(
-            "TTFT of the file starts when the client takes up a request, before it connects; ours \
-                starts at the send. The file has only the times of the first and the last token of \
-                each request: TPOT counts the first chunk as one token, and ITL in our definition \
-                is absent",
+            "TTFT of the file starts when the client picks a request, before the client connects; \
+                ours starts when the request is sent. The file has only the times of the first and \
+                the last token of each request: TPOT counts the first chunk as one token, and ITL \
+                in our definition is absent",
         ),
         definitions(
             "the file's TPOT includes the wait for the first token, its ITL is one mean per \

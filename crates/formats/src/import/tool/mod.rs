@@ -75,7 +75,7 @@ fn each(
     (1..).zip(documents).map(numbered).collect()
 }
 
-/// Returns the run of llama-bench's Markdown table.
+/// Returns the run of a Markdown table of llama-bench.
 pub(crate) fn llama_bench_table(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
     llama_bench::of_markdown(source, text)
 }

@@ -40,13 +40,14 @@ pub(super) struct Pass {
     pub asked: Option<(u32, u32)>,
 }
 
-/// Arrivals of an unknown random generator. Their gaps are not scaled to the exact rate.
+/// Returns arrivals of an unknown random generator, and `false`: their gaps are not scaled to the exact rate.
 pub(super) fn unknown_arrivals(burstiness: f64) -> (Arrivals, bool) {
     (Arrivals::of_burstiness(burstiness), false)
 }
 
-/// Returns the load model: an arrival rate, one request at a time, a closed loop, or all requests at once. `arrivals` are
-/// those of the rate, and whether their gaps are scaled to the exact rate.
+/// Returns the load model: an open loop if there is a finite rate, otherwise a closed loop (or one request at a
+/// time) if there is a concurrency, otherwise all requests at the beginning. `arrivals` and `scaled` are used
+/// only with a rate; `scaled` states whether the gaps are scaled to the exact rate.
 pub(super) fn load(
     requests: u64,
     rate: Option<f64>,
@@ -73,15 +74,15 @@ pub(super) fn load(
     }
 }
 
-/// The maximum time span of the requests, in seconds (about 32 years). If the span is longer, the times are
-/// not in seconds.
+/// The maximum time span of the requests, in seconds (about 32 years). If the span is longer, the file's times are
+/// probably not in seconds.
 const MOST_SPAN_S: f64 = 1e9;
 
 /// Cells, stated figures and records.
 type Cells = (Vec<Cell>, Vec<ImportedPass>, Vec<PassRecords>);
 
-/// Groups passes of equal lengths into cells, and returns the cells, the stated figures and the
-/// records. Passes are numbered in the order of the cells.
+/// Groups passes with equal input and output lengths into cells. Returns the cells, and the stated figures and the
+/// records of each pass, in the order of the cells.
 ///
 /// # Errors
 /// A message, if the requests span more than [`MOST_SPAN_S`] seconds.
@@ -189,10 +190,13 @@ fn without_intervals(folded: &mut PassSummary) {
     };
 }
 
-/// Returns the input and output length of the cell. These are the requested lengths, if they are known.
-/// Otherwise each is the length that all completed requests in the file share. If the file lists no completed
-/// request, it is the mean length, if that is a whole number. In all other cases it is 0, which means that
-/// requests have different lengths.
+/// Returns the input and the output length of the cell, in tokens. The first of these rules that applies gives
+/// each length:
+///
+/// 1. The requested length, if the file states it.
+/// 2. The length of all completed requests in the file, if these lengths are equal.
+/// 3. The mean length, if the file lists no completed request and the mean is a whole number.
+/// 4. 0, which means that requests have different lengths.
 fn lengths(pass: &Pass) -> (u32, u32) {
     if let Some(asked) = pass.asked {
         return asked;
@@ -222,8 +226,8 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
         let how = if has_requests {
-            "the outcome of each comes from its error text, and is `malformed` if this text is \
-                unknown"
+            "the outcome of each request follows from its error text, and is `malformed` if this \
+                text is unknown"
         } else {
             "their errors are not imported, so these requests have no outcome"
         };

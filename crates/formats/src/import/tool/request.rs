@@ -13,7 +13,7 @@ const TICK_NS: f64 = 100.0;
 /// A request as another tool recorded it. Times are in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolRequest {
-    /// The start, from an arbitrary origin.
+    /// The start of the request, from an arbitrary origin.
     pub start_s: f64,
     /// The time from the start to the arrival of the first chunk.
     pub ttft_s: f64,

@@ -27,7 +27,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let document = Document { source, format: FORMAT, value };
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
-    // Only the length of the lists states how many requests were sent.
+    // The file has no field for the number of sent requests, but its lists have one element for each of them.
     let planned = errors.map_or(complete, |errors| errors.len() as u64);
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);
@@ -58,10 +58,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     let mut imported = source.imported(FORMAT);
     let mut findings = vec![definitions(
-        "TTFT and E2E of the file start when the client takes up a request, before it connects; \
-            ours start at the send. The file's E2E ends at the last line of the stream, including \
-            a late usage event; its TPOT is computed from this E2E; its ITL is the gap between \
-            chunks. E2E, TPOT and ITL are stored under the tool's names",
+        "TTFT and E2E of the file start when the client picks a request, before the client \
+            connects; ours start when the request is sent. The file's E2E ends at the last line of \
+            the stream, including a late usage event; its TPOT is computed from this E2E; its ITL \
+            is the gap between chunks. E2E, TPOT and ITL are stored under the tool's names",
     )];
     if target.model == "unknown" {
         findings

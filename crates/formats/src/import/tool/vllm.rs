@@ -34,7 +34,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let requests = requests(&document)?;
     let complete = document.need_count("completed")?;
     let planned = document.need_count("num_prompts")?;
-    // An infinite rate is the text "inf", which is not a number.
+    // The file states an infinite rate as the text "inf", which gives `None` here.
     let rate = document.number("request_rate");
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
     let burstiness = match document.words("burstiness") {
@@ -91,13 +91,13 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// Runs from this day on are assumed to be of a version of vLLM that scales the gaps to the exact rate
-/// (<https://github.com/vllm-project/vllm/pull/21108>). The form is that of vLLM's dates.
+/// The first day, in the form of vLLM's dates, from which a run is assumed to use a vLLM version that scales the
+/// gaps to the exact rate (<https://github.com/vllm-project/vllm/pull/21108>).
 const SCALED_FROM: &str = "20250718";
 
-/// Returns the arrivals of a run, and whether their gaps are scaled. Those of the Python version, whose dates have the
-/// form 20250718-120000, follow from its seed. The seed is not in the file; it is 0 unless another one was given.
-/// `is_old` tells that the version does not scale the gaps.
+/// Returns the arrivals of a run, and whether their gaps are scaled to the exact rate. A date of the form
+/// 20250718-120000 shows the Python version of the tool. Its arrivals follow from its seed. The file does not
+/// state the seed, so vLLM's default 0 is used. `is_old` means that the version does not scale the gaps.
 fn arrivals(date: Option<&str>, burstiness: f64, is_old: bool) -> (Arrivals, bool) {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match date.and_then(|date| date.split_once('-')) {
@@ -195,10 +195,11 @@ fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> 
 
 fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> Vec<Finding> {
     let mut findings = vec![definitions(
-        "TTFT and E2E of the file start when the client takes up a request, before it connects; \
-            ours start at the send. With --request-rate, a request may have waited before this \
-            because of --max-concurrency; its latencies do not include this wait. The file's ITL \
-            is the gap between chunks (our ICL), and is stored under the tool's name",
+        "TTFT and E2E of the file start when the client picks a request, before the client \
+            connects; ours start when the request is sent. With --request-rate and \
+            --max-concurrency, a request may wait in the client before the pick; its latencies do \
+            not include this wait. The file's ITL is the gap between chunks (our ICL), and is \
+            stored under the tool's name",
     )];
     if !has_requests {
         findings.push(Finding::of(

@@ -71,7 +71,8 @@ fn all_mistakes_are_reported_and_secrets_in_settings_are_refused_and_not_shown()
         "ready_timeout": "soon",
         "ready_url": "health",
         "environment": {"HF_TOKEN": "abc", "TOKENIZERS_PARALLELISM": "false"},
-        "arguments": {"limits": {"image": 1}, "max-num-batched-tokens": 8, "api-key": "abc"},
+        "arguments": {"limits": {"image": 1}, "max-num-batched-tokens": 8, "api-key": "abc",
+                      "seed": null},
     }));
     let told = server.resolve().unwrap_err().join("\n");
     for words in [
@@ -80,12 +81,13 @@ fn all_mistakes_are_reported_and_secrets_in_settings_are_refused_and_not_shown()
         "environment: `HF_TOKEN` looks like a secret",
         "arguments: `api-key` looks like a secret",
         "arguments: `limits` is a table",
+        "arguments: `seed` has no value",
         "command: `api-key` looks like a secret",
         "model: is missing",
     ] {
         assert!(told.contains(words), "{words}\n{told}");
     }
-    assert_eq!(told.lines().count(), 7, "{told}");
+    assert_eq!(told.lines().count(), 8, "{told}");
     for line in ["serve --api-key abc", "HF_TOKEN=abc exec serve", "serve --api-key \"$KEY\""] {
         let told = spec(json!({"command": line})).resolve().unwrap_err().join("\n");
         assert!(told.contains("looks like a secret") && !told.contains("abc"), "{told}");

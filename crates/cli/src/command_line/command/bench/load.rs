@@ -9,7 +9,7 @@ use super::reader::Reader;
 /// The requested arrivals of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Requests per second. If infinite, all requests arrive at once.
+    /// Requests per second. If infinite, all requests arrive at the start.
     pub rate: f64,
     /// The shape parameter of the gamma distribution of the gaps between requests; 1 gives Poisson arrivals.
     pub burstiness: f64,
@@ -32,7 +32,7 @@ pub struct Ramp {
 
 /// Reads the flags for arrivals.
 pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
-    let is_rate = "a rate; give requests per second, or `inf` for all at once";
+    let is_rate = "a rate; give requests per second, or `inf` to send all at the start";
     let rate = reader.number("--request-rate", is_rate, |rate: &f64| *rate > 0.0);
     let is_shape = "a burstiness; give a number above 0, or `inf` for equal gaps";
     let shape = reader.number("--burstiness", is_shape, |shape: &f64| *shape > 0.0);
@@ -43,7 +43,7 @@ pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
     }
     let rate = rate.unwrap_or(f64::INFINITY);
     if shape.is_some() && rate.is_infinite() && ramp.is_none() {
-        reader.note("--burstiness", "has no effect: all requests arrive at once, as in vLLM");
+        reader.note("--burstiness", "has no effect: all requests arrive at the start, as in vLLM");
     }
     Arrivals { rate, burstiness: shape.unwrap_or(1.0), most_in_flight, ramp }
 }

@@ -127,7 +127,7 @@ impl ServingOutput {
             return match &self.label {
                 Some(label) if label.contains('/') => Err(Failure::usage(format!(
                     "--label: `{label}` is in the name of the result file and cannot have a `/`; \
-                     leave it out, or give --result-filename"
+                     leave out --label, or give --result-filename"
                 ))),
                 _ => Ok(()),
             };
@@ -193,7 +193,7 @@ impl ServingOutput {
         put("backend", json!(self.backend));
         put("endpoint_type", json!(self.backend));
         put("num_prompts", json!(self.requests));
-        // No prompt is left out because of its length.
+        // This program sends prompts of any length, so there is no limit to state.
         put("max_model_len", Value::Null);
         put("input_throughput", json!(input_per_s));
         if let Some(label) = &self.label {

@@ -33,13 +33,13 @@ impl DataSet {
                     prefix_repetition` has prompts with a shared prefix"
             }
             "hf" => {
-                "data sets of the hub are not read; save the rows as JSON lines with a `prompt` \
+                "data sets of the Hugging Face hub are not read; save the rows as JSON lines with a `prompt` \
                  and use --dataset-name custom"
             }
             "random-mm" | "custom_image" | "custom_audio" => "images and audio are not measured",
             "random-rerank" => "reranking is not measured",
             "spec_bench" | "speed_bench" | "speed-bench" => {
-                "it is not read; save its rows as JSON lines with a `prompt` and use \
+                "this data set is not supported; save its rows as JSON lines with a `prompt` and use \
                  --dataset-name custom"
             }
             _ => "it is not one of random, sharegpt, custom, prefix_repetition, timed_trace",
@@ -272,7 +272,7 @@ fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// Notes that a flag has no effect with this data set.
+/// Records a note that a flag has no effect with this data set.
 fn unused(reader: &mut Reader<'_>, flag: &str) {
     if reader.has(flag) {
         reader.note(flag, "has no effect with this data set, as in vLLM");

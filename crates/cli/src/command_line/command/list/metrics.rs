@@ -53,7 +53,7 @@ pub fn metrics(names: &[String]) -> Result<String, Failure> {
         let name = tool.name;
         let _ = writeln!(
             text,
-            "As `report --dialect {name}` prints them, with that tool's definitions; {}\n",
+            "Metrics that `report --dialect {name}` prints, by the definitions of that tool; {}\n",
             tool.origin
         );
         for definition in definitions {

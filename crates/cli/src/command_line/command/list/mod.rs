@@ -102,7 +102,7 @@ fn named<T>(
             let meant = did_you_mean(wanted, all.iter().map(name));
             let known: Vec<&str> = all.iter().map(name).collect();
             let known = match known.len() {
-                ..=MOST_TOLD => format!("known are {}", known.join(", ")),
+                ..=MOST_TOLD => format!("the names are {}", known.join(", ")),
                 _ => format!("`inferometer list {what}` lists all"),
             };
             return Err(Failure::usage(format!("{wanted}: there is no such name{meant}; {known}")));

@@ -45,7 +45,7 @@ fn add_own(text: &mut String, ProfileFile { path, date, profile, .. }: &ProfileF
     let _ = match profile {
         Ok(own) => {
             add(text, &own.profile);
-            writeln!(text, "    your own, of {date}: {path}")
+            writeln!(text, "    your own profile, changed on {date}: {path}")
         }
         Err(why) => writeln!(text, "{path}\n    cannot be used: {why}"),
     };

@@ -26,6 +26,6 @@ pub fn scenarios(names: &[String]) -> Result<String, Failure> {
         }
         let _ = writeln!(text, "    source  {}\n", scenario.source);
     }
-    text += "Flags and plan file keys override those of a scenario.\n";
+    text += "Flags and plan file keys override the keys of a scenario.\n";
     Ok(text)
 }

@@ -139,7 +139,7 @@ impl Settings {
     }
 
     /// Adds each setting that applies to the run, if neither a flag nor the plan file has its key. Prints which
-    /// settings are used and which are ignored. `earlier`: the plan keys of the run to resume.
+    /// settings are used and which are ignored. `earlier` has the plan keys of the run to resume.
     ///
     /// # Errors
     /// If the plan file cannot be read.

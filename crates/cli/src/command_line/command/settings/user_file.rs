@@ -115,7 +115,7 @@ fn path() -> Result<Option<PathBuf>, Failure> {
     }
     let Some(file) = folder().map(|folder| folder.join("config.toml")) else { return Ok(None) };
     let exists = file.try_exists().map_err(|error| {
-        Failure::usage(format!("{}: {error}; {VARIABLE} names another file", file.display()))
+        Failure::usage(format!("{}: {error}; {VARIABLE} can name another file", file.display()))
     })?;
     Ok(exists.then_some(file))
 }
@@ -127,8 +127,8 @@ fn folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("inferometer"))
 }
 
-/// The folder of the user's own profiles: the folder that `INFEROMETER_PROFILES` names, otherwise the folder `profiles`
-/// beside the user's file. None if neither is known.
+/// The folder of the user's own profiles: the folder that `INFEROMETER_PROFILES` names. Without this variable, it is
+/// the folder `profiles` beside the user's file. None if neither is known.
 pub fn profiles_folder() -> Option<PathBuf> {
     let named = named_profiles_folder();
     if named.is_some() {

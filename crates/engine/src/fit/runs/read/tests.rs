@@ -49,3 +49,18 @@ fn rows_with_different_numbers_of_cards_have_separate_provenances() {
     let cards: Vec<u32> = found.iter().map(|known| known.seen.cards).collect();
     assert_eq!(cards, [1, 2]);
 }
+
+#[test]
+fn details_with_a_length_of_0_are_refused_with_the_request() {
+    let of = |inputs: &str, outputs: &str| {
+        let lengths = format!(r#""input_lens": {inputs}, "output_lens": {outputs}"#);
+        details(&format!(r#"{{"send_s": [0, 1], {lengths}}}"#), "one.json")
+    };
+    for (inputs, outputs, request) in
+        [("[5, 0]", "3", 2), ("[5, 6]", "0", 1), ("[5, 6]", "[3, 0]", 2)]
+    {
+        let told = of(inputs, outputs).expect_err(inputs).to_string();
+        assert!(told.starts_with(&format!("one.json: request {request} has")), "{told}");
+    }
+    assert!(of("[5, 6]", "[3, 4]").is_ok());
+}
