@@ -8,6 +8,7 @@ out=${2:-target/packages/inferometer-static-${target%%-*}}
 
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
+optimised_level=1
 . packaging/optimised.sh
 RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \
     CARGO_PROFILE_RELEASE_LTO=thin cargo build "${optimised[@]}" --release --locked --package inferometer --bin inferometer --target "$target"

@@ -20,7 +20,7 @@ export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 
 # The wheel must stay below 15 MB. A single codegen unit makes the library 8 % smaller, but the build takes three times as
 # long. The level "s" applies to the packages that Cargo.toml does not optimise fully. A run spends no time in them.
 export CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=s
-level='"s"'
+optimised_level='"s"'
 . packaging/optimised.sh
 tools=target/packaging/venv
 [ -x "$tools/bin/maturin" ] || {

@@ -12,7 +12,7 @@ pub(crate) struct CountedPart {
     pub startup: usize,
     /// The index of the first request of the drain, which does not count.
     pub end: usize,
-    /// The median time from due to end, in seconds.
+    /// The median time from the due time to the end, in seconds.
     pub latency_s: f64,
     /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
@@ -89,8 +89,8 @@ fn settled_after<R: HasStay>(rows: &[R]) -> usize {
     if mean(before) < mean(after) { best.1 * TOGETHER } else { 0 }
 }
 
-/// The median time from due to end, in seconds. If any request completed, only completed requests are used, because
-/// requests that are refused immediately do not show how long an answer takes.
+/// The median time from the due time to the end, in seconds. If any request completed, only completed requests are
+/// used, because requests that are refused immediately do not show how long an answer takes.
 pub(crate) fn median_latency_s<R: HasStay>(rows: &[R]) -> f64 {
     let any_complete = rows.iter().any(|row| row.stay().complete);
     let taken = rows.iter().map(HasStay::stay).filter(|stay| stay.complete || !any_complete);

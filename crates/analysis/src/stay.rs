@@ -32,7 +32,7 @@ impl Stay {
         Self { due, first: first.unwrap_or(ended).clamp(due, ended), ended, complete }
     }
 
-    /// The time from due to end, in seconds.
+    /// The time from the due time to the end, in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         self.ended.seconds_after(self.due)
     }

@@ -67,7 +67,7 @@ impl Live {
         }
     }
 
-    /// Counts a request of another process that has ended or never began.
+    /// Counts a request of another process. The request has ended, or was never begun.
     pub fn end_elsewhere(&self, record: &Record) {
         if record.picked.is_none() {
             self.others.never_begun.fetch_add(1, Relaxed);

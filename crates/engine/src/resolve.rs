@@ -146,14 +146,16 @@ impl EngineConfig {
                 EngineError::invalid("--dtype", dtype, "fp32 weights are multiplied in float32"),
             ),
             Dtype::Bfloat16 if today && card.capability >= (8, 0) => Ok(weights),
-            Dtype::Float32 | Dtype::Bfloat16 if quantised => {
+            Dtype::Bfloat16 if card.capability < (8, 0) && (today || !quantised) => {
                 let expected = format!(
-                    "is not supported with {weights} weights by this engine on this card; use float16"
+                    "needs compute capability 8.0, and {} has less; use float16",
+                    card.name
                 );
                 Err(EngineError::invalid("--dtype", dtype, expected))
             }
-            Dtype::Bfloat16 if card.capability < (8, 0) => {
-                let expected = format!("needs compute capability 8.0, and {} has less", card.name);
+            Dtype::Float32 | Dtype::Bfloat16 if quantised => {
+                let expected =
+                    format!("is not supported with {weights} weights by this engine; use float16");
                 Err(EngineError::invalid("--dtype", dtype, expected))
             }
             Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => Ok(weights),
@@ -262,6 +264,33 @@ mod tests {
             assert!(message.contains(flag), "{flag}: {message}");
             // The user did not name the default profile, so messages must not name it either.
             assert!(!message.contains("a100-40g-vllm-0.2.7"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_refused_dtype_names_the_card_only_if_the_card_is_the_reason() {
+        let told = |profile: &str, card: Option<&str>, dtype| {
+            let mut config = EngineConfig::of("qwen3-14b", Some(profile)).unwrap();
+            if let Some(card) = card {
+                card.clone_into(&mut config.profile.card);
+            }
+            config.profile.weights = vec![Weights::Gptq];
+            (config.weights, config.dtype) = (Some(Weights::Gptq), Some(dtype));
+            config.resolve().unwrap_err().to_string()
+        };
+        let (old, new) = ("a100-40g-vllm-0.2.7", "vllm-0.23-h100-sxm");
+        let v100 = Some("v100-pcie-32gb");
+        let engine = "is not supported with gptq weights by this engine; use float16";
+        let card = "needs compute capability 8.0, and v100-pcie-32gb has less; use float16";
+        for (profile, on, dtype, why) in [
+            (old, None, Dtype::Bfloat16, engine),
+            (old, v100, Dtype::Bfloat16, engine),
+            (new, None, Dtype::Float32, engine),
+            (new, v100, Dtype::Float32, engine),
+            (new, v100, Dtype::Bfloat16, card),
+        ] {
+            let message = told(profile, on, dtype);
+            assert!(message.ends_with(why), "{profile}, {on:?}, {dtype}: {message}");
         }
     }
 

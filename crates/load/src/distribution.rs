@@ -122,7 +122,7 @@ impl Distribution {
     ) -> Result<Self, String> {
         match Self::parse(text, number)? {
             Self::Uniform { least, most } if least.ceil() > most.floor() => {
-                Err("contains no whole number".to_owned())
+                Err("contains no whole number; write whole limits, such as uniform:2..3".to_owned())
             }
             found => Ok(found),
         }
@@ -241,7 +241,8 @@ mod tests {
         let whole = |text| {
             Distribution::parse_whole(text, |number| number.parse().map_err(|_| "is not a number"))
         };
-        assert_eq!(whole("uniform:2.2..2.8").unwrap_err(), "contains no whole number");
+        let told = whole("uniform:2.2..2.8").unwrap_err();
+        assert_eq!(told, "contains no whole number; write whole limits, such as uniform:2..3");
         for text in ["uniform:2.2..3.8", "uniform:3..3", "lognormal:2.2,0.1"] {
             assert_eq!(whole(text), parse(text));
         }

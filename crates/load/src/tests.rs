@@ -125,8 +125,8 @@ fn stage(seconds: u64, from: f64, to: f64) -> Stage {
 
 #[test]
 fn a_concurrency_ramp_adds_requests_at_its_own_times_even_if_none_ends() {
-    // The concurrency rises from 1 to 3 in 4 s, and each request takes 10 s. The second request is due
-    // after 1 s, the third after 3 s.
+    // The concurrency rises from 1 to 3 in 4 s, and each request takes 10 s. The concurrency is rounded to the
+    // nearest whole number: from 1 s on (1.5) it is 2, from 3 s on (2.5) it is 3.
     let mut load = Closed::new(&Level::Stages(vec![stage(4, 1.0, 3.0)]), Bound::none());
     let (due, most) = played(&mut load, Duration::from_secs(10));
     assert_eq!((due, most), (vec![ms(0), ms(1_000), ms(3_000)], 3));
@@ -223,7 +223,7 @@ fn scaled_arrivals_have_exactly_the_requested_rate_and_unscaled_ones_vary() {
 }
 
 #[test]
-fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
+fn arrivals_of_the_first_repeat_are_those_of_vllm_for_each_cell_and_rate() {
     let pass = |rate: f64| {
         PassPlan::Open(OpenPlan {
             rate: rate.into(),
@@ -260,8 +260,8 @@ fn arrivals_as_vllm_are_due_at_its_times_for_each_cell_rate_and_repeat() {
         let mut load = load_model(&PassPlan::Open(OpenPlan { scaled: false, ..open }), 0);
         played(&mut *load, Duration::from_secs(3600)).0
     };
-    // With a ramp, these versions do not scale the gaps either, but send the first request after the first
-    // gap.
+    // If the rate is a ramp, these versions send the first request after the first gap. They do not scale the gaps
+    // of a ramp either.
     let ramp = Level::Stages(vec![stage(10, 2.0, 4.0)]);
     assert!(due_of(OpenPlan { rate: ramp, ..open.clone() })[0] > Nanos(100_000_000));
     let due = due_of(open);

@@ -39,14 +39,15 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     formula: "tokens of completed requests inside the window / duration of the window",
     unit: Unit::TokensPerSecond,
     direction: Some(Direction::Higher),
-    notes: "The window goes from the first to the last time at which the number of requests in \
-        flight is at the plateau: the concurrency of a closed loop, or the median over the time of \
-        arrivals in an open loop. The tokens of an event are spread over the time since the \
-        previous event. Absent without streaming and if the load is not constant. Also absent if \
-        the number in flight is off the plateau for more than 10 % of the window. In a closed \
-        loop, off means below the plateau. In an open loop, off means a difference of more than \
-        10 % and of more than three times the square root of the plateau, which is the variation \
-        of independent arrivals.",
+    notes: "The window goes from the first to the last time at which the number of requests \
+        in flight is at least the plateau. In a closed loop, the plateau is the concurrency. In \
+        an open loop, it is the median number in flight up to the last send, weighted by time. \
+        The tokens of an event are spread over the time since the previous event. Absent without \
+        streaming and if the load is not constant. Also absent if the number in flight is off \
+        the plateau for more than 10 % of the window. In a closed loop, off means below the \
+        plateau. In an open loop, off means a difference of more than 10 % and of more than \
+        three times the square root of the plateau, which is the variation of independent \
+        arrivals.",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second, steady state",
     ..Definition::DEFAULT
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_that_keeps_up_is_steady_around_its_median_concurrency() {
-        // 20 requests/s for 10 s, of 1 s each: 20 are in flight from 0.95 s to the last arrival.
+        // 20 requests arrive per second for 10 s, and each takes 1 s: 20 are in flight from 0.95 s to 10 s.
         let got = steady_state(&window(Plateau::Around, &arrivals(200, 50.0))).unwrap();
         assert_eq!((got.plateau, got.startup_s), (20, 0.95));
         near(got.duration_s, 9.05);

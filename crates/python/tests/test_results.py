@@ -58,7 +58,8 @@ def test_an_unknown_run_is_a_store_error(measured, tmp_path):
 def test_a_store_lists_finds_and_reads_runs(measured):
     store = im.Store(measured.store)
     [row] = store.runs(model="chatglm")
-    assert row["run_id"] == measured.id and store.runs(model="qwen") == []
+    assert row["run_id"] == measured.id == measured.run_id and store.runs(model="qwen") == []
+    assert store.runs(tags="no such tag") == store.runs(tags=["no such tag"]) == []
     again = store[measured.id]
     assert again.summary == measured.summary
     assert again.report(measured.folder).joinpath("report.html").exists()

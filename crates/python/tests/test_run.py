@@ -64,11 +64,18 @@ def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
         (dict(repeat=[1]), "a list, where a whole number is expected"),
         (dict(max_num_seqs=3), "max_num_seqs: engine arguments are for predictions"),
         (dict(requests=0), "^requests: is 0"),
+        (dict(temperature=float("nan")), "nan is not a number that a plan can contain"),
     ],
 )
 def test_a_wrong_keyword_is_named_in_the_error(small, keys, words):
     with pytest.raises(im.PlanError, match=words):
         im.run(**dict(small, **keys))
+
+
+def test_an_infinite_rate_sends_all_requests_at_the_start():
+    lengths = dict(input_lengths=[32], output_lengths=[8])
+    run = im.predict(model="chatglm3-6b", rate=float("inf"), requests=12, **lengths)
+    assert run.cells[0]["passes"][0]["load"] == "open loop, inf requests/s"
 
 
 def test_a_wrong_key_of_a_file_is_reported_with_the_name_of_the_file(small, tmp_path):

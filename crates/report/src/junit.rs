@@ -9,6 +9,7 @@ use inferometer_analysis::compare::{
 };
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
+use inferometer_model::digits::percent;
 
 use crate::compared_answers;
 use crate::difference::{interval, signed, verdict as row_verdict};
@@ -62,7 +63,7 @@ pub fn of_comparison(
     properties
         .extend(names.into_iter().zip(runs).filter_map(|(name, run)| Some((name, run.clone()?))));
     properties.push(("measured", comparison.design.to_string()));
-    properties.push(("margin", format!("{} %", comparison.options.margin * 100.0)));
+    properties.push(("margin", format!("{} %", percent(comparison.options.margin))));
     properties.extend(comparison.warnings.iter().map(|warning| ("warning", warning.clone())));
     let differing = comparison.differing.iter();
     properties.extend(

@@ -12,14 +12,15 @@ use crate::text_table::{Align, Table};
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     format!(
         "For each load: values over the counted requests (without start-up and drain of a trial), \
-            and in brackets the {} % interval. Requests/s: with a number in flight, this number x \
-            completed requests / sum of their times from due to end; at a rate, the requests that \
-            the server serves per second, where the output of a request counts evenly from its \
-            first token to its end. Latencies are means, and absent if requests arrive \
-            faster than the server completes them. Request latency is from due to end. Tokens/s per \
-            user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
-            output tokens/s per user. The interval of the answer also contains errors that all \
-            trials share, so it can be wider than the interval of its load.",
+            and in brackets the {} % interval. Requests/s in a closed loop: requests in flight x \
+            completed requests / sum of the times from due time to end. Requests/s at a rate: \
+            completed requests per second, where each request counts as a fraction that grows \
+            evenly from 0 at its first token to 1 at its end. TTFT, TPOT and latency are means, and \
+            absent if requests arrive faster than the server completes them. Latency: time from the \
+            due time of a request to its end. Tokens/s per user: 1000 / TPOT. On the front: no \
+            other load has both more output tokens/s and more output tokens/s per user. The \
+            interval of the saturated throughput in the answer also covers errors that all trials \
+            share, so it can be wider than the interval in the table row of the same load.",
         significant(answer.confidence * 100.0)
     )
 }

@@ -167,13 +167,24 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
 
 /// One line for each kind of finding, followed by a line with its advice; empty without findings.
 pub fn findings(summary: &Summary, colour: Colour) -> String {
+    listed("Findings", &summary.findings, colour)
+}
+
+/// Like [`findings`], but only the warnings, under a heading with the name of the run.
+pub fn warnings(summary: &Summary, colour: Colour) -> String {
+    let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
+    let warnings: Vec<Finding> = summary.findings.iter().filter(is_warning).cloned().collect();
+    listed(&format!("Warnings of run {}", summary.run_id), &warnings, colour)
+}
+
+fn listed(heading: &str, findings: &[Finding], colour: Colour) -> String {
     let mut out = String::new();
-    if summary.findings.is_empty() {
+    if findings.is_empty() {
         return out;
     }
-    let heading = painted(colour, Paint::Bold, "Findings");
+    let heading = painted(colour, Paint::Bold, heading);
     let _ = writeln!(out, "{heading} (`inferometer list findings NAME` explains one)");
-    for (finding, others) in by_code(&summary.findings) {
+    for (finding, others) in by_code(findings) {
         let word = match finding.severity {
             Severity::Note => painted(colour, Paint::Dim, "note"),
             Severity::Warning => painted(colour, Paint::Yellow, "warning"),

@@ -174,7 +174,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         (began.elapsed().as_secs_f64(), memory("VmHWM:"), first.load(Relaxed));
     println!(
         "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, \
-         {} MiB when a tenth was merged; log {:.2} bytes per token",
+         {} MiB when a tenth was merged; log {:.4} bytes per token",
         summary.output_tokens,
         summary.planned,
         ranks - 1,

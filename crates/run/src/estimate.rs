@@ -277,7 +277,29 @@ pub fn in_words(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use inferometer_model::fixture::steady;
+    use inferometer_plan::spec::{Known, Spec};
+
     use super::*;
+
+    #[test]
+    fn the_longest_time_has_the_pauses_of_the_maximum_number_of_repeats() {
+        let times = |cooldown: &str| {
+            let keys = format!(
+                r#"{{"target": "http://127.0.0.1:1", "dialect": "openai-completions",
+                    "input_lengths": [64], "output_lengths": [16], "concurrency": ["4", "8"],
+                    "requests": 10, "until": "ttft_p50±2%", "repeat": 3, "max_repeats": 20{cooldown}}}"#
+            );
+            let spec: Spec = serde_json::from_str(&keys).unwrap();
+            let dialects = &["openai-completions"];
+            let known = Known { dialects, models: &[], model_of_hub_id: |_| None };
+            let speed = ServerSpeed::of(&steady(0.0, 40.0, 10.0, 16)).unwrap();
+            at_speed(&spec.resolve(&known).unwrap(), &speed)
+        };
+        let (with, without) = (times(r#", "cooldown": "10s""#), times(""));
+        assert_eq!(with.0 - without.0, Duration::from_secs(10 * (2 * 3 - 1)));
+        assert_eq!(with.1 - without.1, Duration::from_secs(10 * (2 * 20 - 1)));
+    }
 
     #[test]
     fn an_estimate_of_less_than_a_second_is_not_introduced_by_about() {

@@ -161,3 +161,43 @@ impl CellResults {
         seen.map(|hardware| hardware.cards.len() as u32).max()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use inferometer_analysis::fold::PassFold;
+    use inferometer_load::PassPlan;
+    use inferometer_model::fixture::steady;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::Record;
+
+    use super::*;
+
+    #[test]
+    fn a_cell_is_refused_if_its_passes_have_only_rejections_even_if_the_first_pass_has_none() {
+        let cell = CellPlan { input_length: 64, output_length: 16 };
+        let pass = |outcome: Outcome| {
+            let mut fold = PassFold::new(&PassPlan::saturated(1));
+            fold.add(&Record { outcome, ..steady(0.0, 40.0, 10.0, 4) });
+            PassResult {
+                summary: fold.finish(),
+                findings: Vec::new(),
+                rejection: matches!(outcome, Outcome::Rejected { .. })
+                    .then(|| "HTTP 400: too long".to_owned()),
+                trial: None,
+                block: None,
+                trace: None,
+            }
+        };
+        let refusal = |outcomes: &[Outcome]| {
+            let mut grid = Grid::default();
+            outcomes.iter().for_each(|&outcome| grid.add(cell, pass(outcome)));
+            grid.refusal(cell)
+        };
+        let rejected = Outcome::Rejected { status: 400 };
+        let text = Some("HTTP 400: too long".to_owned());
+        assert_eq!(refusal(&[Outcome::Skipped, rejected]), text);
+        assert_eq!(refusal(&[Outcome::Complete, rejected]), None);
+        assert_eq!(refusal(&[rejected, Outcome::Complete]), None);
+        assert_eq!(refusal(&[]), None);
+    }
+}

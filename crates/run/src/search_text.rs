@@ -62,7 +62,7 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
     let misses = are_met.filter(|(index, it)| trial.is_met(*index, it) == Some(false)).count();
     let verdict = match (misses, trial.is_settled) {
         (0, true) => "met in this trial",
-        (0, false) => "too short for a verdict on this load; a longer trial follows",
+        (0, false) => "too short for a verdict on this load",
         (misses, _) if misses == plan.criteria.len() => "not met in this trial",
         _ => "not all met in this trial",
     };

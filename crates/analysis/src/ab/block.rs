@@ -143,11 +143,11 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-/// Requests and output tokens per second within a time window. A closed loop with `in_flight` requests sends a request
-/// when another one ends. There, the window begins at the end of the request that caused the first counted send, or at
-/// the first send if no end caused it. The window closes at the first end of a request after the last send, because
-/// fewer requests are in flight from then on. For other loads, the window lasts from the first send to the last end of
-/// the counted requests.
+/// Requests and output tokens per second within a time window. In a closed loop with `in_flight` requests, the end of a
+/// request causes the next send. The window begins at the end that caused the first counted send; if no end caused this
+/// send, the window begins at the first send of the block. It closes at the first end of a request after the last send,
+/// because fewer requests are in flight from then on. For other loads, the window lasts from the first send to the last
+/// end of the counted requests.
 fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rates {
     let mut by_end: Vec<&BlockRequest> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));

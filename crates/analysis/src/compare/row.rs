@@ -19,8 +19,9 @@ struct Figure<'a> {
     design: Design,
     /// The model for the difference; absent if there are too few repeats to estimate the noise.
     means: Option<(Model, FigureContrasts)>,
-    /// One model for two means, and one for a step in addition to a line. Both must agree. Present only if the baseline
-    /// shows how much it drifts by itself.
+    /// Two models: one has a mean for each run; the other has a linear trend over time, plus a step between the runs.
+    /// *Better* or *worse* needs a significant difference with the same sign in both models. Present only if the
+    /// baseline has at least [`BOUNDS_DRIFT`] repeats.
     bounded: Option<[(Model, FigureContrasts); 2]>,
 }
 

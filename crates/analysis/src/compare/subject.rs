@@ -54,8 +54,7 @@ pub struct Subject {
     pub(super) kind_of_prompts: Option<String>,
     /// The load of the passes from which each column of the table is computed, for each cell that has passes.
     pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
-    /// Whether some of the results were published, predicted, or measured by another program: no more repeats of them
-    /// can be measured.
+    /// Whether all results were published, predicted, or measured by another program: no more repeats can be measured.
     pub(super) is_fixed: bool,
     /// Whether all results are predictions.
     pub(super) is_predicted: bool,
@@ -187,7 +186,7 @@ impl Subject {
                     all.warnings.push(told);
                 }
             }
-            all.is_fixed |= run.is_fixed;
+            all.is_fixed &= run.is_fixed;
             all.is_predicted &= run.is_predicted;
             all.answers.extend(run.answers);
             for series in run.series {

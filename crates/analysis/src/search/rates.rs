@@ -23,11 +23,12 @@ const PARTS: usize = 8;
 const STUDENT: f64 = 2.365;
 /// The smallest number of completed requests that are due in the window.
 const FEWEST: usize = 64;
-/// The smallest relative error of `served_per_s`: over a long time, no server is more regular.
+/// A smaller computed relative error of `served_per_s` is raised to this value, because no server is assumed to be
+/// more regular over a long time.
 const LEAST_ERROR: f64 = 0.01;
 
-/// The largest relative error of a rate that shows the capacity. While a server is not saturated, requests are served
-/// as irregularly as they arrive.
+/// `served_per_s` shows the capacity of the server only if its relative error is at most this. While a server is not
+/// saturated, the error is usually larger, because requests are served as irregularly as they arrive.
 const PRECISE: f64 = 0.05;
 /// A server is saturated if requests arrived faster than they were served, by more than this many times `error`.
 const TWICE: f64 = 2.0;

@@ -50,7 +50,7 @@ pub struct Trial {
     pub startup: u64,
     /// The number of requests of the drain, which do not count.
     pub drain: u64,
-    /// The median time from due to end, in seconds.
+    /// The median time from the due time to the end, in seconds.
     pub latency_s: f64,
     /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,

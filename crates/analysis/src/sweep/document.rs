@@ -81,7 +81,7 @@ pub struct SaturationAnswer {
     pub requests_per_s: FigureInterval,
     /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<FigureInterval>,
-    /// Mean time from due to end at this load, in milliseconds. Absent if the load is a rate at which
+    /// Mean time from the due time to the end at this load, in milliseconds. Absent if the load is a rate at which
     /// requests arrive faster than they end, because this time then grows without limit.
     pub latency_ms: Option<FigureInterval>,
     /// A higher load at which throughput is clearly lower; absent if there is none.
@@ -135,7 +135,7 @@ pub struct LevelAnswer {
     pub ttft_ms: Option<FigureInterval>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureInterval>,
-    /// Mean time from due to end.
+    /// Mean time from the due time to the end.
     pub latency_ms: Option<FigureInterval>,
     /// Output tokens per second that one user sees after the first token: 1000 / `tpot_ms`.
     pub tokens_per_s_per_user: Option<FigureInterval>,

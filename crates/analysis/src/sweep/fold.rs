@@ -28,7 +28,7 @@ pub struct LevelTrial {
     pub completed: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
-    /// The median time from due to end of all requests, in seconds.
+    /// The median time from the due time to the end of all requests, in seconds.
     pub latency_s: f64,
     /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,
@@ -46,8 +46,8 @@ pub struct LevelTrial {
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,
-    /// Mean time from due to end. Like `ttft_ms` and `tpot_ms`, it is absent if requests arrived faster than they
-    /// ended.
+    /// Mean time from the due time to the end. Like `ttft_ms` and `tpot_ms`, it is absent if requests arrived faster
+    /// than they ended.
     pub latency_ms: Option<FigureEstimate>,
 }
 

@@ -42,7 +42,7 @@ pub struct Level {
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,
-    /// Mean time from due to end.
+    /// Mean time from the due time to the end.
     pub latency_ms: Option<FigureEstimate>,
 }
 

@@ -29,7 +29,7 @@ pub enum Failure {
     Objective(String),
     /// The run is suspect, and `--strict` was given.
     Suspect(String),
-    /// The answer of a search is undecided, and `--strict` was given.
+    /// An objective or the answer of a search is undecided, and `--strict` was given.
     Undecided(String),
     /// Interrupted by the user.
     Interrupted(String),
@@ -73,8 +73,9 @@ impl Failure {
         }
     }
 
-    /// Marks the failure of a run with objectives or a gate. The line of such a failure begins with FAIL, because the
-    /// line of a success begins with PASS. Wrong usage is not marked, because nothing was measured.
+    /// Marks the failure of a run with objectives or a gate, so that its line begins with FAIL. (The line of a success
+    /// begins with PASS.) `Objective` and `Undecided` need no mark, because their lines always begin with a verdict.
+    /// Wrong usage is not marked, because nothing was measured.
     #[must_use]
     pub fn judged(self) -> Self {
         match self {

@@ -2,7 +2,7 @@
 
 use inferometer_analysis::compare::{Options, Reproduction, ReproductionResult, Subject};
 use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::code;
+use inferometer_model::finding::{Code, code};
 use inferometer_plan::Plan;
 use inferometer_report::reproduction;
 use inferometer_store::RunKind;
@@ -45,6 +45,8 @@ pub struct Reproduced {
 
 /// The name and version of the document.
 const SCHEMA: &str = "inferometer.reproduction/1";
+/// The findings of a run whose prompts the server took from its prefix cache.
+const OF_PREFIX_CACHE: [Code; 2] = [code::CACHED_PROMPT_TOKENS, code::SERVER_PREFIX_HITS];
 
 /// Compares the runs of a bundle with the new runs. `new` has one run for each run of the bundle, in the same order.
 ///
@@ -81,7 +83,7 @@ pub fn reproduced(
     Ok(Reproduced {
         schema: SCHEMA,
         sentence: reproduction::sentence(&answer, &facts),
-        remarks: remarks(&answer, new),
+        remarks: remarks(&answer, bundle, new),
         answer,
         facts,
         bundled: bundle.runs.iter().map(|run| run.id.to_string()).collect(),
@@ -90,18 +92,24 @@ pub fn reproduced(
     })
 }
 
-fn remarks(answer: &Reproduction, new: &[NewRun]) -> Vec<String> {
+fn remarks(answer: &Reproduction, bundle: &Bundle, new: &[NewRun]) -> Vec<String> {
     let mut lines = reproduction::remarks(answer);
-    let from_cache = new
-        .iter()
-        .flat_map(|new| &new.summary.findings)
-        .find(|it| it.is(code::CACHED_PROMPT_TOKENS));
-    if let Some(finding) = from_cache {
-        lines.push(format!(
-            "{} They may come from an earlier run of this bundle: --new-salt makes new prompts of \
-                the same kind.",
-            finding.message
-        ));
+    let is_cached = |summary: &Summary| {
+        summary.findings.iter().any(|finding| finding.is_one_of(&OF_PREFIX_CACHE))
+    };
+    // If the run of the bundle also has such a finding, the prompts may share prefixes with each other, and new prompts
+    // would share them, too.
+    let is_newly_cached =
+        bundle.runs.iter().zip(new).any(|(run, new)| {
+            new.is_same_work && is_cached(&new.summary) && !is_cached(&run.summary)
+        });
+    if is_newly_cached {
+        lines.push(
+            "The server took prompts of this run from its prefix cache, probably because an earlier \
+             run of this bundle had sent them. --new-salt measures without these cache hits: it \
+             sends new prompts of the same kind."
+                .to_owned(),
+        );
     }
     lines
 }

@@ -116,6 +116,25 @@ fn a_bundle_can_be_unpacked_and_verified_without_this_program() {
 }
 
 #[test]
+fn bundle_advises_more_repeats_only_for_a_measured_run_with_one_repeat() {
+    let engine = Engine::start(&[]);
+    let at = folder();
+    let advice = |run: &str| {
+        let out = inferometer(at.path(), &["bundle", run, "--out", "run.tar.gz"]);
+        assert_eq!(out.status.code(), Some(0), "{}", told(&out));
+        told(&out)
+    };
+    document(at.path(), &small_run(&engine.url));
+    let once = advice("latest");
+    assert!(once.contains("one repeat") && once.contains("`--repeat 5`"), "{once}");
+    document(at.path(), &[&small_run(&engine.url)[..], &["--repeat", "2"]].concat());
+    assert_eq!(advice("latest"), "");
+    let line = "predict --input-lengths 16 --output-lengths 4 --requests 3 --quiet --json";
+    document(at.path(), &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(advice("latest-predicted"), "");
+}
+
+#[test]
 fn a_bundle_includes_data_unless_excluded_and_is_refused_if_the_data_contains_a_key() {
     let engine = Engine::start(&[]);
     let at = folder();

@@ -1,4 +1,5 @@
-//! A run that is scraped by a Prometheus client while it is in progress, and then interrupted and resumed.
+//! Tests of `--metrics-listen`: a Prometheus client reads the metrics of a run, which is then interrupted; and the
+//! address is already in use.
 
 use serde_json::Value;
 

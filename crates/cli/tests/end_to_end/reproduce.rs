@@ -89,6 +89,31 @@ fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
 }
 
 #[test]
+fn reproduce_prints_the_warnings_of_the_new_run_and_names_the_flag_against_cached_prompts() {
+    let at = folder();
+    let flags = "--model qwen3-14b --engine vllm-0.23 --card h100-sxm";
+    let engine = Engine::start(&flags.split(' ').collect::<Vec<_>>());
+    let line = "--input-lengths 256 --output-lengths 4 --passes saturated --requests 6 --warmup 0 \
+                --quiet --json";
+    let line: Vec<&str> = line.split_whitespace().collect();
+    document(at.path(), &[&["run", "--target", engine.url.as_str()], &line[..]].concat());
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    let reproduce = |more: &[&str]| {
+        let arguments = ["reproduce", bundle, "--target", &engine.url, "--quiet"];
+        stdout(at.path(), &[&arguments[..], more].concat())
+    };
+    // The server has the prompts of the bundle's run in its prefix cache.
+    let text = reproduce(&[]);
+    let words =
+        ["Warnings of run ", "  warning server_prefix_hits (256 x 4", "--new-salt measures"];
+    assert!(words.iter().all(|words| text.contains(words)), "{text}");
+    assert!(!text.contains("  note "), "{text}");
+    let text = reproduce(&["--new-salt"]);
+    assert!(!text.contains("server_prefix_hits") && !text.contains("--new-salt"), "{text}");
+}
+
+#[test]
 fn one_repeat_per_side_is_undecided_and_more_repeats_or_other_prompts_count_as_the_same_work() {
     let at = folder();
     let engine = Engine::start(&[]);

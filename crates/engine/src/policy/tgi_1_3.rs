@@ -177,7 +177,11 @@ mod tests {
         assert_eq!(admitted(&mut queues(9, 0)), 4, "450 prompt tokens");
         let mut tight = queues(9, 8);
         tight.decodes_since_prompt = 20;
-        assert_eq!(admitted(&mut tight), 2, "10 blocks each of 100");
+        assert_eq!(
+            admitted(&mut tight),
+            2,
+            "each sequence needs 10 blocks, and 20 of the 100 blocks are free"
+        );
     }
 
     #[test]

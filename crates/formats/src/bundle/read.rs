@@ -177,7 +177,7 @@ fn each_part(
         return Err(BundleError::NoBundle("it is not compressed with gzip".to_owned()));
     }
     let unzipped = GzDecoder::new(bundle);
-    // The reader may read one byte more than the limit: this byte shows that a bundle is too large.
+    // This limit holds even if the sizes in the headers are wrong. The sum of these sizes is checked below.
     let mut archive = Archive::new(unzipped.take(limits.unpacked.saturating_add(1)));
     let mut sums: Option<BTreeMap<String, String>> = None;
     let mut seen = BTreeSet::new();
@@ -185,7 +185,7 @@ fn each_part(
     // In raw mode, the header of a long name or of a link is a separate entry, which is rejected below.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
         let mut entry = entry.map_err(|error| match (&sums, error.kind()) {
-            // The library reports data that is not an archive with this kind of error.
+            // If the data is not an archive, the library reports an error of this kind for the first entry.
             (None, ErrorKind::Other) => {
                 BundleError::NoBundle(format!("it does not contain a tar archive: {error}"))
             }

@@ -158,8 +158,8 @@ impl Run {
     }
 }
 
-/// Returns the text as part of a key. A key may contain ASCII letters, digits, `_`, `-` and `.`; every
-/// sequence of other characters becomes one `_`.
+/// Returns the text in a form that can be a part of a key: only ASCII letters, digits, `_`, `-` and `.` remain. Other
+/// characters are removed at both ends of the text; elsewhere, each sequence of them becomes one `_`.
 pub fn part(text: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let words = text.split(|c| !is_allowed(c)).filter(|word| !word.is_empty());

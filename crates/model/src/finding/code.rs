@@ -67,8 +67,8 @@ codes! {
         "Connections are closed after each answer, so each request opens its own.";
     PREFIX_CACHE_NOT_RESET = "prefix_cache_not_reset", Warning,
         "The server did not reset its prefix cache between passes."
-        => "vLLM supports the reset if it is started with VLLM_SERVER_DEV_MODE=1; SGLang always \
-            supports it; restart other servers between runs";
+        => "vLLM supports the reset if it is started with VLLM_SERVER_DEV_MODE=1, and SGLang \
+            always supports it; in all other cases, restart the server between runs";
     PROMPTS_SHAPED_BY_THE_EMBEDDED_TOKENIZER = "prompts_shaped_by_the_embedded_tokenizer", Warning,
         "Prompt lengths were counted with the built-in tokenizer, not with that of the model."
         => "name the model's tokenizer with --tokenizer";

@@ -1,4 +1,4 @@
-//! The options of text blocks.
+//! The plan keys of the workload `blocks`, whose prompts contain pieces of a text, and their default values.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::parts::{InFlight, WorkloadPlan};
 use crate::template::{TEMPLATES, Template};
 use inferometer_model::suggest::did_you_mean;
 
-/// Block sizes and requested lengths of the published log of SUS-Chat-34B, in characters.
+/// The default block sizes and requested output lengths, in characters: those of the published log of SUS-Chat-34B.
 const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
 /// Block sizes and requested lengths of a run without any options, in characters.
 const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
@@ -18,9 +18,9 @@ const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 pub struct BlockKeys {
     /// Sizes of blocks, in characters.
     pub block_sizes: Option<Vec<u32>>,
-    /// Requested lengths, in characters.
+    /// Output lengths that the prompt asks for, in characters.
     pub wanted_lengths: Option<Vec<u32>>,
-    /// Requests in flight, one for each size.
+    /// Numbers of requests in flight: one for each block size, in the same order.
     pub block_concurrency: Option<Vec<u32>>,
     /// The name of a template, or a file with a template.
     pub template: Option<String>,
@@ -99,7 +99,10 @@ impl BlockKeys {
     fn in_flight(&self, sizes: &[u32], own: bool, mistakes: &mut Mistakes) -> Vec<InFlight> {
         let concurrency: Vec<u32> = match &self.block_concurrency {
             Some(_) if own => {
-                mistakes.add("block_concurrency", "is not used, because the plan has other loads");
+                mistakes.add(
+                    "block_concurrency",
+                    "cannot be used, because the plan also sets another load",
+                );
                 return Vec::new();
             }
             None if own => return Vec::new(),

@@ -10,6 +10,7 @@ The keywords of :func:`run`, :func:`predict`, :func:`search` and :func:`sweep` a
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from pathlib import Path
@@ -256,9 +257,22 @@ def _split(plan: Plan, keys: Mapping[str, Any]) -> tuple[Optional[str], str]:
     else:
         file = os.fspath(plan)
     try:
-        return file, json.dumps(keys, default=_plain)
+        return file, json.dumps(_without_infinity(keys), default=_plain)
     except (TypeError, ValueError) as error:
         raise PlanError([f"the keys of the plan: {error}"]) from None
+
+
+def _without_infinity(value: Any) -> Any:
+    """JSON has no infinity, so a plan contains the text ``inf``, such as in ``rate="inf"`` (all at once)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        if value == math.inf:
+            return "inf"
+        raise ValueError(f"{value} is not a number that a plan can contain")
+    if isinstance(value, Mapping):
+        return {key: _without_infinity(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_infinity(one) for one in value]
+    return value
 
 
 def _plain(value: Any) -> Any:

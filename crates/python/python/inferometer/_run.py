@@ -51,6 +51,11 @@ class Run:
         return cls(head["run_id"], head["store"], document["summary"], head["folder"], shortfall)
 
     @property
+    def run_id(self) -> str:
+        """The same as ``id``, under the name that summaries and tables use."""
+        return self.id
+
+    @property
     def cells(self) -> list[dict[str, Any]]:
         """The results of each pair of lengths: ``summary["cells"]``."""
         return self.summary["cells"]
@@ -160,7 +165,7 @@ class Store:
         model: Optional[str] = None,
         engine: Optional[str] = None,
         card: Optional[str] = None,
-        tags: Optional[list[str]] = None,
+        tags: Union[str, list[str], None] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         state: Optional[str] = None,
@@ -170,8 +175,8 @@ class Store:
         """Returns the runs that meet all conditions, the oldest first, in the form of
         ``inferometer runs --json``.
 
-        ``model``, ``engine`` and ``card`` are parts of the names. A run must have all ``tags``. ``since`` and
-        ``until`` are in UTC, such as ``2026-11-20`` or ``2026-11-20T05:12``. ``state`` is ``running``,
+        ``model``, ``engine`` and ``card`` are parts of the names. A run must have all ``tags`` (one or a list).
+        ``since`` and ``until`` are in UTC, such as ``2026-11-20`` or ``2026-11-20T05:12``. ``state`` is ``running``,
         ``killed``, ``complete``, ``interrupted`` or ``failed``. ``kind`` is ``measured``, ``predicted`` or
         ``imported``. If more than ``limit`` runs meet the conditions, the newest ones are returned.
         """
@@ -179,7 +184,7 @@ class Store:
             model=model,
             engine=engine,
             card=card,
-            tags=tags or [],
+            tags=[tags] if isinstance(tags, str) else tags or [],
             since=since,
             until=until,
             state=state,

@@ -74,23 +74,39 @@ fn latency(cells: &Cells<'_>) -> Chart {
     let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
     chart.notes.push(
         "Each point is a load, with its label where there is space (requests in flight, or \
-            requests/s). Throughput: completed requests per second. Latency: mean time from due to \
-            end. Whiskers: confidence intervals. Further right and lower is better."
+            requests/s). Throughput: completed requests per second. Latency: mean time from the \
+            due time of a request to its end. Whiskers: confidence intervals. Further right and \
+            lower is better."
             .to_owned(),
     );
-    if cells.iter().flat_map(|(_, curves)| curves).any(|curve| curve.answer.knee.is_some()) {
-        chart.notes.push(
-            "The vertical line is the throughput at the knee, the lowest load with the stated \
-                share of the saturated throughput; the band belongs to the interval of this load."
-                .to_owned(),
-        );
-    }
+    chart.notes.extend(knee_note(
+        cells,
+        "Each vertical line is the throughput at a knee",
+        "Each band is the range of throughput for the interval of the knee",
+    ));
     let y = |cells: &[Series]| log_axis("Latency", "ms", cells);
     chart.panels = panels(cells, y, |level| Some((level.requests_per_s?, level.latency_ms?)));
     for (panel, (_, curves)) in chart.panels.iter_mut().zip(cells) {
         mark_knees(panel, curves, throughput_at);
     }
     chart
+}
+
+/// Explains the lines at the knees with `line`, and the bands with `band`. `None` if no server has a knee.
+fn knee_note(cells: &Cells<'_>, line: &str, band: &str) -> Option<String> {
+    let has_knee = |curve: &Curve<'_>| curve.answer.knee.is_some();
+    if !cells.iter().flat_map(|(_, curves)| curves).any(has_knee) {
+        return None;
+    }
+    // A panel with several servers has no bands.
+    let has_band = cells.iter().any(|(_, curves)| curves.len() == 1 && curves.iter().any(has_knee));
+    let band = match has_band {
+        true => format!(" {band}. If the interval has no lower end, the band begins at the line."),
+        false => String::new(),
+    };
+    Some(format!(
+        "{line}, the lowest load with the stated share of the saturated throughput.{band}"
+    ))
 }
 
 /// The throughput at a load, interpolated linearly in the logarithm of the load, in the same way as for the knee. For a
@@ -159,12 +175,14 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     let x =
         Axis::new(title, by.unit()).with_scale(Scale::for_values(loads)).with_extent(Extent::Close);
     let mut chart = Chart::new("sweep-throughput", "Sweep: throughput against load", x);
-    chart.notes.push(
-        "Completed requests per second at each load, with confidence intervals. The vertical line \
-            is the knee, the lowest load with the stated share of the saturated throughput; the \
-            band is its interval."
-            .to_owned(),
-    );
+    chart
+        .notes
+        .push("Completed requests per second at each load, with confidence intervals.".to_owned());
+    chart.notes.extend(knee_note(
+        cells,
+        "Each vertical line is a knee",
+        "Each band is the interval of the knee",
+    ));
     for (cell, curves) in cells {
         let mut panel = Panel::new(Axis::new("Throughput", "requests/s"), HEIGHT, Vec::new());
         panel.title.clone_from(cell);

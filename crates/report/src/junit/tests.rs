@@ -175,6 +175,14 @@ fn a_figure_judged_at_two_loads_has_one_test_case_per_load() {
 }
 
 #[test]
+fn the_margin_is_stated_without_rounding_errors() {
+    let options = Options { margin: 0.07, seed: 0 };
+    let compared = Comparison { options, ..comparison(Vec::new()) };
+    let text = junit(&[of_comparison(&compared, &[], &[None, None], false)], None);
+    assert!(text.contains(r#"<property name="margin" value="7 %"/>"#), "{text}");
+}
+
+#[test]
 fn a_gate_decides_its_figures_and_undecided_figures_fail_only_if_strict() {
     let names = ["ttft_p50", "ttft_p99", "tpot_p50", "e2e_p50"];
     let rows = names.map(|name| row(name, 9.0, RowVerdict::Worse)).to_vec();

@@ -1,6 +1,7 @@
 //! Tests the facts about figures: conditions that differ, loads, and figures that only one run has.
 
 use super::super::*;
+use crate::verdict::Met;
 
 /// A subject with these figures. Each has the input length of its cell, its load, its name and its values.
 fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Subject {
@@ -117,27 +118,37 @@ fn columns_of_a_published_table_are_compared_with_the_load_that_provides_them_in
 }
 
 #[test]
-fn a_published_table_in_a_joined_side_counts_as_a_repeat_that_cannot_be_measured_again() {
-    let figure = "requests_per_s";
+fn a_published_table_joined_with_a_measured_run_leaves_a_gate_undecided() {
+    let [both, of_run] = ["requests_per_s", "ttft_p99"];
     let table =
-        Subject { is_fixed: true, ..with("table", "t", &[(1, TABLE_LOAD, figure, &[2.0][..])]) };
+        Subject { is_fixed: true, ..with("table", "t", &[(1, TABLE_LOAD, both, &[2.0][..])]) };
+    let figures = [both, of_run].map(|figure| (1, "saturated", figure, &[1.0][..]));
     let run = Subject {
         loads_of_tables: vec![(
             CellPlan { input_length: 1, output_length: 8 },
-            figure,
+            both,
             "saturated".to_owned(),
         )],
-        ..with("run", "r", &[(1, "saturated", figure, &[1.0][..])])
+        ..with("run", "r", &figures)
     };
-    let other = with("other", "o", &[(1, "saturated", figure, &[1.0][..])]);
+    let other = with("other", "o", &figures);
+    let gate = parse_gate("ttft_p99<+5%").unwrap();
     for runs in [[&table, &run], [&run, &table]] {
         let joined = Subject::of_several("joined", runs.map(Subject::clone).into());
-        for baseline in [&other, &table] {
-            let found = compare(baseline, &joined, Options::default()).unwrap();
-            assert_eq!((found.rows.len(), found.unmatched.len()), (1, 0), "{found:?}");
-            let row = &found.rows[0];
-            assert_eq!((row.repeats, row.verdict), ([1, 2], RowVerdict::NoInterval));
+        let found = compare(&other, &joined, Options::default()).unwrap();
+        assert_eq!((found.rows.len(), found.unmatched.len()), (2, 0), "{found:?}");
+        for (figure, repeats) in [(both, [1, 2]), (of_run, [1, 1])] {
+            let row = found.rows.iter().find(|row| row.figure == figure).unwrap();
+            assert_eq!(row.repeats, repeats, "{row:?}");
+            assert!(matches!(row.verdict, RowVerdict::NotEnoughData { .. }), "{row:?}");
         }
+        assert_eq!(judge(&gate, &found).unwrap()[0].met, Met::Undecided);
+        // The published table cannot be measured again, so the row has no interval.
+        let found = compare(&table, &joined, Options::default()).unwrap();
+        assert_eq!(
+            (found.rows[0].repeats, found.rows[0].verdict),
+            ([1, 2], RowVerdict::NoInterval)
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::bundle::{WithData, WrittenBundle, bundle as bundle_runs, default_name};
 use crate::stored::runs_named;
 use clap::Args;
-use inferometer_store::Store;
+use inferometer_store::{RunKind, RunState, Store, StoredRun};
 use serde_json::json;
 
 use crate::command_line::console::{secrets, tell};
@@ -69,7 +69,24 @@ pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
             }
         ));
     }
+    if is_one_repeat(&runs) {
+        tell(
+            "note: the run has one repeat, so `reproduce` cannot tell how large a difference \
+             chance explains; measure with `--repeat 5` before bundling",
+        );
+    }
     Ok(())
+}
+
+/// Whether the bundle has only one repeat of each cell, and can be reproduced. Predictions need no repeats.
+fn is_one_repeat(runs: &[StoredRun]) -> bool {
+    let [StoredRun { row, summary: Some(summary), .. }] = runs else { return false };
+    let is_reproducible = row.kind == RunKind::Measured
+        && row.state == RunState::Complete
+        && summary.searches.is_empty()
+        && summary.sweeps.is_empty();
+    let mut passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    is_reproducible && passes.all(|pass| pass.repeat == 1)
 }
 
 fn words(WrittenBundle { path, bytes, manifest }: &WrittenBundle) -> String {

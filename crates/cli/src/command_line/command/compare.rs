@@ -33,9 +33,10 @@ pub struct CompareArgs {
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
     /// is 3 if a condition is missed. With at least 3 repeats on each side, the 95 % confidence
     /// interval of the difference decides. A condition is met if the whole interval is within its
-    /// limit. It is missed if the whole interval is beyond its limit, and chance does not explain
-    /// this. In all other cases it is undecided. With fewer than 3 repeats, a condition is missed
-    /// if the difference is beyond its limit, and undecided if not. But if a side cannot be
+    /// limit. It is missed if the whole interval is beyond its limit; if a difference of 0 would
+    /// meet the condition, the difference must also be significant over all rows together (from 4
+    /// repeats on). In all other cases it is undecided. With fewer than 3 repeats, a condition is
+    /// missed if the difference is beyond its limit, and undecided if not. But if a side cannot be
     /// measured again (such as a prediction), a difference within the limit meets the condition. If
     /// the runs were not measured alternately, a missed condition shows a difference, but not its
     /// cause: the server may have changed, or the machine may have become slower

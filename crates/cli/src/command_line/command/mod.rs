@@ -59,8 +59,8 @@ pub enum Command {
     /// Raise the load from one request in flight until the server is saturated, and find the knee
     /// of the throughput curve.
     Sweep(Box<sweep::SweepArgs>),
-    /// Compare two servers, or a server with itself, in short blocks of requests in random order,
-    /// until the answer is certain.
+    /// Compare two servers, or a server with itself, in pairs of short blocks of requests, until the
+    /// answer is certain. A pair is one block of each server; chance decides which server is first.
     Ab(Box<ab::AbArgs>),
     /// Show what fits into the memory of a card (GPU): weights, KV cache, longest sequence, number
     /// of sequences.

@@ -112,8 +112,8 @@ struct SpecArgs {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,
     /// End a pass when more than this share of its planned requests has failed, such as 5%; the
-    /// exit code is 1. In a pass that has only a duration, it is the share of the requests that have
-    /// ended, or of 100 if fewer have ended
+    /// exit code is 1. If only --duration limits the pass, the share refers to the requests that have
+    /// ended so far, but to at least 100 requests
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
     /// Objectives on the statistics of each predicted pass, such as 'requests_per_s>2,failures<1%'.

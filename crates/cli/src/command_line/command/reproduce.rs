@@ -11,8 +11,8 @@ use inferometer_engine::EngineConfig;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_predict::predict as predict_plan;
-use inferometer_report::difference;
 use inferometer_report::judgement::{Judgement, Verdict};
+use inferometer_report::{difference, terminal};
 use inferometer_run::{Clock, Events, Host, PlanFormat, Shortfall, Strictness, dry_run, judge};
 use inferometer_store::{RunKind, Store};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use super::engine_flags::{EngineFlags, config};
 use super::ranks;
 use super::run_flags::given;
 use super::settings::Settings;
-use crate::command_line::console::{tell, variable};
+use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 use crate::command_line::terminal::{View, show};
@@ -79,7 +79,7 @@ pub struct ReproduceArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print only errors, warnings and the verdict on the gate on stderr
+    /// On stderr, print only errors, warnings and the result of `--gate`
     #[arg(long, short)]
     quiet: bool,
     /// Do not show progress bars
@@ -167,7 +167,7 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
     }
     let reproduced = reproduced(&bundle, &new, options, &conditions)?;
     let judgement = judgement(std::slice::from_ref(&reproduced.comparison), arguments.strict);
-    print(&text(arguments, &reproduced)?)?;
+    print(&text(arguments, &reproduced, &new)?)?;
     failed?;
     match judgement {
         Some(Judgement { verdict: Verdict::Fail, sentence }) => Err(Failure::Objective(sentence)),
@@ -303,13 +303,22 @@ fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[RepeatedRun]) -> Res
     Ok(())
 }
 
-fn text(arguments: &ReproduceArgs, reproduced: &Reproduced) -> Result<String, Failure> {
+fn text(
+    arguments: &ReproduceArgs,
+    reproduced: &Reproduced,
+    new: &[NewRun],
+) -> Result<String, Failure> {
     if arguments.json {
         let document = serde_json::to_string_pretty(reproduced).map_err(Failure::run_failed)?;
         return Ok(document + "\n");
     }
     let comparison = &reproduced.comparison;
     let mut text = difference::text(&comparison.comparison, &comparison.gate);
+    for warnings in new.iter().map(|new| terminal::warnings(&new.summary, colour())) {
+        if !warnings.is_empty() {
+            text += &format!("\n{warnings}");
+        }
+    }
     text += &format!("\nstore: {}, run {}\n", arguments.store.display(), reproduced.runs.join(" "));
     for line in &reproduced.remarks {
         text += &format!("{line}\n");

@@ -142,8 +142,8 @@ struct SpecArgs {
     cards: Option<Vec<u32>>,
     /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. The card is
     /// recorded as stated by you. `calibrate` uses it, and so does the prediction that is printed
-    /// with the results of the run. `inferometer list cards` lists the names with which runs can be
-    /// predicted
+    /// with the results of the run. Runs can be predicted only for the cards that `inferometer list
+    /// cards` lists
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     server_card: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
@@ -242,8 +242,8 @@ struct SpecArgs {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,
     /// End a pass when more than this share of its planned requests has failed, such as 5%; the
-    /// exit code is 1. In a pass that has only a duration, it is the share of the requests that have
-    /// ended, or of 100 if fewer have ended
+    /// exit code is 1. If only --duration limits the pass, the share refers to the requests that have
+    /// ended so far, but to at least 100 requests
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     stop_at_error_rate: Option<String>,
     /// Highest tolerated share of failed requests in a pass; above it the run fails with exit code

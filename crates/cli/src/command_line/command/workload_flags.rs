@@ -15,7 +15,7 @@ pub struct WorkloadFlags {
     ///   trace: recorded arrivals and lengths
     ///   conversation: several turns
     ///   blocks: pieces of a text
-    /// If a flag applies only to some workloads, its help ends with their names in parentheses
+    /// Flags for only some workloads name them at the end of their help or in the heading of their group
     #[arg(long, verbatim_doc_comment, value_name = "NAME", help_heading = "Workload")]
     workload: Option<String>,
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, chat,
@@ -75,7 +75,8 @@ pub struct WorkloadFlags {
     dump_workload: Option<String>,
     /// File of the data set, or name of a downloaded data set (`inferometer fetch`). For the
     /// workload blocks: a text file, a JSONL file or a folder [default for blocks: the built-in
-    /// Chinese text shipped-zh, or shipped-en with an English --template]
+    /// Chinese text shipped-zh, or shipped-en with an English --template] (sharegpt, jsonl, csv,
+    /// parquet, replay, trace, conversation, blocks)
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     dataset: Option<String>,
     /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain

@@ -9,7 +9,7 @@ use crate::error::EngineError;
 /// `context` tokens in total, and `prompts` prompts of `prompt_tokens` tokens each. `path` is only used in messages.
 ///
 /// # Errors
-/// If a row is not valid, or if its duration is not above 0.
+/// If a row is not valid, or if its duration is not above 0 and finite.
 pub fn parse_steps(text: &str, path: &str) -> Result<Vec<MeasuredStep>, EngineError> {
     let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
@@ -20,7 +20,9 @@ pub fn parse_steps(text: &str, path: &str) -> Result<Vec<MeasuredStep>, EngineEr
             record.deserialize(None).map_err(|error| malformed(error.to_string()))?;
         if !(ms > 0.0 && ms.is_finite()) {
             let line = record.position().map_or(0, csv::Position::line);
-            return Err(malformed(format!("line {line}: step_ms {ms}: must be above 0")));
+            return Err(malformed(format!(
+                "line {line}: step_ms {ms}: must be above 0 and finite"
+            )));
         }
         let sequences = decodes + prompts;
         let squares = u64::from(prompts) * u64::from(tokens).pow(2);
@@ -52,7 +54,8 @@ mod tests {
         };
         for ms in ["0", "-1.5", "NaN", "inf"] {
             let told = parse(ms).expect_err(ms).to_string();
-            assert!(told.starts_with("steps.csv: line 3: step_ms"), "{told}");
+            let text = format!("steps.csv: line 3: step_ms {ms}: must be above 0 and finite");
+            assert_eq!(told, text);
         }
         assert_eq!(parse("12.5").expect("a step").len(), 1);
     }
