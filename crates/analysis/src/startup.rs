@@ -18,7 +18,8 @@ pub(crate) struct CountedPart {
     pub is_settled: bool,
 }
 
-/// A trial begins with an idle server. It needs at least this many latencies to reach its steady state.
+/// A trial begins with an idle server. It reaches its steady state after this many times the median latency of its
+/// requests, or later.
 const STARTUP_LATENCIES: f64 = 3.0;
 /// After the last arrival, the number in flight falls. A request that is due less than this many latencies before the
 /// last arrival runs with fewer others than in the steady state.

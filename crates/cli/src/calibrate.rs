@@ -49,8 +49,8 @@ impl From<PlanError> for CalibrateError {
 /// The input of a fit.
 pub struct Request<'a> {
     /// Names of stored runs, or paths of files with measurements. For vLLM 0.8 and later, a file is a CSV file of runs
-    /// or a result file of another tool. For older engines, there is a single file: a published table (Markdown),
-    /// optionally with a `#SECTION`.
+    /// or a result file of another tool. For older engines, there is a single entry: a stored run or a published table
+    /// (Markdown, optionally with a `#SECTION`).
     pub measured: &'a [String],
     /// The engine, with the profile from which the fit starts.
     pub config: &'a EngineConfig,
@@ -182,7 +182,7 @@ fn refuse_two_cards(request: &Request<'_>) -> Result<(), CalibrateError> {
 /// Fits a profile to the runs of all files and stored runs.
 fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let (mut origins, mut runs, mut told) = (Vec::new(), Vec::new(), String::new());
-    // The new profile is also fitted to the runs of the profile from which the fit starts.
+    // The start profile was fitted to these runs, and its constants are in the new profile. So their ids are kept.
     let mut ids = request.config.profile.fitted_to.clone();
     for measured in request.measured {
         if is_file_of_runs(measured) {

@@ -139,8 +139,9 @@ impl ServerTokenizer {
         self.plain.get_or_init(|| self.find_plain().unwrap_or_default())
     }
 
-    /// Finds the words that are one token each. With these words, a prompt is text, and only its token count
-    /// needs a request. If there are few such words, returns all tokens of the text, without words.
+    /// Finds the words that are one token each. A prompt of these words can be built as text on the client, so the
+    /// server is asked only to count its tokens, not to decode it. If there are few such words, returns all tokens of
+    /// the text, without words.
     fn find_plain(&self) -> Result<Plain, TokenizerError> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         // Some tokenizers add a space before the first word themselves, so the words are also tried without this space.

@@ -10,8 +10,11 @@ use crate::policy::scheduler;
 use crate::profile::{Profile, profiles};
 use crate::weights::Weights;
 
-/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. If no engine or no
-/// card is named, the engine or card of `start` is used. If `start` is the user's own profile, its constants are kept.
+/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights.
+///
+/// If no card is named, the card of `start` is used. If no engine is named, the engine of `start` is used; on another
+/// card, with the version of that card's best profile, or else the latest known version. If `start` is the user's own
+/// profile, its constants and its version are kept.
 ///
 /// If a profile of exactly this version on this card exists, it is returned. Otherwise the host's constants are
 /// interpolated between versions. The factors of the card come from any profile of the card, or are the means over
@@ -295,7 +298,7 @@ mod tests {
         assert_eq!(steps(&found).products_factor, steps(&of_card).products_factor);
         assert!(found.provenance.is_empty());
         assert_eq!((found.name.as_str(), found.card.as_str()), ("vllm-0.23-l40s", "l40s"));
-        // No profile is of this card, so its factors are the means over measured cards.
+        // No profile is of the H200, so its factors are the geometric means over the measured cards.
         let mean = chosen("vllm-0.22", "h200").steps.unwrap().bandwidth_factor;
         let of = |name: &str| profile(name).unwrap().steps.unwrap().bandwidth_factor;
         let known = [of("vllm-0.23-h100-sxm"), of("vllm-0.8-l40s"), of("vllm-0.19-rtx-pro-6000")];

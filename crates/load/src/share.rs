@@ -56,8 +56,9 @@ impl Share {
     }
 
     /// The number of event loops among which the share can be split. It is at least 1 and at most
-    /// `wished`. It is also at most the number of places or requests of the share, and at most its limit
-    /// of requests in flight.
+    /// `wished`. If due times do not depend on the ends of requests, it is at most the number of requests
+    /// of the share; for other loads, at most its number of places. It is never above the share's limit of
+    /// requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => {
@@ -71,9 +72,9 @@ impl Share {
         wished.min(places).min(in_flight).max(1)
     }
 
-    /// Creates the load model of the part of one event loop. It is the model of [`Share::load_model`],
-    /// but without a limit on the number of requests of a closed loop. The caller counts these requests
-    /// over all event loops.
+    /// Creates the load model of the part of one event loop. It is the model of [`Share::load_model`].
+    /// But unless the share is the whole pass, a closed loop has no limit on the number of requests: the
+    /// caller counts them over all event loops.
     pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         match pass {
             PassPlan::Closed(ClosedPlan { concurrency, bound }) if !self.is_whole() => {

@@ -27,10 +27,11 @@ pub struct MeasuredRows {
     pub origin: String,
     /// The rows.
     pub rows: Vec<PublishedRow>,
-    /// The load of each row, if the source is a log; otherwise empty.
+    /// The load of each row, if the source is a log of text blocks; otherwise empty.
     pub blocks: Vec<ClosedLoopLoad>,
     /// The passes of a stored run or of a result file, each with its own load. If there are such passes, `rows` has
-    /// their cells without figures. Empty for published tables, and for runs with the same passes as published tables.
+    /// their cells without figures. Empty for published tables, and for runs with only the passes of a published table
+    /// (one by one, saturated).
     pub passes: Vec<MeasuredPass>,
     /// The numbers of requests that were measured, if known.
     pub counts: Option<Counts>,

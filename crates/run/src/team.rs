@@ -89,7 +89,8 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
             ));
             break;
         }
-        // A rank's share is fixed for the whole pass, so at a low stage some ranks send nothing.
+        // Each place of the closed loop belongs to one rank for the whole pass. So in a stage with few places, some
+        // ranks send nothing, and which requests are sent depends on the number of ranks.
         if let PassPlan::Closed(ClosedPlan { concurrency, bound }) = pass
             && concurrency.constant().is_none()
             && bound.requests.is_some()
@@ -258,10 +259,10 @@ pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     Some(Finding::of(code::SEVERAL_RANKS, message))
 }
 
-/// The maximum number of ranks that are listed one by one.
+/// The maximum number of ranks, without rank 0, that are listed one by one.
 const MOST_NAMED: u32 = 16;
 
-/// Each rank with its requests and its clock, as text.
+/// Each rank other than rank 0, up to `MOST_NAMED`, with its requests and its clock, as text.
 fn told_of(ranks: u32, reports: &[RankReport]) -> String {
     let mut text = String::new();
     for rank in 1..ranks.min(MOST_NAMED + 1) {

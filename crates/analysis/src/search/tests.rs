@@ -1,4 +1,5 @@
-//! Tests searches on simulated servers whose share of misses follows a formula. So the edge is known exactly.
+//! Tests searches on simulated servers whose share of misses follows a formula. So the edge (the highest load that
+//! meets the objectives) is known exactly.
 
 use std::time::Duration;
 

@@ -8,15 +8,15 @@ use crate::weights::Weights;
 /// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row. The logit is written in half precision
 /// (2 bytes) and divided by the temperature (4). Probabilities and their logarithms are computed in single precision (6
 /// each), copied (8), and divided by random noise (4 + 12). Finally, the maximum is searched (4). The bytes are counted
-/// in `model_executor/layers/sampler.py` and not fitted: two measured tables cannot separate the cost of the vocabulary
-/// from the cost of heads.
+/// in `model_executor/layers/sampler.py` and not fitted: two measured tables cannot separate the cost of sampling from
+/// the cost of the attention heads.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 
 /// The matrix products of one step with the kernel for the weights, and sampling from the logits.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
-    /// The number of parameters of the layers by which one token is multiplied.
+    /// The number of parameters, in all layers, that are multiplied with one token.
     linear: f64,
     /// The number of parameters of one expert, summed over all layers with experts; 0 if the model has no experts.
     expert: f64,

@@ -41,8 +41,8 @@ const ENDING_ONE_BY_ONE: u32 = 10;
 /// of one row. One sixth of a unit changes a bandwidth by about 1/40, and a time by up to 1/3. Without the ridge, the
 /// fit follows the scatter of few rows, and errors of left-out rows are up to twice as large.
 const RIDGE_WEIGHT: f64 = 0.06;
-/// The weight of the ridge term for the blocks of a log. This weight is smaller than `RIDGE_WEIGHT`, because many rows
-/// determine few constants.
+/// The weight of the ridge term in [`fit_blocks`], which fits to the measured closed loops (blocks) of a log. It is
+/// smaller than `RIDGE_WEIGHT`, because many blocks determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
 /// The measured rows of one model, and how they were measured.
@@ -159,8 +159,8 @@ fn residuals(
 }
 
 /// Returns the profile, without provenance, at which the search for the named constants starts. The named constants are
-/// set to round numbers. So the start of a fit without some rows contains no information about these rows. Constants
-/// without a round number, and constants that are not named, remain as in `profile`.
+/// set to round numbers. If rows are left out to test a fit, its start then contains almost no information about the
+/// rows that were left out. Constants without a round number, and constants that are not named, remain as in `profile`.
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -201,7 +201,8 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// The values at which the search starts. They are round and near the result of the fit to both FP16 tables.
+/// The values at which the search starts. They are round and near the fitted values: of both FP16 tables, and for
+/// `gptq.*` and `awq.*` of the tables with these weights.
 const ROUND: [(&str, f64); 13] = [
     ("step_us", 4000.0),
     ("sequence_layer_head_ns", 150.0),

@@ -184,7 +184,7 @@ mod tests {
         );
         let keys = BlockKeys { block_concurrency: Some(vec![1]), ..BlockKeys::default() };
         let told = resolved(keys, spec).unwrap_err()[0].to_string();
-        assert!(told.contains("the plan has other loads"), "{told}");
+        assert!(told.contains("the plan also sets another load"), "{told}");
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn drawn_in<'a>(chart: &'a Chart, title: &str) -> Vec<&'a str> {
     panel.series.iter().map(|series| series.name.as_str()).collect()
 }
 
-/// Trials with these figures at 1, 2, 4 and 8 requests/s.
+/// One trial of 400 requests at each of 1, 2, 4 and 8 requests/s; all have the same figures.
 fn trials() -> Vec<PassSummary> {
     let trial = |rate: f64| {
         let mut trial = pass(PassKind::Open, 400);

@@ -81,8 +81,8 @@ pub enum HttpError {
     Head {
         /// The problem that the parser found.
         what: String,
-        /// The first bytes of the head. The error message shows only a part of them. Secrets are removed
-        /// before this part is cut off, so that no part of a secret remains.
+        /// The first bytes of the head. The error message shows only the beginning of them. Secrets are
+        /// removed before the text is shortened, so that no part of a secret remains.
         begins: String,
     },
     /// The head is longer than the limit.

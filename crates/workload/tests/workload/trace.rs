@@ -251,7 +251,7 @@ fn prompts_have_their_stated_length_as_text_and_as_token_ids() {
 }
 
 #[test]
-fn prompts_are_too_short_for_a_full_tag_also_if_the_server_adds_tokens() {
+fn prompts_too_short_to_be_made_unique_are_reported_also_if_the_server_adds_tokens() {
     let mut spec = spec(&WorkloadPlan::Trace(plan("plain.jsonl")), "salt");
     spec.context.reserve = 16;
     let built = spec.requests(cell(0), &place(), 2).unwrap();
@@ -318,8 +318,8 @@ proptest! {
         prop_assert_eq!(due[0], Nanos::ZERO);
         let expected = (seconds.len() as f64 * scale).round().max(1.0) as usize;
         prop_assert_eq!(due.len(), expected);
-        // From the start until each time, the number of requests is `scale` times the number of rows.
-        // The largest difference is one request plus the requests of one row.
+        // Before the time of each row, the number of requests differs from `scale` times the number of rows
+        // by at most one request plus the requests of one row.
         let first = *seconds.iter().min().unwrap();
         for &until in &seconds {
             let of_trace = seconds.iter().filter(|&&second| second < until).count() as f64;

@@ -142,8 +142,8 @@ struct SpecArgs {
     cards: Option<Vec<u32>>,
     /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. The card is
     /// recorded as stated by you. `calibrate` uses it, and so does the prediction that is printed
-    /// with the results of the run. Runs can be predicted only for the cards that `inferometer list
-    /// cards` lists
+    /// with the results of the run. The prediction after the run needs a card that `inferometer list
+    /// cards` lists; for another card, use `inferometer predict --card FILE`
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     server_card: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]

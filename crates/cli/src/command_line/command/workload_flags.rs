@@ -15,7 +15,7 @@ pub struct WorkloadFlags {
     ///   trace: recorded arrivals and lengths
     ///   conversation: several turns
     ///   blocks: pieces of a text
-    /// Flags for only some workloads name them at the end of their help or in the heading of their group
+    /// If a flag is only for some workloads, its help or the heading of its group names these workloads
     #[arg(long, verbatim_doc_comment, value_name = "NAME", help_heading = "Workload")]
     workload: Option<String>,
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, chat,
