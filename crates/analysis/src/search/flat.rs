@@ -86,9 +86,9 @@ impl<'a> Steady<'a> {
         slope - ONE_SIDED * error > STEEP * variance
     }
 
-    /// Judges each range of adjacent loads by all its trials together. Returns the highest load that is the lower end
-    /// of a range that met the objective, and the lowest load that is the upper end of a range that missed it. Both are
-    /// logarithms.
+    /// Judges each range of adjacent loads by all its trials together. Returns two logarithms of loads:
+    /// - of the ranges that met the objective, the highest lower end;
+    /// - of the ranges that missed the objective, the lowest upper end.
     fn bounds(&self, allowed: f64, wrong: f64) -> (Option<f64>, Option<f64>) {
         let t = student_above(wrong / 2.0, self.groups.max(2.0));
         let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);

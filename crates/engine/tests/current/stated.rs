@@ -87,8 +87,8 @@ fn no_run_that_a_profile_was_fitted_to_is_reported_as_uncalibrated() {
     }
 }
 
-/// Checks the stated median errors of TPOT, in percent, of runs that were left out of a fit: below 4 if half of all
-/// runs were left out, and below 13 if the whole set of the run was left out.
+/// Checks the stated median errors of TPOT for runs that a fit did not use. The limit is 4 % if half of all runs were
+/// left out, and 13 % if the whole set of the run was left out.
 #[test]
 fn stated_tpot_errors_of_runs_left_out_of_a_fit_stay_below_their_limits() {
     for profile in of_today() {

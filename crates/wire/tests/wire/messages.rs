@@ -1,7 +1,8 @@
-//! Tests of messages that servers may send and that the recorded responses do not contain. A text
-//! such as `TTFUD` has one letter for each event ([`Reading::kinds`]): T is text, e is empty text,
-//! R is a role, G is reasoning, C is a tool call, F is a finish reason, U is usage, D is the end
-//! mark, X is an error, c is a comment.
+//! Tests of messages that servers may send and that the recorded responses do not contain.
+//!
+//! A text such as `TTFUD` has one letter for each event ([`Reading::kinds`]):
+//! - T: text; e: empty text; R: a role; G: reasoning; C: a tool call
+//! - F: a finish reason; U: usage; D: the end mark; X: an error; c: a comment
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Usage;

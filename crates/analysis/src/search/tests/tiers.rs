@@ -137,8 +137,8 @@ fn never_met(text: &str, alone: u64) -> SearchAnswer {
         let late = vec![CriterionResult { value: 30e3, met: false }; asked.requests as usize];
         let criteria = &search.settings().criteria;
         let measured = criteria.iter().map(|it| Measure::of(it, &late)).collect();
-        // All requests completed. So of the requests that were alone, all missed the criterion on the latency (index
-        // 0), and none missed the criterion on failures that a search for a mean also has (index 1).
+        // A search for a mean has two criteria: latency (index 0) and failures (index 1). All requests completed, so
+        // the requests that were alone missed only the first one.
         let missed = (0..criteria.len()).map(|index| if index == 0 { alone } else { 0 });
         let alone = Alone { requests: alone, missed: missed.collect(), failed: 0 };
         let missed = trial(&search, asked, 2.0, 0);

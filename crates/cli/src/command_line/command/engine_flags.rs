@@ -18,10 +18,10 @@ use super::run_flags::given;
 #[derive(Args, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFlags {
-    /// Engine and version to simulate, such as vllm-0.23. The profile of this version on the card
-    /// is used; if there is none, similar profiles are combined [default: the engine of --profile,
-    /// or of the profile of the model; if --card names another card, the latest version that was
-    /// measured on that card]
+    /// Engine and version to simulate, such as vllm-0.23. Its profile on the card is used. If there
+    /// is none, similar profiles are combined. If --card names another card, the default is the
+    /// latest version that was measured on it [default: the engine of --profile, or of the profile
+    /// of the model]
     #[arg(long, value_name = "NAME-VERSION", help_heading = "Engine")]
     engine: Option<String>,
     /// Card (GPU) to simulate, by name or file: h100-sxm, l40s, my-card.toml [default: the card of
