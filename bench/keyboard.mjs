@@ -5,8 +5,8 @@
 //     node bench/keyboard.mjs http://127.0.0.1:7878/      (Node 22; 20 with --experimental-websocket)
 //
 // The dashboard needs at least two runs. The variable CHROMIUM names a browser other than `chromium`.
-// The output has the number of elements of each kind, and a list of problems. The exit code is 1 if an
-// element cannot be reached with Tab, if the focus on an element is not visible, or if a key has no effect.
+// The output has the number of elements of each kind, and a list of problems. The exit code is 1 if Tab
+// reaches no element of a kind, if the focus on an element is not visible, or if a key has no effect.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

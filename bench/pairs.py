@@ -2,8 +2,8 @@
 """Runs one load alternately with the client and with a bare reader (a program that only time-stamps each read).
 
 For each pair, the output has the CPU time of each whole process in microseconds per token, minus that of a run with one
-request; the ratio of the two CPU times; and the client's TTFT minus the reader's TTFT. At the end, the output has the
-median and the range of each figure.
+request; the ratio of the two CPU times; the client's TTFT minus the reader's TTFT; and the client's memory for each
+stream. At the end, the output has the median and the range of each figure.
 
 The client is `inferometer run` as users start it, with prompts, records, kernel time stamps, store, report and plots.
 Server and reader are parts of the program. `--server` and `--reader` replace them by other commands. The command of a

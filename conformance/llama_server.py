@@ -1,4 +1,4 @@
-"""Starts the server of llama.cpp from the Python package xllamacpp, with the flags of `llama-server`."""
+"""Starts the server of llama.cpp from the Python package xllamacpp, with some of the flags of `llama-server`."""
 
 import argparse
 import threading

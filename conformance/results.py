@@ -33,7 +33,7 @@ def main() -> None:
     runs = comparison["runs"]
     host = runs[0]["environment"]
     print(f"# Real engines, {datetime.date.today().isoformat()}\n")
-    print("`conformance/run.sh` measured several servers with the same requests. The measurement took "
+    print("`conformance/run.sh` measured several servers with the same prompts. The measurement took "
           f"{seconds // 60} min {seconds % 60} s (exit code {code}) with Inferometer "
           f"{runs[0]['tool']['version']}, on {host['cpus']} CPUs "
           f"({host['cpu']}), {host['memory_bytes'] / 2**30:.0f} GiB, {host['kernel']}, Python "
@@ -45,7 +45,7 @@ def main() -> None:
     for run in runs:
         first.setdefault(run["target"]["facts"]["variant"], run)
     same = len({run["workload_hash"] for run in runs}) == 1
-    print(f"Did all {len(runs)} runs send the same requests, byte for byte? {'yes' if same else 'NO'} (hash of the "
+    print(f"Did all {len(runs)} runs send the same prompts, byte for byte? {'yes' if same else 'NO'} (hash of the "
           f"workload: `{runs[0]['workload_hash'][:16]}`).\n")
     print('In the table, "dialect" is the API that was used, and "metrics" states whether the server\'s `/metrics` '
           'were read. A "-" means: not known.\n')

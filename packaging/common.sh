@@ -1,4 +1,4 @@
-# Sourced by the other scripts of this folder, which set `target` before. Defines the version of the packages, and the
+# Sourced by `container.sh` and `deb.sh`, which set `target` before. Defines the version of the packages, and the
 # binary to pack: the file BINARY if it is given, otherwise a static binary that is built for `target`.
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 

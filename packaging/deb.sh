@@ -34,7 +34,7 @@ Maintainer: The Inferometer developers <inferometer@localhost>
 Installed-Size: $(du -sk "$root/usr" | cut -f1)
 Suggests: nvidia-smi$depends
 Description: measures how fast LLM serving engines are
- It starts servers, sends requests at exactly planned times, records every request, states how wrong its
+ It starts servers, sends requests at planned times, records every request, states how wrong its
  own figures can be, compares results with statistical methods, and predicts results without a server.
 END
 mkdir -p "$out"

@@ -74,7 +74,7 @@ else
         [ -n "${!name:-}" ] || fail "$name is missing: give PLAN, or BASE_COMMAND and HEAD_COMMAND"
         [[ ${!name} == *'{port}'* ]] || fail "$name has no {port}: write {port} instead of the server's port number"
     done
-    [[ ${ROUNDS:-6} =~ ^[1-9][0-9]{0,3}$ ]] || fail "ROUNDS is \`$ROUNDS\`: give a number from 1 to 9999"
+    [[ ${ROUNDS:-6} =~ ^([1-9][0-9]{0,2}|1000)$ ]] || fail "ROUNDS is \`$ROUNDS\`: give a number from 1 to 1000"
 fi
 
 mkdir -p "$out"

@@ -18,7 +18,7 @@ esac
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 # The wheel must stay below 15 MB. A single codegen unit makes the library 8 % smaller, but the build takes three times as
-# long. The level "s" applies to the packages that Cargo.toml does not optimise fully. A run spends no time in them.
+# long. The level "s" applies to the packages that Cargo.toml does not optimise fully. A run spends little time in them.
 export CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 optimised_level='"s"'
 . packaging/optimised.sh

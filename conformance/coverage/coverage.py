@@ -69,11 +69,12 @@ def arguments():
     parser.add_argument("--shares", type=numbers(float), default=[0.3, 0.7, 0.9], metavar="S,...",
                         help="Poisson arrivals at these shares of the capacity [0.3,0.7,0.9]; '' for no such pass")
     parser.add_argument("--capacity", type=float, metavar="R",
-                        help="the capacity in requests/s [measured with 2000 requests at once, without noise]")
+                        help="the capacity in requests/s [measured with 2000 requests of the same lengths at once, "
+                             "without noise]")
     parser.add_argument("--model", default="chatglm3-6b")
     parser.add_argument("--lengths", default="128x32", metavar="INxOUT", help="input and output tokens [128x32]")
     parser.add_argument("--range-ratio", type=float, metavar="R",
-                        help="random lengths, from R times --lengths up to --lengths")
+                        help="random lengths, from 1 - R to 1 + R times --lengths")
     parser.add_argument("--noise", default="step=0.05", metavar="PART,...",
                         help="noise of the engine [step=0.05]; '' for no noise")
     parser.add_argument("--more", default="", metavar="'FLAGS'", help="more flags of `inferometer predict`")
@@ -153,10 +154,14 @@ def played(summary, store):
     return passes
 
 
+def random_lengths(given):
+    return [] if given.range_ratio is None else ["--range-ratio", given.range_ratio]
+
+
 def jobs_of(given, capacity):
     """The processes of one seed: the name and the flags of each."""
     noise = ["--noise", given.noise] if given.noise else []
-    lengths = [] if given.range_ratio is None else ["--range-ratio", str(given.range_ratio)]
+    lengths = random_lengths(given)
     for count in given.one_by_one:
         yield f"one by one {count}", ["--passes", "one_by_one", "--one-by-one", count, *noise, *lengths]
     loads = []
@@ -319,7 +324,7 @@ def share(hits, of):
 
 def main():
     given = arguments()
-    at_once = ["--passes", "saturated", "--requests", "2000"]
+    at_once = ["--passes", "saturated", "--requests", "2000", *random_lengths(given)]
     capacity = given.capacity or predict(
         given, at_once, lambda summary, _: summary["cells"][0]["requests_per_s"])
     print(f"capacity {capacity:.4g} requests/s", file=sys.stderr)

@@ -1,5 +1,5 @@
-"""Replaces the parts of outputs that differ between two runs of the same command: names of new runs, times, ports.
-README.md has the complete list. This module runs no command."""
+"""Replaces the parts of outputs that differ between two runs of the same command: names of new runs, times, ports, ...
+This module runs no command."""
 import datetime
 import hashlib
 import json
@@ -68,8 +68,8 @@ def dump(path, with_rows=True):
 
 
 def without_now(found, stored):
-    """Replaces names of new runs, times after the start of the comparison, ports and process ids. `stored` are the
-    names of recorded runs, which are not replaced."""
+    """Replaces names of new runs, times after the start of the comparison, ports, process ids, and the durations of
+    simulations. `stored` are the names of recorded runs, which are not replaced."""
     names = {}
 
     def run(match):
@@ -118,7 +118,7 @@ def identity(folder, case):
 
 
 def messages(text, world):
-    """Standard error, without figures, ports, process ids and names of new groups."""
+    """The command and its standard error, without figures, ports, process ids and names of new groups."""
     text = "$" + text.partition("$")[2].partition("\n")[0] + "\n" + text.partition("--- stderr\n")[2]
     for pattern, by in ((r"in [\d.]+ s, [\d.]+ tokens/s", "in SOME TIME, SO MANY tokens/s"),
                         (r"estimate: .*", "estimate: SOME TIME"), (r"group-[0-9a-f]{8}", "GROUP"),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs many commands of a binary on recorded runs, and compares all outputs with the expected outputs, byte for byte.
 
-    same_results.py BINARY                  compares; the exit code is 1 if a difference is not listed
+    same_results.py BINARY                  compares; the exit code is 1 if a difference is not listed, or if a listed
+                                            difference is not found
     same_results.py BINARY --only 'reports/*table*'      only cases whose names match (can be repeated)
     same_results.py BINARY --record         writes the current outputs as the expected outputs
 

@@ -3,10 +3,10 @@
 
     speaking_server.py [--requests FILE] [--pace SECONDS] [--status PATH=CODE ...]
 
-The server runs no model. Each answer has as many tokens as the request asks for, one per event. --pace is the time
-before each event. With --requests, the server writes each request to FILE, byte for byte except for the port. With
---status, requests for PATH get this status. The server also answers /dcgm, as a DCGM exporter does. The server prints
-"listening on http://127.0.0.1:PORT", and ends when its standard input is closed.
+The server runs no model. Each answer has as many tokens as the request asks for (4 if it states no number), one per
+event. --pace is the time before each event. With --requests, the server writes each request to FILE, byte for byte
+except for the port. With --status, requests for PATH get this status. The server also answers /dcgm, as a DCGM exporter
+does. The server prints "listening on http://127.0.0.1:PORT", and ends when its standard input is closed.
 """
 import argparse
 import json

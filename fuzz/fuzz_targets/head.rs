@@ -1,4 +1,4 @@
-//! Feeds [`inferometer_fuzz::head`] from the fuzzer.
+//! Calls [`inferometer_fuzz::head::check`] with the bytes of the fuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| inferometer_fuzz::head::check(bytes));

@@ -1,4 +1,4 @@
-//! Feeds [`inferometer_fuzz::request`] from the fuzzer.
+//! Calls [`inferometer_fuzz::request::check`] with the bytes of the fuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| inferometer_fuzz::request::check(bytes));

@@ -1,4 +1,4 @@
-//! Feeds [`inferometer_fuzz::response`] from the fuzzer.
+//! Calls [`inferometer_fuzz::response::check`] with the bytes of the fuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| inferometer_fuzz::response::check(bytes));

@@ -1,4 +1,4 @@
-//! Feeds [`inferometer_fuzz::sse`] from the fuzzer.
+//! Calls [`inferometer_fuzz::sse::check`] with the bytes of the fuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| inferometer_fuzz::sse::check(bytes));

@@ -1,5 +1,5 @@
-//! The file of a data set, of a kind that the first byte names: requests, or an error that says why there are none;
-//! and the same ones again.
+//! Reads any bytes as the file of a data set. The first byte selects the kind of the data set. The reader must not
+//! panic. Reading the file twice must give the same requests, or an error both times.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::words::Words;
 pub fn check(bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(bytes).expect("it takes them");
-    let path = file.path().to_str().expect("its name is text").to_owned();
+    file.write_all(bytes).expect("the file is writable");
+    let path = file.path().to_str().expect("the path is UTF-8").to_owned();
     let plan = workload(*kind, path);
     assert_eq!(requests(&plan), requests(&plan));
 }
@@ -42,7 +42,7 @@ fn workload(kind: u8, dataset: String) -> WorkloadPlan {
     }
 }
 
-/// The first requests, as text, or nothing.
+/// The first three requests as text; `None` if there is an error.
 fn requests(plan: &WorkloadPlan) -> Option<String> {
     let workload = OpenWorkload::open(plan, Arc::new(Words::new()), 1, "salt").ok()?;
     let (own, _) = plan.own_axes();

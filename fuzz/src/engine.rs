@@ -1,5 +1,5 @@
-//! What a client sends to the embedded engine: it does not panic, and what it answers is HTTP. Played in virtual
-//! time; the client leaves after a tenth of a second of it.
+//! Sends any bytes to the embedded engine. The engine must not panic, and its answers must be HTTP. Time is virtual.
+//! The client closes the connection when the engine has closed it, or after 0.1 s.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn check(bytes: &[u8]) {
     run(&mut [(&mut client, calling), (&mut server, listening)]);
 }
 
-/// Sends the bytes, and reads what comes.
+/// Sends the bytes, and reads the answers.
 struct Client<'a> {
     to: SocketAddr,
     conn: Option<ConnId>,
@@ -38,7 +38,7 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn hear(&mut self, mut bytes: &[u8]) {
-        // Single bytes find the end of each response, whatever follows it.
+        // The bytes are parsed one by one, so that the parser stops at the end of each response.
         while let Some((byte, rest)) = bytes.split_first() {
             let heard = self.parser.push(std::slice::from_ref(byte), &mut |_| ());
             heard.expect("an engine answers with HTTP");

@@ -1,5 +1,6 @@
-//! The framing of a response alone, head first: no panic, and the same head, body and end or the same refusal
-//! however it is cut. The first byte says whether the answer is one to HEAD.
+//! Parses any bytes as the head and the body of a response, without a dialect. The parser must not panic. The result
+//! (head, body and end, or a refusal) must not depend on how the bytes are split. The lowest bit of the first byte
+//! says whether the response answers a HEAD request.
 
 use inferometer_wire::http::{Head, MessageEnd, Piece, ResponseParser};
 
@@ -11,8 +12,8 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(read(*form, super::in_pieces(bytes)), whole);
 }
 
-/// What came of a message; nothing where it was refused, for a body that is cut may be passed on in part before
-/// what is wrong with it comes.
+/// A parsed message. If the message is refused, there is none: the parser may have passed on a part of the body before
+/// it found the mistake, and this part depends on how the bytes were split.
 #[derive(Debug, PartialEq)]
 struct Message {
     status: Option<u16>,

@@ -1,4 +1,5 @@
-//! A file of results of any tool: reading it gives runs or an error, and the same ones again.
+//! Reads any bytes as a result file of any tool. The reader must not panic. Reading the bytes twice must give the same
+//! number of runs, or an error both times.
 
 use inferometer_formats::import::read;
 

@@ -1,4 +1,4 @@
-//! The text of a server's metrics: every line is a metric or is passed over.
+//! Reads any text as the metrics of a server. The reader must not panic: each line is a metric, or is skipped.
 
 use inferometer_http::prometheus::metrics;
 

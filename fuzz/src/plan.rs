@@ -1,5 +1,5 @@
-//! A plan file of any text: a plan, or mistakes that each name their key. A plan that was resolved is resolved to
-//! the same one again.
+//! Reads any text as a plan file. If the text can be parsed, resolving it must give a plan or at least one mistake.
+//! Resolving it again must give the same plan.
 
 use inferometer_plan::spec::{Known, Spec};
 

@@ -1,10 +1,11 @@
-//! What a client sends to our servers, the dashboard's among them: no panic, and the same requests or the same
-//! refusal however it is cut. The target of a request is decoded, and a link to it leads to the same page.
+//! Parses any bytes as requests of a client to a server of this program, such as the dashboard. The parser must not
+//! panic. The requests, and whether the bytes after them are refused, must not depend on how the bytes are split. The
+//! target of each request is decoded, and a link to this target must lead to the same page.
 
 use inferometer_http::pages::RequestTarget;
 use inferometer_wire::http::{Request, RequestParser};
 
-/// The limits of the dashboard, made smaller, so that the fuzzer reaches them.
+/// The limits. They are smaller than those of the dashboard, so that the fuzzer reaches them.
 const HEAD_BYTES: usize = 512;
 const BODY_BYTES: usize = 256;
 
@@ -22,7 +23,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// The whole requests, and whether bytes after them were refused.
+/// The complete requests, and whether the bytes after them were refused.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Request>, bool) {
     let mut parser = RequestParser::with_limits(HEAD_BYTES, BODY_BYTES);
     let mut requests = Vec::new();

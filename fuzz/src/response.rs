@@ -1,6 +1,7 @@
-//! A whole response in any dialect: reading it does not panic, and cut in two or into small pieces it gives the
-//! same events, counts and outcome as the whole. The first byte
-//! chooses the dialect (the lowest four bits), streamed or whole (the next one), and the form.
+//! Reads any bytes as a response in any dialect. The reader must not panic. If the response is split in two or into
+//! small pieces, the events, counts and outcome must be the same as those of the whole response. The first byte selects
+//! the dialect (the lowest four bits), whether the answer is streamed (the next bit), and the form (the highest three
+//! bits).
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{EventKind, Usage};
@@ -20,8 +21,8 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(read(dialect, stream, super::in_pieces(&response)), whole);
 }
 
-/// The data as a response: as it is, or as a body behind a good head, so that the decoders behind
-/// the framing are reached.
+/// The data as a response. In the forms 0 and 1, the response is the data. In the other forms, the data is the body
+/// after a correct head, so that the fuzzer reaches the decoders of bodies.
 fn response(form: u8, data: &[u8]) -> Vec<u8> {
     let length = data.len().to_string();
     let (status, framing, media_type) = match form {
@@ -43,7 +44,8 @@ fn response(form: u8, data: &[u8]) -> Vec<u8> {
     response
 }
 
-/// What is compared. Read indices follow the cuts; so may the words about what is no HTTP.
+/// The parts that are compared. The read of each event is not compared, because it depends on how the response is
+/// split. The error text is not compared either, because it may depend on this if the response is not HTTP.
 #[derive(Debug, PartialEq)]
 struct Reading {
     events: Vec<(EventKind, u32, Option<u32>)>,

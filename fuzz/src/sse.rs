@@ -1,5 +1,5 @@
-//! The SSE decoder on any bytes: it does not panic, and a stream cut in two or into single bytes gives the same
-//! items as the whole.
+//! Decodes any bytes as server-sent events. The decoder must not panic. If the stream is split in two or into single
+//! bytes, the items must be the same as those of the whole stream.
 
 #[path = "../../crates/wire/tests/wire/sse_items.rs"]
 mod sse_items;

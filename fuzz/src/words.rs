@@ -1,4 +1,4 @@
-//! A tokenizer of one token per word, where tokenizers are not what is tested.
+//! A tokenizer with one token for each word, for targets that do not test tokenizers.
 
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 

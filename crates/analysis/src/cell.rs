@@ -61,14 +61,14 @@ impl Cell {
         }
     }
 
-    /// The pass from which the throughput of the cell comes. With several repeats, this is the pass of the first
-    /// repeat.
+    /// The pass from which the throughput of the cell comes. With several repeats, this is the first whole pass of its
+    /// load.
     pub fn throughput_pass(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
     /// The pass from which the latencies of the cell come: the one_by_one pass, or else the pass of the throughput.
-    /// With several repeats, this is the pass of the first repeat.
+    /// With several repeats, this is the first whole pass of its load.
     pub fn latency_pass(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
@@ -90,7 +90,7 @@ impl Cell {
 /// has only this load has no throughput. Latencies come from the one_by_one pass, or else from the same load as the
 /// throughput. With several repeats, each figure is the mean of the repeats. A pass that was interrupted or ended early
 /// is left out. A figure is absent if one of its passes has too many outputs that are longer than requested (more than
-/// 1 %).
+/// 1 % of the completed requests).
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -154,7 +154,7 @@ pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
         .map(|passes| passes.first().map(|pass| pass.load.clone()))
 }
 
-/// The complete passes that `of` selects, grouped by load. Loads are in the order in which they first occur.
+/// The whole passes that `of` selects, grouped by load. Loads are in the order in which they first occur.
 fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
     let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
     for pass in passes.iter().filter(|pass| of(pass) && pass.is_whole()) {

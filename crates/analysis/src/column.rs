@@ -8,7 +8,7 @@ use crate::interval::{Contribution, Layout, Series, Shares};
 /// The values of one metric over the requests of a pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
-    /// One value per request, and for each request the index that `Course::add` returned.
+    /// One value per request, and for each request the index that `Course::add` returned, if the course stored it.
     Requests(Sample, Vec<u32>),
     /// Several values per request. For each request: its contribution to the mean, and the number of its values.
     Pooled(Pool, Vec<(Contribution, u32)>),
@@ -146,7 +146,7 @@ fn add_intervals(
     let Some(series) = Series::new(layout, &parts) else { return };
     let Some(mean) = series.mean() else { return };
     (found.mean_ci, found.effective_n) = (Some(mean.interval), Some(mean.effective));
-    let shares = |share, value| series.shares(share, value, &below(value), mean.effective);
+    let shares = |share, value| series.shares(share, value, &below(value), &mean);
     let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));

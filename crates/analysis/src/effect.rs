@@ -68,13 +68,14 @@ pub struct Effect {
     /// The value of the argument in the other run of each pair: the value that was tried first.
     pub baseline: String,
     /// The relative change of the figure compared with the baseline: 0.1 is 10 % more. The change is the geometric mean
-    /// over pairs of runs of the same round that differ only in this argument. 0 for the baseline itself.
+    /// over pairs of runs of the same round that differ only in this argument. 0 for the baseline itself. Absent if no
+    /// pair has the figure.
     pub change: Option<f64>,
     /// The 95 % confidence interval of `change`, by Student's t over the logarithms of the pairs' ratios. Absent for
     /// the baseline, for one pair, and for predictions. The interval includes the variation between rounds, and the
     /// dependence of the effect on the other arguments.
     pub change_ci: Option<[f64; 2]>,
-    /// The number of pairs.
+    /// The number of pairs that have the figure; for the baseline, the number of its runs that have it.
     pub pairs: u64,
     /// The number of repeats in a run with this value; the smallest number, if runs have different numbers. The figure
     /// of a run is the mean over its repeats, so repeats do not count as pairs.

@@ -64,7 +64,7 @@ pub struct Growth {
     pub after: f64,
     /// Requests that the server served per second: the estimate, and the lower and the upper end of its confidence
     /// interval. If requests arrive faster than this, the rate is the limit of the server. Absent if requests were cut
-    /// off, because their number of tokens is then unknown.
+    /// off or are still in flight, because their number of tokens is then unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_per_s: Option<[f64; 3]>,
 }
@@ -86,10 +86,10 @@ impl Growth {
 /// Estimates the growth of the number in flight. Only arrivals, first tokens and ends up to `until` count. `stays` must
 /// be in the order of their due times.
 ///
-/// `None` if fewer than 64 requests were due, or if no request has completed: requests that are refused immediately do
-/// not show how long an answer takes. Also `None` during start-up, because the number in flight then rises under every
-/// load. Start-up lasts six latencies. It ends earlier if a queue forms from the start, or if more and more requests
-/// wait for their first token.
+/// `None` if fewer than 64 requests were due, if all of them were due at the instant `until`, or if no request has
+/// completed: requests that are refused immediately do not show how long an answer takes. Also `None` during start-up,
+/// because the number in flight then rises under every load. Start-up lasts six latencies. It ends earlier if a queue
+/// forms from the start, or if more and more requests wait for their first token.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let half_s = until.seconds_after(stays.first()?.due) / 2.0;

@@ -119,7 +119,7 @@ impl Inspector {
         }
     }
 
-    /// Sets the number of the repeat to which the pass belongs, from 1. Findings state this number.
+    /// Sets the number of the repeat to which the pass belongs, from 1. Findings state this number if it is above 1.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         if repeat > 1 {
@@ -267,8 +267,8 @@ impl Inspector {
         }
         if self.without_input > 0 {
             let message = format!(
-                "For {} of {} completed requests the number of prompt tokens is unknown; they have \
-                    no latency per token and are missing from the input tokens.",
+                "For {} of {} completed requests, the number of prompt tokens is unknown. So they have \
+                    no latency per token, and the number of input tokens of the pass is unknown.",
                 self.without_input, self.completed
             );
             findings.push(Finding::of(code::INPUT_TOKENS_UNKNOWN, message));

@@ -13,10 +13,11 @@ use crate::verdict::SloResult;
 
 /// Judges each objective on each pass to which the objective applies.
 ///
-/// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
-/// cell has no other pass. All other objectives apply to every pass. If no request of the pass completed, the
-/// objective is not met. If requests completed, but the pass lacks the figure, the objective is undecided. An objective
-/// on a predicted figure is decided only if the whole range of the prediction lies on one side of the limit.
+/// An objective on throughput applies to the passes that load the server. It applies to one_by_one passes only if the
+/// cell has no other kind of pass. All other objectives apply to every pass. If the pass lacks the figure, the
+/// objective is not met if no request of the pass completed, and undecided otherwise. An objective on a predicted rate
+/// or latency is decided only if the prediction states a calibrated range, and if the whole range lies on one side of
+/// the limit.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {
@@ -60,8 +61,9 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// The reason, as a sentence, why the result of an objective is uncertain. Two reasons are possible: the pass was ended
-/// early, or the figure is not trusted and the limit lies within the range of the true value.
+/// The reason, as a sentence, why the result of an objective is uncertain. Two reasons are possible. One is that the
+/// pass was ended early. The other is that the figure is not trusted, and the limit lies within the range of the true
+/// value, or this range is unknown.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if let Some(why) = stopped(pass) {
         return Some(why);
@@ -135,9 +137,9 @@ fn not_measured(objective: &Objective, pass: &PassSummary) -> Option<String> {
     (pass.outcomes.complete > 0).then(|| format!("{} was not measured", objective.metric.name()))
 }
 
-/// A sentence that the percentile of so few values is close to their maximum. Such a percentile cannot show that an
-/// objective is met, because more values would have a larger maximum. `None` if there are enough values, or if the
-/// objective is missed.
+/// A sentence that the percentile of few values is close to their maximum. Such a percentile cannot show that an
+/// objective is met, because more values would have a larger maximum. `None` if there are enough values, if the
+/// objective is missed, or if it is not on a percentile.
 fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let values = pass.latency(objective.metric.definition())?;
     let statistic = objective.statistic?;

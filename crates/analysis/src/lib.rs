@@ -1,4 +1,4 @@
-//! Computes figures from records, and findings, verdicts, comparisons and searches from figures.
+//! Computes figures, findings, verdicts, comparisons, searches and sweeps from records. Also reads published tables.
 //!
 //! Every figure depends only on stored data. This crate does no I/O and reads no clock.
 

@@ -31,14 +31,15 @@ pub struct LoadRanking {
     pub cell: CellPlan,
     /// The objectives of a search, with the name of their tier; absent for a sweep.
     pub objectives: Option<String>,
-    /// The load of a search; for a sweep, the throughput at saturation, which is a rate.
+    /// The kind of the ranked loads: the load that the search varied. For a sweep, it is a rate: the throughput at
+    /// saturation.
     pub over: Over,
-    /// The confidence level of the intervals.
+    /// The confidence level of the intervals, from the first answer.
     pub confidence: f64,
     /// The servers whose load is known, with the highest load first.
     pub servers: Vec<RankedServer>,
-    /// The servers whose load is unknown: in each of their rounds, no tried load met the objectives (search), or
-    /// no tried load saturated the server (sweep).
+    /// The servers whose load is unknown, because none of their rounds found one. For example, no tried load met the
+    /// objectives (search), or no tried load saturated the server (sweep).
     pub unknown: Vec<String>,
 }
 
@@ -47,11 +48,11 @@ pub struct LoadRanking {
 pub struct RankedServer {
     /// The name of the server.
     pub name: String,
-    /// The load, from the rounds with an answer.
+    /// The load, from the rounds that found one.
     pub load: SustainedLoad,
     /// The number of rounds.
     pub rounds: usize,
-    /// The number of rounds without an answer.
+    /// The number of rounds that found no load.
     pub unanswered: usize,
 }
 
@@ -81,7 +82,8 @@ impl SustainedLoad {
     }
 
     /// The mean over the rounds of a server: the geometric mean of the values. The interval follows from the intervals
-    /// of the rounds, or from the variation between three or more rounds (Student's t), whichever is wider.
+    /// of the rounds, or from the variation between three or more rounds (Student's t), whichever is wider. `None`
+    /// without rounds.
     pub(crate) fn over_rounds(rounds: &[Self], confidence: f64) -> Option<Self> {
         let n = rounds.len() as f64;
         let logs: Vec<f64> = rounds.iter().map(|round| round.value.ln()).collect();
@@ -108,9 +110,9 @@ impl SustainedLoad {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answered {
     pub(crate) cell: CellPlan,
-    /// The objectives as the user wrote them; absent for a sweep.
+    /// The objectives as the user wrote them, with the name of their tier; absent for a sweep.
     pub(crate) objectives: Option<String>,
-    /// The objectives in a normal form: objectives with the same meaning have the same text.
+    /// The same in a normal form: objectives with the same meaning have the same text.
     pub(crate) by_value: Option<String>,
     pub(crate) over: Over,
     pub(crate) confidence: f64,
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_ranked_by_its_rounds_with_an_answer() {
+    fn a_server_is_ranked_by_its_rounds_that_found_a_load() {
         let (ten, five, none) = (round(Some(10.0)), round(Some(5.0)), round(None));
         let runs =
             [("a", &ten), ("b", &five), ("c", &none), ("a", &ten), ("b", &none), ("b", &five)];

@@ -58,7 +58,7 @@ impl PartsFold {
         }
     }
 
-    /// Computes the figures of each server, and of the ranks that differ from the whole.
+    /// Computes the figures of each server, and of at most [`MOST_RANKS`] ranks that differ from the whole.
     pub(crate) fn finish(
         self,
         names: &[String],

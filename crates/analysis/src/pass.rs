@@ -27,7 +27,7 @@ pub struct PassSummary {
     /// The load as text; empty in results of versions without this field.
     #[serde(default)]
     pub load: String,
-    /// The number of the repeat to which the pass belongs, from 1.
+    /// The number of the repeat to which the pass belongs, from 1. For a trial, it is the number of the trial.
     #[serde(default = "first")]
     pub repeat: u32,
     /// The number of the trial of a search or a sweep to which the pass belongs, from 1; absent for other
@@ -83,7 +83,8 @@ pub struct PassSummary {
     /// (the plateau). Absent if the pass did not reach its plateau, and for kinds of load that have none.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
-    /// The requests that met every objective on requests; absent if the plan has none.
+    /// The requests that met every objective on requests. Absent if the plan has none, or if one of them is on times
+    /// between tokens and these times are unknown.
     #[serde(default)]
     pub goodput: Option<Goodput>,
     /// Latencies in which failed requests count as infinite; absent unless the plan requests them.
@@ -95,14 +96,15 @@ pub struct PassSummary {
     /// The meaning of the confidence intervals, or the reason why the pass has none.
     #[serde(default)]
     pub intervals: Intervals,
-    /// Figures of each class of requests, if the workload has several.
+    /// Figures of each class of requests; empty if no request has a class. Answers that a content filter ended also
+    /// form a class.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
     /// Figures by server, if the load goes to several servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFigures>,
     /// The figures of each rank whose mean TTFT, TPOT or E2E differs from that of the whole pass by more than chance.
-    /// Empty if one process measured the pass.
+    /// At most 16 ranks are listed. Empty if one process measured the pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFigures>,
     /// The figures of a workload of text blocks, as in published logs; absent for other workloads.
@@ -117,7 +119,7 @@ pub struct PassSummary {
     /// The metrics of each server, if they were read from several servers.
     #[serde(default, rename = "server_metrics", skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceMetrics>,
-    /// The use of the cards of the server's machine; absent if no card was observed.
+    /// The use of the cards of the server's machine; absent if no card was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareUse>,
     /// The client's own error in this pass.
@@ -151,8 +153,9 @@ impl PassSummary {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
-    /// Whether the user interrupted the pass, so that its figures cover only a part of it. Always false for a
-    /// trial of a search or a sweep; use [`PassSummary::is_cut_off`] for a trial.
+    /// Whether the user interrupted the pass. Its figures then cover only a part of it. False if a condition of the
+    /// plan ended the pass. Always false for a trial of a search or a sweep; use [`PassSummary::is_cut_off`] for a
+    /// trial.
     pub fn is_interrupted(&self) -> bool {
         self.trial.is_none()
             && self.stopped.is_none()
@@ -191,7 +194,7 @@ pub struct Goodput {
     pub met: u64,
     /// `met` per second over the duration of the pass.
     pub requests_per_s: Option<f64>,
-    /// `met` / planned: failed and dropped requests count as not met.
+    /// `met` / planned: requests that did not complete count as not met.
     pub attainment: Option<f64>,
 }
 

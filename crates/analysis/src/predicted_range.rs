@@ -82,7 +82,8 @@ impl PredictedRange {
     }
 }
 
-/// The figures, as objectives name them, for which the prediction of the pass `at` states ranges.
+/// The figures, as objectives name them, for which the prediction of the pass `at` states ranges. Without a prediction
+/// of this pass: the rates for which the prediction of the cell states ranges.
 fn stated(cell: &Cell, at: Option<usize>, of_cell: Intervals) -> Vec<&'static str> {
     let names = PassPrediction::NAMES.map(|name| name.trim_end_matches("_ms"));
     match at.and_then(|at| cell.prediction.passes.get(at)) {

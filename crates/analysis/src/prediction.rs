@@ -82,10 +82,12 @@ pub struct CellPrediction {
     /// The ranges in which nine of ten measurements are expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Intervals>,
-    /// The errors from which the interval was computed, as text; absent if the interval is a guess.
+    /// The errors from which the interval was computed, as text. Absent if the interval is a guess, or if the cell has
+    /// no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_of: Option<String>,
-    /// Why the interval is only a guess; absent if the interval was computed from measured errors of the engine model.
+    /// Why the interval is only a guess. Absent if the interval was computed from measured errors of the engine model,
+    /// or if the cell has no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncalibrated: Option<String>,
     /// The published or measured figures with which the prediction is compared.

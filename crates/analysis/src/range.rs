@@ -23,7 +23,7 @@ pub enum Trust {
     Trusted,
     /// The error is not small, but at most [`VOUCHED_SHARE`] of the figure.
     Bounded,
-    /// The error may be larger than [`VOUCHED_SHARE`] of the figure.
+    /// The error may be larger than [`VOUCHED_SHARE`] of the figure, or is unknown.
     #[serde(rename = "not_vouched_for")]
     Unreliable,
 }

@@ -45,7 +45,7 @@ pub struct RankedServer {
     pub value: f64,
     /// The figure of the best server divided by the figure of this one.
     pub ratio: f64,
-    /// 95 % interval of the ratio; absent if a server has fewer than three runs, and for predictions.
+    /// 95 % interval of the ratio; absent with fewer than three runs of a server or three rounds, and for predictions.
     pub ratio_ci: Option<[f64; 2]>,
     /// Whether the interval excludes 1. For two predictions: whether they come from different profiles and their ranges
     /// do not overlap.

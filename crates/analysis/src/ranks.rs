@@ -24,7 +24,8 @@ pub struct RankSummary {
 /// The clock of a rank, compared with that of rank 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankClock {
-    /// By how much the clock of rank 0 was ahead at the end of the last pass, in milliseconds.
+    /// By how much the clock of rank 0 was ahead at the end of the last pass, in milliseconds. Negative if it was
+    /// behind.
     pub offset_ms: f64,
     /// The largest error, in any pass, that a time of this rank can have after conversion to the clock of rank 0, in
     /// milliseconds.

@@ -3,7 +3,8 @@
 
 use crate::pass::PassSummary;
 
-/// Whether the server refused every request of these passes. Requests that were skipped or cancelled are ignored.
+/// Whether the server refused every request of these passes. Requests that were skipped or cancelled are ignored. False
+/// if no request was refused.
 pub fn are_all_refused(passes: &[PassSummary]) -> bool {
     let outcomes = || passes.iter().map(|pass| &pass.outcomes);
     let rejected: u64 = outcomes().map(|outcomes| outcomes.rejected).sum();

@@ -9,7 +9,7 @@ use crate::judge::{applies_to, measure};
 use crate::pass::PassSummary;
 
 /// Whether the precision is reached for every load of a cell, given the summaries of all passes of the cell. Loads to
-/// which the metric does not apply are ignored. At least two repeats are needed.
+/// which the metric does not apply are ignored. At least two repeats are needed, and each must have the figure.
 pub fn is_reached(precision: &Precision, passes: &[PassSummary]) -> bool {
     let loaded = passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
     let applies = |pass: &&PassSummary| applies_to(precision.metric, pass, loaded);

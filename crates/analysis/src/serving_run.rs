@@ -22,7 +22,8 @@ pub struct ServingRun {
     pub script: ByTokens,
 }
 
-/// The figures that depend on token counts. A figure is absent if the tokens of one request were not counted.
+/// The figures that depend on token counts. A figure is absent if the tokens of one completed request were not counted,
+/// or if no request completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTokens {
     /// Mean of E2E / (prompt + output tokens).

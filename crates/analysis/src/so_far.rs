@@ -12,7 +12,8 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 use inferometer_stats::histogram::Histogram;
 
-/// Up to this number, requests in flight are stored one by one. Beyond it, a grid of time intervals counts them.
+/// The spans of up to this many ended requests are stored one by one. With more requests, a grid of time intervals
+/// counts all of them.
 const SPANS_KEPT: usize = 1 << 14;
 
 /// Statistics of the records of a pass so far.
@@ -22,11 +23,11 @@ pub struct SoFar {
     pub outcomes: OutcomeCounts,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// The metrics that are shown during a pass, over completed requests, in the order of the registry.
+    /// The metrics that are shown during a pass, over completed requests, in the order of [`Live::place`].
     pub watched: Vec<(&'static Definition, &'static Live, Histogram)>,
     /// Latencies and send delays in histograms with fixed bounds.
     pub histograms: LiveHistograms,
-    /// Output tokens over time.
+    /// Output tokens over time, including those of failed requests.
     pub tokens: TokenCurve,
     /// Requests in flight over time.
     pub in_flight: InFlight,
@@ -84,7 +85,7 @@ impl SoFar {
         drawn.map(|(metric, _, histogram)| (*metric, histogram))
     }
 
-    /// The first send and the last end among the requests that have ended; `None` before a request was sent.
+    /// The first send and the last end among the requests that have ended. `None` if none of them was sent.
     pub fn window(&self) -> Option<(Nanos, Nanos)> {
         self.in_flight.first_send().zip(self.in_flight.last_end())
     }

@@ -12,7 +12,7 @@ pub(crate) struct CountedPart {
     pub startup: usize,
     /// The index of the first request of the drain, which does not count.
     pub end: usize,
-    /// The median time from the due time to the end, in seconds.
+    /// The median time from the due time to the end, in seconds ([`median_latency_s`]).
     pub latency_s: f64,
     /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
@@ -65,9 +65,9 @@ fn grows<R: HasStay>(rows: &[R]) -> bool {
     sum(&rows[last..]) > GROWS * sum(&rows[last - quarter..last])
 }
 
-/// The number of requests at the start whose latencies differ from those of the other requests. If these requests are
-/// left out, the mean of the others has the smallest error (K. P. White, "An effective truncation heuristic for bias
-/// reduction in simulation output", Simulation 69, 1997, with means over five requests).
+/// The number of requests at the start whose latencies are lower than those of the other requests. If these requests
+/// are left out, the mean of the others has the smallest error (K. P. White, "An effective truncation heuristic for
+/// bias reduction in simulation output", Simulation 69, 1997, with means over five requests).
 fn settled_after<R: HasStay>(rows: &[R]) -> usize {
     const TOGETHER: usize = 5;
     let means: Vec<f64> = rows

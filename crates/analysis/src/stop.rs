@@ -1,6 +1,6 @@
-//! Ends a pass early if requests arrive faster than they end, or if too many fail. Trials of searches have other rules.
-//! Requests may be added in any order. The instants of the decisions depend only on the requests, so a simulated pass
-//! ends at the same point as a pass on a server.
+//! Ends a pass early if requests arrive faster than they end, or if too many fail. Trials of searches and sweeps have
+//! other rules. Requests may be added in any order. The instants of the decisions depend only on the requests, so a
+//! simulated pass ends at the same point as a pass on a server.
 
 use std::time::Duration;
 

@@ -55,7 +55,7 @@ pub struct Summary {
     /// The source of the results, if they were imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// The answer of a search in each cell; empty without a search.
+    /// The answers of a search: one for each tier of each cell; empty without a search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchAnswer>,
     /// The answer of a sweep in each cell; empty without a sweep.

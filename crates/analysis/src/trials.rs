@@ -111,7 +111,7 @@ impl TrialResult {
 }
 
 impl TrialResultFold {
-    /// Starts to collect a trial; `None` if the plan has no trials.
+    /// Starts to collect a trial; `None` if the plan has no trials, or if the load of the pass is not constant.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
             (Some(plan), _) => TrialFold::of(pass, &plan.criteria).map(Self::Search),

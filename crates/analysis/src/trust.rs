@@ -95,7 +95,8 @@ pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) ->
 }
 
 /// The range of a rate of a pass. The pass may have ended before the stamp of its last read, and without the client's
-/// own delays it would have ended earlier. `None` if neither changes the duration of the pass.
+/// own delays it would have ended earlier. `None` if neither changes the duration of the pass. If the event loop was
+/// busy for nearly the whole pass, the rate is unreliable, and both ends equal the figure.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {

@@ -8,10 +8,11 @@ use crate::trust::FigureCounts;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// No rule of [`crate::validity::judge`] is broken.
+    /// No rule of [`crate::validity::judge`] is broken, and neither the run nor a pass ended early.
     #[default]
     Valid,
-    /// At least one rule is broken; the reasons state which.
+    /// At least one rule is broken, or the run or a pass ended early, or the results were imported. The reasons state
+    /// which of these is the case. If the user's time limit cuts off a trial or a block, this is not a reason.
     Suspect,
 }
 
@@ -74,18 +75,19 @@ impl SloResult {
     }
 }
 
-/// The verdict that every report shows first.
+/// The verdict on a run. All reports show it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether the run is valid or suspect.
     pub validity: Validity,
     /// Why the run is suspect, one sentence for each reason; empty if it is valid.
     pub reasons: Vec<String>,
-    /// The numbers of trusted, bounded and unreliable figures. Absent if no client measured, and in results of
-    /// earlier versions.
+    /// The numbers of trusted, bounded, unreliable and absent figures. `None` for predictions and imported results, and
+    /// in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<FigureCounts>,
-    /// Advice about figures that are not trusted; absent if all figures are trusted.
+    /// Advice about figures that are not trusted. `None` if no figure is bounded or unreliable, and for predictions and
+    /// imported results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The results of the plan's objectives.

@@ -136,7 +136,7 @@ fn sequential_comparisons_of_a_server_with_itself_find_a_difference_in_at_most_5
         ("independent blocks", [0.0, 0.0], [0.0, 0.03], 20),
         ("a machine that drifts", [0.9, 0.0], [0.05, 0.01], 20),
         ("a machine that drifts far", [0.98, 0.0], [0.2, 0.02], 20),
-        ("servers of which each drifts", [0.0, 0.3], [0.0, 0.03], 20),
+        ("each server drifts by itself", [0.0, 0.3], [0.0, 0.03], 20),
     ] {
         let (differ, _, _) = trials(alike, deviations, 1.0);
         assert!(differ <= most, "{what}: {differ} of 400");
@@ -206,7 +206,7 @@ fn every_two_pairs_start_once_with_each_server_in_an_order_set_by_the_seed() {
 }
 
 #[test]
-fn a_comparison_ends_with_a_decision_or_at_its_limit_of_requests_or_time() {
+fn a_comparison_ends_with_a_decision_or_at_a_limit_or_if_its_figure_is_missing() {
     let world = || World::new(1, [0.0, 0.0], [0.0, 0.2]);
     let of = |plan: &AbPlan| played(plan, 1, world(), 1.0);
     let short = AbPlan { max_requests: 32 * 2 * 12 + 63, ..plan(&["output_tokens_per_s"]) };
@@ -266,8 +266,8 @@ fn a_block_excludes_the_requests_of_start_up_and_drain() {
     let ab =
         AbPlan { uncounted: 2, ..plan(&["requests_per_s", "output_tokens_per_s", "ttft_p50"]) };
     let mut fold = BlockFold::new(&pass, &ab, 7);
-    // Two requests are in flight. Both are sent at the same times: 0, 100 and 200 ms. Each takes 100 ms and has 4
-    // tokens. The first two and the last two have a different TTFT.
+    // Two requests are in flight: two are sent at 0 ms, two at 100 ms and two at 200 ms. Each takes 100 ms and has 4
+    // tokens. The TTFT of the first two and of the last two differs from that of the other two.
     for (index, (send_ms, ttft_ms)) in
         [(0.0, 70.0), (0.0, 70.0), (100.0, 40.0), (100.0, 40.0), (200.0, 90.0), (200.0, 90.0)]
             .into_iter()

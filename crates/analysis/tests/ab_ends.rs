@@ -1,5 +1,5 @@
-//! Tests what decides when a comparison in blocks ends, in addition to its answer: an undecided gate, a time limit, a
-//! server that no longer answers.
+//! Tests what decides, apart from the answer, when a comparison in blocks ends: an undecided gate, a time limit, a
+//! limit of requests, a server that no longer answers.
 
 use std::time::Duration;
 

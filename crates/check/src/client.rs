@@ -42,7 +42,8 @@ const PROMPT_TOKENS: u32 = 8;
 /// Measures the client under this load. Prints nothing.
 ///
 /// # Errors
-/// If a request fails, or the received data differs from what the server sent.
+/// If sockets or the temporary store fail, or if a request fails. With `load.errors`, also if the received data differs
+/// from what the server sent.
 pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     let plan = plan(load)?;
     let server = Client {

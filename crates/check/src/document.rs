@@ -1,4 +1,4 @@
-//! The results of `check`, as `check --json` prints them.
+//! The results of `check`, as `check --json` prints them, and the reports of the processes of a check.
 
 use inferometer_truth::{ErrorSpread, ServerStats, Stamped};
 use serde::{Deserialize, Serialize};
@@ -24,16 +24,17 @@ pub struct Document {
 pub struct Level {
     /// The number of streams.
     pub streams: u32,
-    /// The pace of the server when it does not send as fast as it can: the time between two tokens of a stream, in
-    /// milliseconds.
+    /// The pace of the server when it does not send as fast as it can: the time between two successive tokens of a
+    /// stream, in milliseconds.
     pub gap_ms: f64,
     /// Tokens per second of all streams together at that pace.
     pub paced_tokens_per_s: f64,
     /// Absolute difference between the arrival of the first token and the instant at which the server sent it, in
     /// microseconds.
     pub ttft_error_us: Stamped,
-    /// The client's TTFT minus the bare reader's TTFT at the same pace, in milliseconds. It is the part of the TTFT
-    /// that the client adds; the rest comes from the machine and the server.
+    /// The client's TTFT minus the bare reader's TTFT at the same pace, in milliseconds. It estimates the part of the
+    /// TTFT that the client adds; the rest comes from the machine and the server. It can be negative, because the
+    /// client uses the kernel's time stamps, and the reader those of the program.
     pub ttft_beyond_reader_ms: Ttft,
     /// Absolute difference between the measured gap of two successive tokens and the gap with which the server sent
     /// them, in microseconds.
@@ -45,8 +46,8 @@ pub struct Level {
     pub arrival_width_us: ErrorSpread,
     /// Number of token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
-    /// Delay from the due time of a request to its send, in microseconds. A request is due when the previous request of
-    /// the same stream ends.
+    /// Delay from the due time of a request to its send, in microseconds. The first request of a stream is due at the
+    /// start of the pass. Each other request is due when the previous request of the same stream ends.
     pub send_delay_us: ErrorSpread,
     /// Client CPU seconds per million tokens at the pace of `gap_ms`, including the work for time stamps and records.
     pub paced_client_cpu_s_per_mtok: f64,

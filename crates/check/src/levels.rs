@@ -26,8 +26,9 @@ struct Load {
     gap_us: u64,
     /// Tokens of each request at this pace. Each stream has two requests, one after the other.
     tokens: u32,
-    /// Total tokens when the server sends as fast as it can. Each stream has at least one request, so the total can be
-    /// higher.
+    /// The planned number of tokens, over all streams, when the server sends as fast as it can. The real number is a
+    /// multiple of `FAST_TOKENS`, so it can be a little lower. It can also be higher, because each stream has at least
+    /// one request.
     fast_tokens: u32,
 }
 
@@ -95,7 +96,7 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     let mut flags = arguments(server.address, streams, 2 * streams, tokens);
     let paced_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
     drop(server);
-    // A new server, so that its statistics contain only the client, not the reader.
+    // A new server, so that its statistics contain only the requests of the client, not those of the reader.
     let server = process::server(program, FIRST_US, gap_us)?;
     flags = arguments(server.address, streams, 2 * streams, tokens);
     flags.push("--errors".to_owned());
@@ -162,8 +163,8 @@ const LARGEST_ERROR_P50_US: f64 = 100.0;
 const LARGEST_ERROR_P99_US: f64 = 500.0;
 const LARGEST_WIDTH_P99_US: f64 = 500.0;
 
-/// A level is trusted if neither this level nor an earlier one exceeds a limit or has a wrong number of requests in
-/// flight.
+/// A level is trusted if neither this level nor an earlier one exceeds a limit or has a wrong peak number of requests
+/// in flight.
 fn verdict(levels: &[Level]) -> Verdict {
     let mut verdict = Verdict::default();
     for level in levels {

@@ -17,8 +17,8 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
-/// Starts a reference server. It sends the first token of a stream after `first_us` microseconds, and each
-/// further token after `gap_us` microseconds.
+/// Starts a reference server. It sends the first token of a stream `first_us` microseconds after the request, and each
+/// further token `gap_us` microseconds after the previous token. If `gap_us` is 0, it sends as fast as it can.
 ///
 /// # Errors
 /// If the server cannot be started.

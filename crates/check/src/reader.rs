@@ -12,7 +12,8 @@ use crate::load::Load;
 /// Reads the load with a bare reader.
 ///
 /// # Errors
-/// If sockets fail, or the received data differs from what the server sent.
+/// If sockets or a connection fail, if the server closes a connection, or if a connection accepts only a part of a
+/// request.
 pub fn reader(load: &Load) -> Result<ReaderMeasure, CheckError> {
     let Load { server, streams, requests, tokens } = *load;
     let mut net = EpollNet::new().map_err(CheckError::Sockets)?.with_user_stamps();

@@ -22,7 +22,8 @@ const HEAD: [&str; 13] = [
     "in flight: client, server",
 ];
 
-/// Returns the table of levels, the lines of the open loops, and the verdict.
+/// Returns an explanation, the table of levels, the lines of the open loops, the send delays of the server, and the
+/// verdict.
 pub fn text(document: &Document) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     for level in &document.levels {

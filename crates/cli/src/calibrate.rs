@@ -76,8 +76,8 @@ pub struct Calibrated {
 /// Fits a profile. If the card is the user's own file, the profile contains its data.
 ///
 /// # Errors
-/// If the measurements cannot be read, are predictions or have too few usable rows, or if a field of `request` does not
-/// apply to these measurements.
+/// If the measurements cannot be read, are predictions, state different cards, have too few usable rows or do not
+/// describe such an engine, or if a field of `request` does not apply to these measurements.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let Calibrated { profile, text } = fitted(request)?;
     let profile = profile.with_own_card().map_err(CalibrateError::new)?;
@@ -231,7 +231,7 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
 }
 
 /// Reads the measured rows. Returns the rows that the fit can use, the measured engine and card, and a text. The text
-/// names the origin of the rows, and the rows that were left out.
+/// names the origin of the rows and the rows that were left out, and warns about another engine, card or model.
 fn measured(
     request: &Request<'_>,
     measured: &str,

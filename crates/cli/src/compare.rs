@@ -1,5 +1,5 @@
-//! Compares runs with a baseline, figure by figure, and evaluates a gate on the differences. It measures nothing and
-//! writes nothing.
+//! Compares runs with a baseline, figure by figure, and evaluates a gate on the differences. This module measures
+//! nothing and writes nothing.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::bundle::{Bundle, is_bundle};
 use crate::stored::{self, group_and_server};
 
-/// Why two results cannot be compared.
+/// Why two results cannot be compared, or why the conditions of a gate cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct CompareError {
@@ -40,7 +40,7 @@ pub struct GatedComparison {
     /// The differences.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Whether each condition is met.
+    /// The result of each condition on each difference of its figure.
     pub gate: Vec<GateResult>,
     /// The ids of the baseline's and the contender's runs, separated by spaces, if known.
     #[serde(skip)]
@@ -71,11 +71,12 @@ pub fn compare(
     let comparison = compare_figures(baseline, contender, options).map_err(CompareError::new)?;
     let gate = judge(conditions, &comparison)
         .map_err(|error| CompareError::new(format!("--gate: {error}")))?;
-    let runs = [baseline, contender].map(|subject| subject.runs().map(str::to_owned));
+    let runs = [baseline, contender].map(|subject| subject.runs());
     Ok(GatedComparison { comparison, gate, runs })
 }
 
-/// The conditions of all gates whose result is `met`, as texts, each with its difference, its cell and load.
+/// The conditions of all gates whose result is `met`, as texts, each with its difference and its place, such as the
+/// cell and the load.
 pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
@@ -126,7 +127,8 @@ const ACCEPTED: &str = "give a stored run, a tag, a bundle of runs, a summary.js
 /// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
-/// If the name is none of these, contains a run twice, or is a file with several tables, or if a run has no results.
+/// If the name is none of these or contains a run twice, if a file has several tables and the name does not select one,
+/// or if a run has no results.
 pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     if !Path::new(name).exists() {
         if let Some((group, server)) = group_and_server(name) {

@@ -1,5 +1,5 @@
-//! Imports results into the store: published tables, logs and files of other tools, and bundles of this program.
-//! Nothing is sent.
+//! Imports results into the store: published tables, logs and files of other tools, and result files and bundles of
+//! this program. Nothing is sent.
 
 use std::path::{Path, PathBuf};
 
@@ -23,14 +23,14 @@ pub enum ImportError {
     /// Files that cannot be imported, each with the reason. Nothing was stored.
     #[error("{}", .0.join("; "))]
     Files(Vec<String>),
-    /// A bundle cannot be restored: the store has a different run with the same id, a log in the bundle is incomplete,
-    /// or the store cannot be written.
+    /// A bundle cannot be restored: the store has a different run with the same id, a log in the bundle is incomplete
+    /// or belongs to another run, the bundle cannot be read, or the store cannot be read or written.
     #[error(transparent)]
     Bundle(BundleRunError),
     /// The store cannot be opened. Nothing was stored.
     #[error(transparent)]
     Open(StoreError),
-    /// Writing to the store failed.
+    /// Reading from the store or writing to it failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -41,17 +41,17 @@ pub struct Imported {
     pub run: RunId,
     /// The results of the run.
     pub summary: Summary,
-    /// Whether the run was already in the store. If true, nothing was stored.
+    /// Whether the run was already in the store. If true, nothing was stored for this run.
     pub was_there: bool,
-    /// Whether the run was restored from a bundle.
+    /// Whether the run is from a bundle.
     pub is_restored: bool,
 }
 
 /// Imports files. All files are read before anything is stored.
 ///
 /// # Errors
-/// If a file cannot be read or has an unknown format, if a bundle cannot be restored, or if the store cannot be
-/// written.
+/// If a file cannot be read or has an unknown format, if a bundle cannot be restored, or if the store cannot be opened,
+/// read or written.
 pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportError> {
     let mut imports = Vec::new();
     let mut problems = Vec::new();

@@ -3,14 +3,15 @@
 //! This is the library of the `inferometer` program: functions that take values and return values or typed errors. Only
 //! [`command_line`], which is the program itself, prints messages or ends the process. Other code gets environment
 //! variables from its caller, except for the variables for downloads and caches of data sets and tokenizers.
-//! [`resolve`] makes a [`Plan`] from the content of a plan file. [`run`] measures the plan; [`predict`] and [`search`]
-//! simulate it in virtual time. [`compare`](mod@compare) compares results, and [`Store`] contains every run with all
-//! its records.
+//! [`resolve`] makes a [`Plan`] from a [`Spec`], which has the keys of a plan file. [`run`] measures the plan;
+//! [`predict`] and [`search`] simulate it in virtual time. [`compare`](mod@compare) compares results, and [`Store`]
+//! contains every run with all its records.
 //!
 //! # Measure a server
 //!
-//! Without a `target`, the plan measures the embedded engine, a calibrated model of a serving engine. In this example,
-//! a thread of this process serves the engine on a local port, a hundred times faster than the simulated hardware.
+//! Without a `target` or a `server`, the plan measures the embedded engine, a calibrated model of a serving engine. In
+//! this example, a thread of this process serves the engine on a local port, a hundred times faster than the simulated
+//! hardware.
 //!
 //! ```
 //! use inferometer::metrics::ttft;
@@ -34,7 +35,8 @@
 //!     println!("{}: TTFT p50 {} ms, p99 {} ms", pass.load, ttft_ms.p50, ttft_ms.p99);
 //!     assert_eq!(pass.outcomes.failed(), 0);
 //! }
-//! // This is an error if the run was interrupted, if too many requests failed, or if an objective was not met.
+//! // This is an error if the run was interrupted, if the server died, if too many requests failed, or if an objective
+//! // was not met.
 //! judge(&plan, &context, &finished, Strictness::Lenient)?;
 //! # Ok(())
 //! # }

@@ -59,7 +59,7 @@ pub struct Report {
     pub plan: Option<Plan>,
     /// The data for charts of single requests.
     pub traces: Traces,
-    /// The error at which reading a truncated log ended; None if the log is complete.
+    /// The error at which reading a truncated log ended; None if the log is complete, or if the results were imported.
     pub cut: Option<StoreError>,
 }
 
@@ -87,8 +87,8 @@ impl Report {
         if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
             if failures_as_inf {
                 return Err(ReportError::Missing(format!(
-                    "--failures-as-inf: run {run} was imported without request records, which \
-                        these percentiles need"
+                    "--failures-as-inf: run {run} was imported, and the figures of an imported \
+                        run are not computed again"
                 )));
             }
             let summary = summary.clone();

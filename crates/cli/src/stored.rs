@@ -64,13 +64,13 @@ pub enum NoRuns {
     /// The store has no run of this name, or cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store has no run of this group or server, or the name contains a run twice.
+    /// The store has no run of this group or server, or the name is empty or contains a run twice.
     #[error("{0}")]
     Name(String),
 }
 
-/// The runs that a name refers to, in the order in which they began. The name is a run or a tag, a list of these
-/// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+/// The runs that a name refers to, in the order in which they began, or in the order of rounds. The name is a run or a
+/// tag, a list of these separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
 /// If the name refers to no run, or contains a run twice.

@@ -33,7 +33,7 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
         }
     }
     Err(PassesError::Missing(format!(
-        "run {} has no request records, so there are no rows of requests",
+        "run {} has no request records, which this export needs",
         run.row.id
     )))
 }

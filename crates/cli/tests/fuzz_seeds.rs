@@ -1,5 +1,5 @@
-//! Runs each fuzz target on its stored inputs, which are small. The tests call the same functions as the fuzzer. So
-//! every problem that the fuzzer has found is tested in every run of the tests.
+//! Runs each fuzz target on its stored inputs, which are small. The tests call the same functions as the fuzzer. So a
+//! problem that the fuzzer has found is tested in every run of the tests, if its input is stored.
 
 use std::collections::BTreeSet;
 use std::fs;

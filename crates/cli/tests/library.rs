@@ -34,7 +34,7 @@ fn measured(folder: &Path, events: &Events) -> (Plan, Context, Finished) {
     (plan, context, finished)
 }
 
-/// Records the names of the events.
+/// Stores the names of the events of a run and its passes. Successive records are stored as one name.
 #[derive(Clone, Default)]
 struct Names(Arc<Mutex<Vec<&'static str>>>);
 

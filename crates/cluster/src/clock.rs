@@ -6,8 +6,9 @@
 //! `reference - received` and `reference - sent`. This interval is narrow if the round trip was short.
 //!
 //! Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the offset at other instants,
-//! with a wider interval. The offset at an instant lies in the intersection of all these intervals. The middle of the
-//! intersection is the estimate, and half its width is the bound.
+//! with a wider interval. The offset at an instant lies in the intersection of these intervals. The estimate uses only
+//! exchanges near the instant, or the nearest exchange. The middle of the intersection is the estimate, and half its
+//! width is the bound.
 
 use inferometer_model::time::Nanos;
 
@@ -18,8 +19,8 @@ pub const MAX_DRIFT_PPM: u64 = 100;
 /// The offset at an instant is computed from the exchanges that are at most this far from the instant, in nanoseconds.
 /// If there are none, the nearest exchange is used.
 const WINDOW_NS: u64 = 30_000_000_000;
-/// Exchanges in the same period of this length, in nanoseconds, are merged. This limits the memory of an idle rank to
-/// about 20 MB per day.
+/// Exchanges in the same period of this length, in nanoseconds, are merged if their intervals overlap. This limits the
+/// memory of an idle rank to about 20 MB per day.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// One message to the reference, and its answer.
@@ -148,8 +149,8 @@ impl Clock {
         Some(Nanos(reference.0.saturating_add_signed(-offset.ns)))
     }
 
-    /// The drift, from the exchanges with the shortest round trips in the first third and in the last third of the
-    /// time. None if the time is too short for an estimate.
+    /// The drift, from the narrowest interval of offsets in the first third of the time and the narrowest in the last
+    /// third. None without two intervals at different instants.
     pub fn drift(&self) -> Option<Drift> {
         let (first, last) = (self.known.first()?.at, self.known.last()?.at);
         let third = (last - first) / 3;

@@ -6,7 +6,7 @@ const MOST_NAMES: usize = 100_000;
 /// Returns the names of a list, in order.
 ///
 /// # Errors
-/// If the list is malformed or too long. The error states the reason.
+/// If the list is malformed, too long or without a host name. The error states the reason.
 pub fn expand(list: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for part in split(list)? {
@@ -18,7 +18,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Splits at commas outside brackets.
+/// Splits at commas outside brackets. Empty parts are dropped.
 fn split(list: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, char) in list.char_indices() {

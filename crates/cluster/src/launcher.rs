@@ -25,7 +25,7 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// The name of the launcher in messages.
+    /// The name of the launcher in messages; for `Own` and `Torch`, the names of variables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "INFEROMETER_RANK",
@@ -47,9 +47,10 @@ pub struct RankPlace {
     pub rank: u32,
     /// The number of ranks.
     pub ranks: u32,
-    /// The host name or address of rank 0; None if the launcher does not state it.
+    /// The host name or address of rank 0; None if the variables do not state it.
     pub host: Option<String>,
-    /// The port at which the ranks meet; None if the launcher does not state it.
+    /// The port at which the ranks meet, from MASTER_PORT; None if this variable is not set, or if the agent of
+    /// torchrun uses this port.
     pub port: Option<u16>,
     /// A text that identifies this run, as far as the launcher's variables allow.
     pub job: String,
@@ -61,9 +62,9 @@ pub const MOST_RANKS: u32 = 100_000;
 /// The result of reading the variables of launchers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LauncherState {
-    /// This process is the only one.
+    /// This process works alone: no launcher was recognised, or the number of ranks is 1.
     Alone,
-    /// This process works alone. A launcher has started several processes, but their number is unknown.
+    /// This process works alone. A Kubernetes Job has started it, but the number of its processes is unknown.
     SizeUnknown {
         /// The message to the user.
         note: &'static str,
@@ -75,7 +76,8 @@ pub enum LauncherState {
 /// Finds the rank of this process and the number of ranks, if a launcher has started several processes.
 ///
 /// # Errors
-/// If the value of a variable is wrong, or if a variable is missing. The error names the variable and the reason.
+/// If the value of a variable is wrong, if a variable is missing, or if two variables contradict each other. The error
+/// names the variable and the reason.
 pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
     let launchers = [

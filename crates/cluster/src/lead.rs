@@ -22,9 +22,9 @@ pub(crate) use rank_states::{RankStates, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
-/// How often waiting functions check whether the run was interrupted.
+/// The longest time that a thread waits before it checks the shared state again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long rank 0 waits for the other ranks at the end of the run.
+/// The longest time that rank 0 waits for the other ranks at the end of the run.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// How long each step may take when rank 0 connects to its own address.
 const SELF_CHECK: Duration = Duration::from_secs(2);
@@ -51,12 +51,13 @@ pub struct Lead {
 
 impl Lead {
     /// Waits until all ranks have joined. `notice` receives messages for the user. Setting `interrupted` cancels the
-    /// waiting. `salt` is sent to all ranks.
+    /// waiting; after the ranks have joined, it ends their passes. `salt` is sent to the other ranks.
     ///
     /// # Errors
     /// - Ranks are missing after the meeting's time limit.
     /// - The introductions of the ranks do not match.
-    /// - This process cannot listen.
+    /// - Another rank 0 listens at the address of the meeting.
+    /// - This process cannot listen, or the system refuses a thread or random numbers.
     /// - The waiting was interrupted.
     pub fn gather(
         meeting: &Meeting,
@@ -135,15 +136,16 @@ impl Lead {
         }
     }
 
-    /// Gives an order to all ranks. `sinks` has one sink for each other rank; it is empty if the order produces no
-    /// records. Each sink receives the records of its rank, and is dropped after the last record.
+    /// Gives an order to all other ranks. `sinks` has one sink for each of them; it is empty if the order produces no
+    /// records. Each sink receives the records of its rank. It is dropped after the last record, or if the rank is
+    /// lost.
     pub fn order(&self, order: Order, sinks: Vec<Sink>) {
         self.shared.lock().give(order, sinks);
         self.shared.changed();
     }
 
-    /// Waits until each rank works on the last order or is lost. A rank that works on the last order has sent
-    /// everything that belongs to earlier orders. The wait also ends if the run is interrupted.
+    /// Waits until each other rank works on the last order, has completed it, or is lost. A rank that works on the last
+    /// order has sent everything that belongs to earlier orders. The wait also ends if the run is interrupted.
     pub fn wait_for_work(&self) {
         let mut states = self.shared.lock();
         while !states.is_at_work() && !self.shared.is_interrupted() {
@@ -164,7 +166,7 @@ impl Lead {
         start
     }
 
-    /// Waits until each rank has completed its pass or is lost, and returns the results of all ranks.
+    /// Waits until each other rank has completed its pass or is lost, and returns the results of these ranks.
     pub fn reports(&self) -> Vec<RankReport> {
         let mut states = self.shared.lock();
         while !states.is_done() {
@@ -173,7 +175,8 @@ impl Lead {
         states.reports()
     }
 
-    /// The first rank that is lost or has failed, with the reason; None if no rank is.
+    /// The lost rank with the lowest number, and the reason; None if no rank is lost. A rank that has failed counts as
+    /// lost.
     pub fn trouble(&self) -> Option<String> {
         self.shared.lock().trouble()
     }
@@ -221,8 +224,9 @@ fn some_of(ranks: &[u32]) -> String {
     format!("{} {}{more}", if ranks.len() == 1 { "rank" } else { "ranks" }, names.join(", "))
 }
 
-/// Listens at the address of the meeting. If this machine does not have that address, listens at all addresses of this
-/// machine. Then the returned flag is false, because the other ranks may not be able to connect.
+/// Listens at the address of the meeting. If this is impossible, most often because this machine does not have that
+/// address, listens at all addresses of this machine. Then the returned flag is false, because the other ranks may not
+/// be able to connect.
 fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     let at = meeting.place();
     let addresses = meeting.addresses().map_err(|why| JoinError::Failed(format!("{at}: {why}")))?;

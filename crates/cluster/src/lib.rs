@@ -1,13 +1,14 @@
 //! Lets several processes (ranks) measure one plan together.
 //!
-//! [`launcher`] finds the rank of this process. The ranks meet at rank 0 ([`Lead`]). The other ranks ([`Member`])
-//! prove that they have the token of the run, and send the hash of their plan. Rank 0 refuses a rank with a different
-//! plan. During the run, each member compares its clock with that of rank 0 ([`clock`]). Rank 0 gives orders, one
-//! after the other. A pass starts at the same instant at all ranks. The members send their records with instants on
-//! rank 0's time axis.
+//! [`launcher`] finds the rank of this process. The ranks meet at rank 0 ([`Lead`]). The other ranks ([`Member`]) prove
+//! that they have the token of the run, and send the hash of their plan. Rank 0 refuses a rank whose plan, version or
+//! number of ranks differs. During the run, each member compares its clock with that of rank 0 ([`clock`]). Rank 0
+//! gives orders, one after the other. A pass starts at the same instant at all ranks. The members send their records
+//! with instants on rank 0's time axis.
 //!
-//! Members always send a message first and rank 0 answers, so one connection and one thread at each end are enough.
-//! Messages without records, and their answers, are also used to compare the clocks.
+//! After a member has joined, it always sends a message first and rank 0 answers. So one connection and one thread at
+//! each end are enough. The messages that state the progress of a member, and their answers, are also used to compare
+//! the clocks.
 //!
 //! This crate does not contain the measurement of a pass itself.
 

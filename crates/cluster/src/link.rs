@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 /// The longest message, in bytes, from a process that has not yet proven that it has the token.
 const STRANGERS_BYTES: u32 = 64 << 10;
-/// The longest message of a rank, in bytes. In a message, a record needs about 140 bytes for each token.
+/// The longest message, in bytes, from a process that has proven that it has the token. In a message, a record needs
+/// about 140 bytes for each token.
 const RANKS_BYTES: u32 = 512 << 20;
 
 /// One end of a connection.
@@ -98,7 +99,7 @@ impl Link {
     }
 }
 
-/// The time until the instant `until`; an error if it is over.
+/// The time until the instant `until`; an error if this instant has passed.
 fn rest_of(until: Nanos) -> io::Result<Duration> {
     match until.since(monotonic_now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),

@@ -17,7 +17,7 @@ pub enum JoinError {
     /// The processes were started in a wrong way, for example with plans or versions that do not match.
     #[error("{0}")]
     Mistake(String),
-    /// Ranks are missing or unreachable.
+    /// Ranks are missing, unreachable or without the token; or the system refuses a port, a thread or random numbers.
     #[error("{0}")]
     Failed(String),
     /// The user interrupted the waiting.
@@ -31,7 +31,7 @@ impl From<TokenError> for JoinError {
     }
 }
 
-/// The address of rank 0 as the user writes it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+/// The address of rank 0 as the user writes it: `HOST`, `HOST:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendezvous {
     /// A host name or an IP address.
@@ -140,7 +140,8 @@ impl Meeting {
         }
     }
 
-    /// Resolves the host name of rank 0.
+    /// Resolves the host name of rank 0. If the name cannot be resolved and Slurm started the ranks, asks Slurm for the
+    /// address.
     ///
     /// # Errors
     /// If the name cannot be resolved.

@@ -53,6 +53,7 @@ impl Member {
     /// - Rank 0 is not found within the meeting's time limit.
     /// - Rank 0 refuses this process.
     /// - The waiting was interrupted.
+    /// - The system refuses a thread or random numbers.
     pub fn join(
         meeting: &Meeting,
         me: &Introduction,
@@ -102,14 +103,14 @@ impl Member {
         self.shared.when_stopped(Box::new(alarm));
     }
 
-    /// Begins a pass. From now on, its records are sent as soon as `records` returns them. `is_scheduled` states
-    /// whether the plan determines when requests are due.
+    /// Begins a pass. From now on, each message to rank 0 is followed by the records that `records` has by then.
+    /// `is_scheduled` states whether the plan determines when requests are due.
     pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {
         self.shared.begin_pass(records, is_scheduled);
     }
 
-    /// The instant at which the pass starts, by this rank's clock; None until rank 0 has announced it.
-    /// `workload_hash` is the hash of all requests of the run so far.
+    /// The instant at which the pass starts, by this rank's clock; None until rank 0 has announced it. The first call
+    /// reports to rank 0 that this rank is prepared. `workload_hash` is the hash of all requests of the run so far.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         self.shared.start(workload_hash)
     }

@@ -122,7 +122,7 @@ pub struct ClockReport {
 /// The report of one rank on a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassReport {
-    /// The number of requests with each outcome.
+    /// The number of the rank's requests with each outcome.
     pub outcomes: OutcomeCounts,
     /// The processor time and the delays of the rank's process.
     pub process: Process,
@@ -170,7 +170,7 @@ pub(crate) struct Down {
     pub clock: Nanos,
     /// The number of the order in `what`; if `what` is None, the number of the member's current order.
     pub order: u64,
-    /// The next order; None if there is none yet.
+    /// The next order; None if there is none yet, or if the member still works on its current order.
     pub what: Option<Order>,
     /// When the pass of the member's order starts, by the clock of rank 0; None if it is not known yet.
     pub start: Option<Nanos>,

@@ -1,18 +1,19 @@
-//! How often ranks send messages to rank 0, and how long in advance the start of a pass is announced. With many ranks
-//! both times are longer, so that rank 0 is not overloaded.
+//! How often ranks send messages to rank 0, and how long in advance the start of a pass is announced. With many ranks,
+//! each rank sends fewer messages per second and the announcement is earlier, so that rank 0 is not overloaded.
 
 use std::time::Duration;
 
-/// The maximum number of messages per second from all ranks together, without messages that contain records. Rank 0
-/// needs about 30 us of processor time for one message.
+/// The maximum number of periodic messages per second from all ranks together. Messages that contain records, and the
+/// messages without pauses at the start and after a pass, are not counted. Rank 0 needs about 30 us of processor time
+/// for one message.
 const MOST_QUESTIONS_PER_S: u32 = 5_000;
-/// The time between two messages of a rank during a pass.
+/// The shortest time between two messages of a rank that works on an order, for example during a pass.
 const DURING_A_PASS: Duration = Duration::from_millis(250);
-/// The time between two messages of a rank that waits for an order.
+/// The shortest time between two messages of a rank that waits for an order.
 const WHILE_IDLE: Duration = Duration::from_millis(20);
-/// The time between two messages of a rank that waits for the start of a pass.
+/// The shortest time between two messages of a rank that waits for the start of a pass.
 const WHILE_PREPARED: Duration = Duration::from_millis(5);
-/// The shortest time from the announcement of a pass to its start.
+/// The part of the time from the announcement of a pass to its start that does not depend on the ranks.
 const ANNOUNCED: Duration = Duration::from_millis(150);
 /// The longest round trip that an announcement takes into account. A longer round trip counts as this long.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
@@ -20,7 +21,7 @@ const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 /// What a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
-    /// Nothing; a pass is in progress.
+    /// Nothing; it works on an order.
     Nothing,
     /// The next order.
     Order,

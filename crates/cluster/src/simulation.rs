@@ -1,6 +1,6 @@
-//! Simulates a run of many ranks in virtual time. The simulation uses the real code of the ranks and the real replies
-//! of rank 0; only the connections and the clocks are simulated. Each rank is a thread, and only one thread runs at a
-//! time.
+//! Simulates a run of many ranks in virtual time. The simulation uses the real code of the thread with which a rank
+//! communicates, and the real replies of rank 0. The connections, the clocks and the main threads are simulated. Each
+//! rank is a thread, and only one thread runs at a time.
 
 mod line;
 

@@ -32,7 +32,8 @@ pub(crate) struct Connections {
 /// The connections with one server.
 #[derive(Default)]
 struct OfServer {
-    /// Idle connections, the most recently used one last. Some of them may have been closed in the meantime.
+    /// Idle connections; the one that became idle last is at the end. Some of them may have been closed in
+    /// the meantime.
     idle: Vec<ConnId>,
     idle_count: usize,
     opening_ahead: usize,
@@ -65,8 +66,8 @@ impl Connections {
         &mut self.of_server[self.server_of[conn.slot()]]
     }
 
-    /// Removes and returns the most recently used idle connection with a server, and whether a request has
-    /// used it before.
+    /// Removes and returns the connection with a server that became idle last, and whether a request has used
+    /// this connection before.
     pub fn take_idle(&mut self, server: usize) -> Option<(ConnId, bool)> {
         while let Some(conn) = self.of_server.get_mut(server)?.idle.pop() {
             if let Some(&Purpose::Idle { used }) = self.get(conn) {

@@ -23,7 +23,7 @@ pub struct Endpoint {
     pub authority: String,
     /// The path of the request, including the path prefix of the target's address.
     pub path: String,
-    /// Additional headers: content type, authorization. Never logged.
+    /// Additional headers, such as content type and authorization. Never logged.
     pub headers: Vec<(String, String)>,
     /// The model's name on the server.
     pub model: String,
@@ -46,7 +46,7 @@ pub(crate) struct Encoded {
     /// Reads the response. For some dialects, the reader needs the prompt to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
-    /// The number of the conversation that the request belongs to.
+    /// The number of the request's conversation. A request outside of a conversation has its own number here.
     pub conversation: u32,
     /// The session that the request belongs to, if there is one.
     pub session: Option<Session>,

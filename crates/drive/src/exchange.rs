@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
     pub counted_bytes: usize,
 }
 
-/// The maximum number of reads, and of events, of one response. The run log cannot store more.
+/// The maximum number of reads, and of events, of one response. The run log could store about twice as many.
 const MAX_EVENTS: usize = 2_000_000;
 
 /// The result of an exchange that has ended.
@@ -141,7 +141,7 @@ impl Exchange {
         self.close(outcome, why, Some(at), false)
     }
 
-    /// The reason if the response has more memory, text or events than allowed; otherwise `None`.
+    /// The reason if the response has more memory, text, reads or events than allowed; otherwise `None`.
     pub fn too_large(&self) -> Option<String> {
         let text = self.reader.parsed().text_bytes();
         let events = self.record.reads.len().max(self.reader.parsed().events.len());

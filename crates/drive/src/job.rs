@@ -26,8 +26,8 @@ pub struct Job {
     pub servers: Servers,
     /// The timeouts of a request.
     pub timeouts: Timeouts,
-    /// The number of requests of the pass, if it is known. Requests that are not begun because the pass is
-    /// interrupted or the source is exhausted are recorded as skipped.
+    /// The number of requests of the pass, or of the share of this process, if it is known. Requests that are never
+    /// begun, because the pass ends early or the source has no more requests, are recorded as skipped.
     pub planned: Option<u32>,
     /// The limit of requests in flight; `None` for no limit.
     pub max_in_flight: Option<u32>,
@@ -92,7 +92,7 @@ pub trait StartGate: Send {
 
 /// Receives the record of each planned request once, when the request has ended or will never begin.
 pub trait Recorder {
-    /// Records a request that ended, with its output text if the encoder stores it.
+    /// Records a request that ended or will never begin, with its output text if the encoder stores it.
     fn record(&mut self, record: Record, text: Option<String>);
 
     /// Records `count` requests that never begin and differ only in their index. `record` is the record of the

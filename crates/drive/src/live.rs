@@ -37,7 +37,7 @@ struct Others {
 /// The values of [`Live`] at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveCounts {
-    /// Requests begun.
+    /// Requests begun. A request of another process is counted only after it has ended.
     pub begun: u64,
     /// Requests ended, with any outcome.
     pub ended: u64,

@@ -11,7 +11,8 @@ pub const ANSWERS_BYTES: usize = 128 << 20;
 /// this number of each.
 pub const KEPT: usize = 4_096;
 
-/// The maximum memory of an output token, in bytes: two reads and two events, in lists that grow by doubling.
+/// The maximum memory of an output token, in bytes: two reads and two events, times two, because their lists grow by
+/// doubling.
 const BYTES_PER_TOKEN: usize = 240;
 
 /// The maximum stored text of an answer, in bytes. The limit is higher if the answer has many output tokens.
@@ -26,7 +27,7 @@ pub(crate) fn text_of_answer(output_tokens: u32) -> usize {
 
 /// The memory that the plan needs for an answer with this many output tokens, in bytes.
 pub fn of_answer(output_tokens: u32) -> usize {
-    // One read and one event per token, and four more: the head, the finish reason, the usage and the end mark.
+    // The reads and events of the tokens, and four more: the head, the finish reason, the usage and the end mark.
     (output_tokens as usize).saturating_add(4).saturating_mul(BYTES_PER_TOKEN)
 }
 

@@ -13,8 +13,8 @@ use inferometer_model::time::Nanos;
 
 /// Time between two checks.
 pub(crate) const CHECK_PERIOD: Duration = Duration::from_millis(50);
-/// A request in flight counts as late only if it exceeds a limit by this time: its response may have arrived in
-/// time without being read yet.
+/// In a trial, a request in flight counts as late only if it exceeds a limit by this time: its response may have
+/// arrived in time without being read yet.
 const READ_MARGIN: Duration = Duration::from_millis(100);
 
 /// Decides when a pass ends early.

@@ -1,12 +1,12 @@
 //! Fits the profiles of current engines to the runs in `data/rows/current/calibration.csv`, and writes the profiles
-//! with their errors. Also fits without each set, without half of the runs and without each card, prints these errors,
-//! and writes the constants of these fits to `data/rows/current/refits.csv`.
+//! with their errors. Also fits without each set, without each half of the runs and without each card, prints these
+//! errors, and writes the constants of these fits to `data/rows/current/refits.csv`.
 //!
-//! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
-//! `quick` skips all fits without some of the runs. With the argument `stored`, nothing is fitted: the errors are
-//! computed again with the stored constants. With the argument `two-rows`, a fit for each card begins with the stored
-//! constants that were fitted without this card. The fit uses two rows of the card, and the errors on the other rows of
-//! the card are printed.
+//! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. With the argument
+//! `quick`, only the fit to all runs is made, and the profiles are written without errors on left-out runs. With the
+//! argument `stored`, nothing is fitted: the errors are computed again with the stored constants. With the argument
+//! `two-rows`, a fit for each card begins with the stored constants that were fitted without this card. The fit uses
+//! two rows of the card, and the errors on the other rows of the card are printed.
 
 use std::error::Error;
 use std::fs;
@@ -179,7 +179,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The number of pairs of rows that are tried for each card.
+/// The maximum number of pairs of rows that are tried for each card.
 const PAIRS: usize = 9;
 
 /// For each card, fits to several pairs of its rows, and prints the errors on the other rows of the card.
@@ -209,7 +209,7 @@ fn with_two_rows(runs: &[MeasuredRun]) -> Outcome<()> {
     Ok(())
 }
 
-/// Fits to all rows, and prints the constants and the errors.
+/// Fits to all rows, and prints the constants, the errors on these rows and the errors on the rows of `test.csv`.
 fn fitted(rows: &Rows, starts: &[Profile]) -> Outcome<Vec<Profile>> {
     let fitted = rows.fit(starts, &|_| true)?;
     for Determined { name, owner, value, prior, remaining } in &fitted.constants {

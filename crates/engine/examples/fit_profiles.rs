@@ -1,5 +1,5 @@
-//! Fits the embedded profiles to the rows in `data/rows`, and writes the profiles with their errors. These are the
-//! errors on these rows, and the errors on rows that were left out of a fit.
+//! Fits the profiles of the engines of 2023 to the rows in `data/rows`, and writes the profiles with their errors.
+//! These are the errors on these rows, and the errors on rows that were left out of a fit.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_profiles`. It takes seconds.
 
@@ -112,11 +112,12 @@ fn write(profile: &Profile) -> Outcome<()> {
 
 /// The values of [`V100_CONSTANTS`] at which the search starts.
 const V100_ROUND: [f64; 2] = [7000.0, 0.3];
-/// The speed at which the V100 reads keys and values again from its cache of 6 MB, as a share of its memory
-/// bandwidth. This is an assumption, because the log does not distinguish it from the host's time.
+/// The speed at which the V100 reads keys and values again from its cache of 6 MB, as a share of its memory bandwidth.
+/// This is an assumption, because the log does not distinguish the time of these reads from the host's time.
 const V100_REREAD: f64 = 0.5;
 
-/// Fits the profile of the V100 to its log, and compares it with the serving run of the same page.
+/// Fits the profile of the V100 to the log of its closed loops, and compares its prediction of the published serving
+/// run with the published figures.
 fn v100() -> Outcome<Profile> {
     let mut start = profile("v100-32g-x4-vllm-0.2")?;
     start.provenance.clear();

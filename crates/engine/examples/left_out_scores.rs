@@ -1,5 +1,6 @@
 //! Prints how many rows of each published model are inside the ranges of a profile without rows of this model. About
-//! 90 % of the rows are expected for each model. The profiles are fitted again, and no file is written.
+//! 90 % of the rows are expected for each model. The profile for FP16 weights is fitted again for each model. No file
+//! is written.
 //!
 //! Run in the crate's folder: `cargo run --release --example left_out_scores`. It takes seconds.
 

@@ -21,7 +21,7 @@ pub struct Memory {
     /// The peak memory of a prompt step of `max_num_batched_tokens` tokens, in bytes, without weights and KV blocks:
     /// activations and a fixed amount.
     pub activation_bytes: f64,
-    /// The keys and values of one token, in bytes.
+    /// The keys and values of one token on this card, in bytes.
     pub token_bytes: f64,
     /// The number of tokens in a KV block.
     pub block_size: u32,
@@ -91,7 +91,7 @@ impl Memory {
 /// Returns the number of KV blocks of an engine. All of its cards have the same number.
 ///
 /// # Errors
-/// If not even one block fits. The error distinguishes whether already the weights do not fit.
+/// If not even one block fits. The error states whether the weights alone do not fit.
 pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
     let memory = Memory::of(config);
     if memory.weight_bytes >= memory.usable_bytes {

@@ -214,7 +214,7 @@ pub fn cards() -> &'static [Card] {
     &CARDS
 }
 
-/// The text of a built-in card's file.
+/// The text of a built-in card's file; `None` if no built-in card has the name of this card.
 pub fn card_file(card: &Card) -> Option<&'static str> {
     FILES.into_iter().find(|(name, _)| *name == card.name).map(|(_, text)| text)
 }

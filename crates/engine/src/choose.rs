@@ -1,4 +1,4 @@
-//! Selects a profile if the user names an engine or a card instead of a profile. The result is a fitted profile, or a
+//! Selects a profile if the user names an engine or a card instead of a profile. The result is a known profile, or a
 //! combination of the constants of a version and of a card. No constant is fitted here.
 
 use inferometer_model::suggest::did_you_mean;
@@ -16,13 +16,16 @@ use crate::weights::Weights;
 /// card, with the version of that card's best profile, or else the latest known version. If `start` is the user's own
 /// profile, its constants and its version are kept.
 ///
-/// If a profile of exactly this version on this card exists, it is returned. Otherwise the host's constants are
-/// interpolated between versions. The factors of the card come from any profile of the card, or are the means over
-/// other cards. Such a combined profile has no provenance, so its predictions are uncalibrated.
+/// If a profile of exactly this version on this card has measured rows and supports the weights, it is returned.
+/// Otherwise profiles are combined. In the cost model for vLLM 0.8 and later, the host's constants are interpolated
+/// between versions; the factors of the card come from any profile of the card, or are the means over other cards. In
+/// the older cost model, the constants are those of the nearest profile; if there is a profile of this version on this
+/// card, it supplies the properties of the version. A combined profile has no provenance, so its predictions are
+/// uncalibrated.
 ///
 /// # Errors
-/// If the engine or the card is unknown, if no profile has such an engine, or if `start` is the user's own profile of
-/// another engine or another version.
+/// If the engine or the card is unknown or malformed, if no profile has such an engine, or if `start` is the user's own
+/// profile of another engine or another version.
 pub fn choose(
     start: &Profile,
     engine: Option<&str>,
@@ -170,8 +173,8 @@ fn origin(profile: &Profile) -> String {
     format!("constants of {engine} {engine_version} on {card} (profile {name})")
 }
 
-/// Returns the profile of a card if no version is named. A profile with measured rows of the model is preferred. Among
-/// several profiles, the latest version is used.
+/// Returns the profile of a card if no version is named. The profile must have measured rows and support the weights. A
+/// profile with measured rows of the model is preferred. Among several profiles, the latest version is used.
 fn of_card<'a>(
     known: &'a [Profile],
     engine: &str,

@@ -129,7 +129,7 @@ impl Engine {
         self.queues.waiting.push_back(sequence);
     }
 
-    /// Removes a request from its queue; does nothing if it has already ended.
+    /// Removes a request from its queue and from the scheduled step; does nothing if it has already ended.
     pub fn abort(&mut self, id: RequestId) {
         self.queues.waiting.retain(|sequence| sequence.id != id);
         self.abort_scheduled(id);
@@ -191,8 +191,9 @@ impl Engine {
 
     /// Executes one step; `None` if there is nothing to do.
     ///
-    /// An engine that schedules ahead has already scheduled this step while the previous step ran. In this call, the
-    /// engine schedules the next step. So a request that arrives later takes part only in the step after the next.
+    /// An engine that schedules ahead has already scheduled this step while the previous step ran, unless it was idle.
+    /// In this call, the engine schedules the next step. So a request that arrives later takes part only in the step
+    /// after the next.
     pub fn step(&mut self) -> Option<Step> {
         if self.is_ahead {
             return self.step_ahead();

@@ -1,10 +1,10 @@
-//! Errors of configurations and profiles.
+//! The errors of this crate: of configurations, files and measured rows, and of the HTTP server.
 
 use std::fmt;
 
 use crate::weights::Weights;
 
-/// Why an engine cannot be created or served as requested.
+/// Why an engine cannot be created or served as requested, or why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// No model has this name.
@@ -44,7 +44,7 @@ pub enum EngineError {
     Unreadable {
         /// The file.
         path: String,
-        /// The message of the operating system.
+        /// Why the file cannot be read.
         reason: String,
     },
     /// A file whose contents are invalid.
@@ -82,12 +82,12 @@ pub enum EngineError {
         /// The weights that the profile has constants for, joined by commas.
         known: String,
     },
-    /// The engine does not accept the value of an option.
+    /// The value of an option, or of a column of measured rows, is not accepted.
     #[error("{flag} {found}: {expected}")]
     Invalid {
-        /// The option, such as `--max-model-len`.
+        /// The option, such as `--max-model-len`, or the column, such as `rate`.
         flag: &'static str,
-        /// The value that was given.
+        /// The value that was given, or the words `is missing` or `is absent`.
         found: String,
         /// The accepted values, and the reason.
         expected: String,
@@ -135,7 +135,7 @@ pub enum EngineError {
         /// The accepted values.
         expected: String,
     },
-    /// The server cannot listen on an address.
+    /// The server cannot listen on an address, or its event loop failed.
     #[error("cannot serve on {address}: {reason}; choose another address with --listen")]
     Socket {
         /// The address.
@@ -152,7 +152,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Returns the error for a value of an option that the engine does not accept.
+    /// Returns the error [`EngineError::Invalid`].
     pub(crate) fn invalid(
         flag: &'static str,
         found: impl fmt::Display,

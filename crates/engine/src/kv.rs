@@ -7,7 +7,7 @@ use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 /// Whether the blocks of a prompt can be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocStatus {
-    /// Enough blocks are free.
+    /// Enough blocks are free, in addition to the reserved ones.
     Now,
     /// Enough blocks will be free after other sequences have ended.
     Later,
@@ -48,7 +48,8 @@ impl WindowShare {
         if whole > 0 && version < HYBRID_FROM {
             return None;
         }
-        // The size of a group is the number of layers of the rarer kind, or of both kinds if they are almost equal.
+        // The size of a group is the number of layers of the rarer kind. If the two numbers are almost equal, or if
+        // there is only one kind, it is the larger number.
         let (few, many) = (whole.min(windows.layers), whole.max(windows.layers));
         let group = if few == 0 || 4 * many < 5 * few { many } else { few };
         Some(Self {
@@ -105,6 +106,11 @@ impl BlockManager {
     pub fn with_prefix_cache(mut self) -> Self {
         self.cache = Some(PrefixCache::default());
         self
+    }
+
+    /// Whether there is a prefix cache.
+    pub fn has_prefix_cache(&self) -> bool {
+        self.cache.is_some()
     }
 
     /// Counts layers with sliding-window attention: sequences hold fewer blocks.

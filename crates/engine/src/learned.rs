@@ -42,7 +42,8 @@ impl ProfileNeed {
         }
     }
 
-    /// Whether a profile belongs to this engine version and this card, and was fitted to this model.
+    /// Whether a profile belongs to this engine version and this card, and was fitted to rows of this model with these
+    /// weights on this number of cards.
     fn is_met_by(&self, profile: &Profile) -> bool {
         let is_of_engine = parse(&self.engine).is_ok_and(|(engine, version)| {
             engine == profile.engine && distance(&version, &profile.engine_version) == 0
@@ -57,8 +58,9 @@ impl ProfileNeed {
     }
 }
 
-/// The last of the user's own profiles that meets the need. A profile that was fitted to `run` is not used for this
-/// run, because the comparison would then show the errors of the fit, not the errors of a prediction.
+/// The last of the user's own profiles that meets the need; `None` if there is none. A profile that was fitted to `run`
+/// is not used for this run, because the comparison would then show the errors of the fit, not the errors of a
+/// prediction.
 pub fn learned<'a>(
     own: &'a [OwnProfile],
     need: &ProfileNeed,

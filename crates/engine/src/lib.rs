@@ -1,9 +1,9 @@
 //! The embedded engine: a simulated serving engine with calibrated step costs.
 //!
 //! [`Engine`] combines the scheduler, the paged KV memory and the cost of steps. It has no clock and no input
-//! or output. [`virtual_time`] runs the engine without waiting, so that a prediction of a grid takes
-//! milliseconds. [`fit`] fits the constants of the cost to measured rows. [`serve`] adds an HTTP front end,
-//! which makes the engine a server for tests of clients.
+//! or output. [`virtual_time`] runs the engine without waiting, for predictions. [`confidence`] and [`ranges`]
+//! compute the uncertainty of predictions. [`fit`] fits the constants of the cost to measured rows. [`serve`]
+//! adds an HTTP front end, which makes the engine a server for tests of clients.
 
 mod error;
 mod noise;

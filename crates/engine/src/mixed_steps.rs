@@ -36,8 +36,8 @@ pub(crate) fn set_host(
     Some(host.words())
 }
 
-/// The profiles of the nearest versions at or before a version, and at or after it. Both are the same profile if it has
-/// exactly this version, or if all known versions are on one side.
+/// The profiles of the nearest versions at or before a version, and at or after it. Both have the same version if a
+/// profile has exactly this version, or if all known versions are on one side. The first profile then counts.
 struct Between<'a> {
     profiles: [(&'a Profile, &'a StepConstants); 2],
     /// The position of the version between the two profiles, from 0 (the first) to 1 (the second).

@@ -24,7 +24,9 @@ pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
     while common_divisor(step, count) != 1 {
         step += 1;
     }
-    (0..count).map(|at| quantile(high, (at * step) % count)).collect()
+    // The product may exceed 32 bits.
+    let shuffled = |at: u32| (u64::from(at) * u64::from(step) % u64::from(count)) as u32;
+    (0..count).map(|at| quantile(high, shuffled(at))).collect()
 }
 
 fn common_divisor(a: u32, b: u32) -> u32 {
@@ -37,7 +39,9 @@ mod tests {
 
     #[test]
     fn output_lengths_have_the_given_mean_and_never_exceed_the_maximum() {
-        for (mean, most, count) in [(102.0, 128, 399), (286.5, 512, 399), (753.0, 2048, 10)] {
+        for (mean, most, count) in
+            [(102.0, 128, 399), (286.5, 512, 399), (753.0, 2048, 10), (100.0, 800, 100_000)]
+        {
             let lengths = output_lengths(mean, most, count);
             assert_eq!(lengths.len() as u32, count);
             let found = lengths.iter().map(|&l| f64::from(l)).sum::<f64>() / f64::from(count);

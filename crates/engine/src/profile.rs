@@ -34,7 +34,7 @@ pub struct Profile {
     pub schema: u32,
     /// A short name in lower case.
     pub name: String,
-    /// The card, by name.
+    /// The name of the card, or the path of its file.
     pub card: String,
     /// The default number of cards that share the model.
     #[serde(default = "one")]
@@ -47,7 +47,8 @@ pub struct Profile {
     pub cuda_graphs: bool,
     /// The weight formats that the profile has constants for.
     pub weights: Vec<Weights>,
-    /// The ids of the stored runs to which the user fitted the profile with `calibrate`.
+    /// The ids of the stored runs to which the user fitted the profile with `calibrate`, including those of the profile
+    /// from which the fit started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fitted_to: Vec<String>,
     /// The data of the card, if it is not one of the built-in cards and not a file.
@@ -65,7 +66,8 @@ pub struct Profile {
     /// The measured rows, their role in the fit, and the errors of the predictions.
     #[serde(default)]
     pub provenance: Vec<Provenance>,
-    /// Where the constants come from, as text, if no profile has this version on this card ([`crate::choose`]).
+    /// Where the constants come from, as text, if no profile was fitted to this version on this card
+    /// ([`crate::choose`]).
     #[serde(skip)]
     pub made_of: Option<String>,
 }
@@ -159,7 +161,7 @@ pub struct GptqKernel {
     pub dequantise_efficiency: f64,
 }
 
-/// The AWQ kernel. It processes rows in tiles; each tile reads all weights.
+/// The AWQ kernel. It processes rows in tiles, so the number of rows is padded to a multiple of the tile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AwqKernel {
@@ -204,7 +206,7 @@ impl Profile {
     /// Returns the card of the profile.
     ///
     /// # Errors
-    /// If no card has this name, or if the file of the card cannot be read.
+    /// If no card has this name, or if the file of the card cannot be read or does not contain a card.
     pub fn card(&self) -> Result<Card, EngineError> {
         if let Some(own) = &self.own_card {
             return Ok(own.clone());
@@ -220,7 +222,7 @@ impl Profile {
     /// be used from any folder and on any machine.
     ///
     /// # Errors
-    /// If the file of the card cannot be read.
+    /// If the file of the card cannot be read or does not contain a card.
     pub fn with_own_card(mut self) -> Result<Self, EngineError> {
         if is_card_file(&self.card) {
             let own = self.card()?;

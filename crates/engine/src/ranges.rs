@@ -1,4 +1,4 @@
-//! The ranges of the predicted figures of a pass. They follow from the errors of measured rows.
+//! The ranges of the predicted figures of a pass. They follow from the errors of measured rows, or are guesses.
 
 use inferometer_load::{OpenPlan, PassPlan, ReplayPlan};
 use inferometer_model::cell::CellPlan;
@@ -32,7 +32,7 @@ pub struct RangeInputs<'a> {
 pub enum LoadKind {
     /// One request after the other.
     OneAtATime,
-    /// The client limits the requests in flight, to two or more.
+    /// The client limits the requests in flight, to two or more, or sends all requests at once.
     Limited {
         /// Whether a measured run has the same arrivals as a simulated one.
         are_arrivals_known: bool,
@@ -40,10 +40,10 @@ pub enum LoadKind {
     /// Requests are sent at times that do not depend on the engine.
     Open {
         /// The rate in requests per second: the constant rate, or the mean rate of a recording. `None` if the planned
-        /// rate changes.
+        /// rate changes or is unknown.
         rate: Option<f64>,
         /// The relative standard deviation of a run's mean rate that random gaps between arrivals cause; 0 without
-        /// random gaps.
+        /// random gaps, and if gaps are scaled to the exact rate.
         scatter: f64,
     },
 }
@@ -124,7 +124,7 @@ pub struct FigureRange {
 }
 
 /// Returns the range of each figure of a pass, in the order of [`RunFigures::NAMES`]. The ranges follow from the errors
-/// of the profiles `known`.
+/// of the configuration's profile and of the profiles `known`.
 pub fn figure_ranges(
     known: &[Profile],
     resolved: &ResolvedConfig,

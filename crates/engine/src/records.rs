@@ -34,7 +34,8 @@ pub struct PassContext<'a> {
 /// The result of a simulated pass.
 pub struct SimulatedPass {
     requests: Vec<VirtualRecord>,
-    /// The tokens of each request; `None` if only the instants of its first and last token are known.
+    /// The tokens of each request, empty if the responses are not streamed. `None` if only the instants of the first
+    /// and the last token are known.
     streams: Option<Vec<Vec<Tokens>>>,
 }
 
@@ -162,7 +163,8 @@ fn record(
         status: Some(if is_ignored { 400 } else { 200 }),
         detail: is_ignored.then(|| {
             format!(
-                "the prompt of {} tokens is too long: it exceeds --max-model-len, or does not fit into the KV cache",
+                "the prompt of {} tokens is too long: with its output it exceeds --max-model-len, or it exceeds \
+                 --max-num-batched-tokens, or does not fit into the KV cache",
                 request.prompt
             )
         }),

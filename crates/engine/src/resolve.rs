@@ -78,7 +78,7 @@ impl EngineConfig {
             Some(true) if self.profile.steps.is_none() => Err(EngineError::invalid(
                 "--async-scheduling",
                 true,
-                "is supported only for vLLM 0.8 and later",
+                "is supported only for vLLM 0.8 and later, with a profile that has `steps`",
             )),
             given => Ok(given.unwrap_or(scheduler.schedules_ahead(&self.profile))),
         }
@@ -92,7 +92,7 @@ impl EngineConfig {
             Some(KvCacheDtype::Fp8) => Err(EngineError::invalid(
                 "--kv-cache-dtype",
                 KvCacheDtype::Fp8,
-                "is supported only for vLLM 0.8 and later",
+                "is supported only for vLLM 0.8 and later, with a profile that has `steps`",
             )),
         }
     }

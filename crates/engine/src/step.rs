@@ -20,9 +20,9 @@ pub struct StepOutput {
 pub enum StepKind {
     /// Prompts were computed; each of their sequences got a token.
     Prompt,
-    /// Every running sequence got a token.
+    /// Each sequence of the step computed one token.
     Decode,
-    /// Chunks of prompts were computed together with decoding sequences.
+    /// Chunks of prompts were computed, alone or together with decoding sequences.
     Mixed,
 }
 
@@ -65,7 +65,8 @@ pub struct Stats {
     pub generation_tokens: u64,
     /// Steps so far.
     pub steps: u64,
-    /// Tokens of admitted sequences that were looked up in the prefix cache so far.
+    /// Tokens of the sequences that were admitted so far. Only engines with a prefix cache count them, also if the
+    /// cache is off.
     pub prefix_queries: u64,
     /// The number of these tokens that were found in the prefix cache and not computed again.
     pub prefix_hits: u64,

@@ -46,8 +46,8 @@ pub struct TokenArrival {
 /// Applies a load model to an idle engine until all requests have ended. `source` supplies the requests; when it is
 /// exhausted, no further request starts.
 ///
-/// A request that is due before a step begins arrives at the engine before this step. Records are in the order of
-/// starts.
+/// A request reaches the scheduler before a step if its delay in the front end ends before or when this step begins.
+/// Records are in the order of starts.
 pub fn simulate<R: Into<EngineRequest>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,

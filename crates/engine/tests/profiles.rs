@@ -12,7 +12,7 @@ use inferometer_engine::profile::{
 use inferometer_engine::{EngineConfig, model, table_with_mean_output};
 use inferometer_model::cell::CellPlan;
 
-/// The profiles of engines of 2023. `tests/current` tests those of current engines.
+/// The profiles with the older cost model. `tests/current` tests the other profiles.
 fn profiles() -> impl Iterator<Item = &'static Profile> {
     all_profiles().iter().filter(|profile| profile.steps.is_none())
 }
@@ -151,7 +151,7 @@ fn the_median_errors_that_profiles_state_are_at_most_a_few_percent() {
 }
 
 #[test]
-fn stated_errors_of_left_out_rows_are_at_most_1_5_times_the_errors_of_the_profile() {
+fn stated_median_errors_of_left_out_rows_are_at_most_1_5_times_those_of_the_profile() {
     for profile in profiles() {
         for provenance in &profile.provenance {
             for left_out in [&provenance.left_out_lengths, &provenance.left_out_table] {

@@ -10,9 +10,10 @@ pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
     detail.map_or(outcome.clone(), |detail| format!("{outcome}\n{detail}"))
 }
 
-/// Returns the outcome of a failed request and its detail. If [`to_text`] wrote the text, both are the
-/// original values. A text of another program gives the whole text as the detail. Its outcome follows from an
-/// HTTP reason phrase or from the name of a Python exception; any other text gives [`Outcome::Malformed`].
+/// Returns the outcome of a failed request and its detail, without space at its ends. If [`to_text`] wrote
+/// the text, both are the original values; a missing detail becomes an empty text. A text of another program
+/// gives the whole text as the detail. Its outcome follows from an HTTP reason phrase in the first line, or
+/// from the name of a Python exception in the last line; any other text gives [`Outcome::Malformed`].
 pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

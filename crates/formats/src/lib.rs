@@ -1,7 +1,8 @@
 //! Results in the file formats of other tools: imports, exports, and the tables that other
 //! benchmarks print.
 //!
-//! - [`bundle`] reads and writes several runs as one file, for another store or for users without one.
+//! - [`bundle`] reads and writes one or more runs as one file, for another store or for users without a
+//!   store.
 //! - [`import`] reads published tables, logs and result files of other tools.
 //! - [`export`] writes records as CSV, JSON or Parquet, as an MLflow store, or as a result file of
 //!   `vllm bench serve`.

@@ -308,7 +308,7 @@ fn the_committed_schemas_equal_the_generated_ones() {
 }
 
 #[test]
-fn every_column_has_a_description_that_is_a_sentence() {
+fn every_column_has_a_lower_case_name_and_a_description_with_a_full_stop() {
     for field in [REQUESTS.fields(), EVENTS.fields()].concat() {
         assert!(field.about.ends_with('.') && field.about.len() > 8, "{field:?}");
         assert!(!field.name.contains(char::is_uppercase), "{field:?}");

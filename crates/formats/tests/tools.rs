@@ -268,7 +268,7 @@ fn the_itl_of_aiperf_is_our_tpot_and_different_token_counts_are_a_finding() {
 }
 
 #[test]
-fn llama_bench_files_give_none_of_our_metrics_and_keep_all_of_their_own() {
+fn llama_bench_files_give_none_of_our_metrics_and_keep_their_own() {
     for (name, rows) in [("llama-bench.json", 2), ("llama-bench.md", 3)] {
         let summary = only(name).summary;
         assert_eq!(summary.cells.len(), rows);

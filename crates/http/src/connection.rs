@@ -21,7 +21,7 @@ pub struct Connection<R> {
     pub output: WriteBuffer,
     id: ConnId,
     parser: RequestParser,
-    /// Requests that arrived while a response was in progress.
+    /// Parsed requests that the handler has not received yet.
     waiting: VecDeque<Request>,
     keep_alive: bool,
     /// The latest of these times: the connection was opened, a request was given to the handler, bytes were

@@ -79,8 +79,8 @@ impl<R> Connections<R> {
         }
     }
 
-    /// Removes and returns a connection whose output was held until `now` or earlier; `None` if there is
-    /// none.
+    /// Returns a connection whose output was held until `now` or earlier, and forgets that it was held.
+    /// `None` if there is none.
     pub(crate) fn release(&mut self, now: Nanos) -> Option<ConnId> {
         let &(until, id) = self.held.first()?;
         (until <= now).then(|| {

@@ -4,7 +4,7 @@
 //!
 //! - [`Server`] runs a [`Handler`] as an actor over a [`inferometer_net::Net`]: it accepts connections,
 //!   parses requests, applies [`Limits`] and writes. The embedded engine, the reference server and the
-//!   dashboard are handlers, so all of them run over sockets and in virtual time.
+//!   dashboard are handlers, so all of them can run over sockets and in virtual time.
 //! - [`pages`] has a handler for read-only sites: [`pages::Pages`] map a request target to a response.
 //! - [`client`] sends one blocking request at a time, never while a pass is measured on the same
 //!   thread.

@@ -1,12 +1,12 @@
-//! Limits on the requests of one client, and on the time that it may spend without a request. This module
-//! contains only values.
+//! Limits of a server: on connections, on the requests of a connection, and on the time without a request.
+//! This module contains only values.
 
 use std::time::Duration;
 
 use inferometer_wire::http::{MAX_HEAD_BYTES, MAX_REQUEST_BODY_BYTES};
 
-/// Limits that a [`crate::Server`] applies to each client. The default fits a trusted client of an
-/// inference server: large bodies, any number of connections, no timeout.
+/// Limits that a [`crate::Server`] applies to its clients. The default fits trusted clients of an inference
+/// server: large bodies, any number of connections, no timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest request head, in bytes.

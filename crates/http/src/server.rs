@@ -38,7 +38,8 @@ pub trait Handler {
     /// parsed, and 503 if too many connections are open. The connection is closed afterwards.
     fn refuse(&mut self, connection: &mut Connection<Self::Response>, status: u16, why: &str);
 
-    /// Called when the client has disconnected while this response was in progress.
+    /// Called when the connection ended while this response was in progress: the client disconnected, or the
+    /// server closed the connection because of a limit.
     fn client_left(&mut self, _now: Nanos, _response: Self::Response) {}
 
     /// Continues the responses in progress. The result says when the next turn is due; [`Wake::Done`] ends
@@ -46,8 +47,9 @@ pub trait Handler {
     fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Self::Response>) -> Wake;
 }
 
-/// Gives the waiting requests of a connection to the handler, until a response is in progress. A handler
-/// calls this function after it has completed a response that was in progress.
+/// Gives the waiting requests of a connection to the handler, until a response is in progress, the connection
+/// is closing, or [`Limits::unsent_bytes`] is reached. A handler calls this function after it has completed a
+/// response that was in progress.
 pub fn answer_waiting<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::event::ServerExit;
 
-/// An error in starting a server. Except after [`LaunchError::GuardLost`], no process of the server is left.
+/// An error in starting a server. No process of the server is left, except after [`LaunchError::GuardLost`], or
+/// if the kernel cannot end a process.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// Another program listens at the server's address.
@@ -71,7 +72,8 @@ pub enum LaunchError {
     /// The user interrupted the wait for the server.
     #[error("server: interrupted before it was ready")]
     Interrupted,
-    /// The guard was killed, and the server may still be running.
+    /// The guard ended without a message: it was killed, or it could not create its files. If it was killed, the
+    /// server may still be running.
     #[error(
         "server: its guard process ended without a message; check whether the server is still \
         running"

@@ -41,7 +41,8 @@ pub(crate) enum Event {
     Started(u32),
     /// A line with the text of [`GuardConfig::ready_line`] was in the log.
     ReadyLine,
-    /// A line of the server's log, at most one per second, to show progress to a waiting user.
+    /// A line of the server's log, at most one per second, to show progress to a waiting user. Also a message
+    /// that the log cannot be written.
     Line(String),
     /// The server's resource use.
     Usage(Usage),
@@ -65,7 +66,8 @@ pub struct Usage {
 /// How a server ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerExit {
-    /// The status of the first process, such as `exit status: 1` or `signal: 9 (SIGKILL)`.
+    /// The status of the first process, such as `exit status: 1` or `signal: 9 (SIGKILL)`; or a message that
+    /// the guard was ended.
     pub how: String,
     /// The first lines of the log that name an error.
     pub first_errors: Vec<String>,

@@ -63,7 +63,7 @@ pub fn guard() -> io::Result<()> {
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
     // A signal to the guard ends the server.
-    ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End))).map_err(no_handler)?;
+    ctrlc::set_handler(move || end_on_signal(&on_signal)).map_err(no_handler)?;
     let (reader, pid) = match start(&config) {
         Ok(started) => started,
         Err(error) => {
@@ -336,6 +336,13 @@ fn signal_all(signal: EndSignal) {
     }
 }
 
+/// Ends the server. Waits if the queue of events is full, so that no signal is lost. The signal handler has its own
+/// thread, so only this thread waits.
+fn end_on_signal(events: &SyncSender<GuardEvent>) {
+    // If the receiver is gone, the server has ended.
+    let _ = events.send(GuardEvent::End);
+}
+
 /// Converts an error of the signal handler. The handler needs a separate thread, which the system may refuse.
 fn no_handler(error: ctrlc::Error) -> io::Error {
     let cause = match error {
@@ -374,23 +381,4 @@ pub(crate) fn listen(from: impl Read) -> impl Iterator<Item = Event> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_secret_values_of_the_environment_and_headers_are_redacted_in_the_log() {
-        let headers = [("authorization".to_owned(), "Bearer sk-of-the-header".to_owned())];
-        let environment = [
-            ("HF_TOKEN", "hf_abcdefghijklmnop"),
-            ("DB_PASSWORD", "correct horse battery"),
-            ("GITHUB_TOKEN", "ghp_0123456789"),
-            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/somebody/gcp.json"),
-            ("HOME", "/home/somebody"),
-        ];
-        let environment = environment.map(|(name, value)| (name.into(), value.into()));
-        let secrets = secrets(&headers, environment.into_iter());
-        let line = "hf_abcdefghijklmnop sk-of-the-header 'correct horse battery' ghp_0123456789 \
-                    /home/somebody correct";
-        assert_eq!(secrets.redact(line), "*** *** '***' *** /home/somebody correct");
-    }
-}
+mod tests;

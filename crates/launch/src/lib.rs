@@ -6,8 +6,8 @@
 //! server and, as a subreaper, of every orphan among the server's descendants, in any session. When its input
 //! ends, the guard ends all of them. The kernel closes the input even if the measuring process is killed.
 //!
-//! Nothing here depends on dialects, requests or the measurement. During a pass, the guard only reads `/proc`
-//! every two seconds and writes the log.
+//! How a server is started and ended does not depend on its dialect or on the measurement. During a pass, the
+//! guard only reads `/proc` and reports the resource use every two seconds, and writes the log.
 
 mod error;
 mod event;

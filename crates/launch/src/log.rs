@@ -54,7 +54,7 @@ impl Log {
         }
     }
 
-    /// Adds output of the server, and calls `on_line` with each line that is now complete.
+    /// Adds output of the server, and calls `on_line` with each line that is now complete and not empty.
     pub(crate) fn push(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
         if self.secrets.is_empty() {
             return self.add(bytes, on_line);
@@ -136,7 +136,7 @@ impl Lines {
 }
 
 /// Whether a line looks like an error message, such as `ValueError: no such model`, `error: ...`, or `thread
-/// 'main' panicked at ...`. A wrong guess only adds a line to a report.
+/// 'main' panicked at ...`. A wrong guess only adds a line to a report or omits one.
 fn names_an_error(line: &str) -> bool {
     let is_quiet = ["WARN", "INFO", "DEBUG"].iter().any(|level| line.contains(level));
     let words = ["Error: ", "error: ", "Exception: ", " panicked at ", "out of memory"];

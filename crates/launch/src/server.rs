@@ -1,5 +1,6 @@
-//! A launched server, from the point of view of the launching process: waits until the server is ready,
-//! checks whether it still runs, and ends it. The server is a child of the guard, never of this process.
+//! A launched server, from the point of view of the launching process. This module starts a guard for the
+//! server, waits until the server is ready, checks whether it still runs, and ends it. The server is a child of
+//! the guard, never of this process.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -19,7 +20,7 @@ use crate::error::LaunchError;
 use crate::event::{Event, GuardConfig, ServerExit, Usage};
 use crate::guard::listen;
 
-/// How often a starting server is checked for readiness.
+/// The longest time between two checks whether a starting server is ready, without the duration of a check.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
 /// The timeout of each check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -69,8 +70,8 @@ impl LaunchedServer {
     /// removed from the server's log.
     ///
     /// # Errors
-    /// When the server's port is in use, or when the guard cannot be started. If the server itself cannot be
-    /// started, [`Self::wait_until_ready`] reports this.
+    /// When no port is free, when the server's port is in use, or when the guard cannot be started. If the server
+    /// itself cannot be started, [`Self::wait_until_ready`] reports this.
     pub fn start(
         plan: &LaunchPlan,
         (program, argument): (&Path, &str),
@@ -145,7 +146,8 @@ impl LaunchedServer {
     ///
     /// # Errors
     /// When the server cannot be started, ends, or exceeds the timeout, or when the user interrupts the wait.
-    /// The server is then ended with all its descendants.
+    /// The server is then ended with all its descendants. [`LaunchError::GuardLost`] when the guard has ended;
+    /// the server may then still be running.
     pub fn wait_until_ready(&mut self, wait: &ReadyWait<'_>) -> Result<(), LaunchError> {
         let began = monotonic_now();
         let mut reported_at = began;
@@ -222,7 +224,7 @@ impl LaunchedServer {
         }
     }
 
-    /// How the server ended; `None` if it still runs. Also returns a result if the guard was killed.
+    /// How the server ended; `None` if it still runs. Also returns a result if the guard has ended.
     pub fn has_ended(&mut self) -> Option<&ServerExit> {
         while let Ok(event) = self.events.try_recv() {
             self.apply(event);
@@ -276,8 +278,8 @@ impl LaunchedServer {
         format!("{}; {}", ended.how, crate::error::log_in_short(ended))
     }
 
-    /// Ends the server, by SIGTERM and then SIGKILL, and waits until no process of the server is left.
-    /// Returns how the server ended.
+    /// Ends the server, by SIGTERM and then SIGKILL, and waits until no process of the server is left, at most
+    /// for the grace period and 20 s more. Returns how the server ended; `None` if this is not known.
     pub fn end(&mut self) -> Option<ServerExit> {
         self.lifeline.take();
         let until = monotonic_now() + self.plan.grace + KILL_TIMEOUT;
@@ -317,8 +319,8 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         })
 }
 
-/// The port that the command itself contains (`--port 8000`); `None` if the command has the placeholder
-/// `{port}`.
+/// The port that the command itself contains (`--port 8000`); `None` if the command has no port or the
+/// placeholder `{port}`.
 fn port_of_command(command: &[String]) -> Option<u16> {
     let words: Vec<&str> = command.iter().flat_map(|word| word.split_whitespace()).collect();
     if words.iter().any(|word| word.contains("{port}")) {

@@ -24,7 +24,7 @@ pub enum Distribution {
         /// The number.
         value: f64,
     },
-    /// All numbers between two limits, limits included, are equally likely.
+    /// All numbers between two limits are equally likely. [`Distribution::whole`] includes both limits.
     Uniform {
         /// The smallest number.
         least: f64,
@@ -128,8 +128,8 @@ impl Distribution {
         }
     }
 
-    /// The mean of the distribution, in which small numbers are not replaced by the minimum of
-    /// [`Self::draw`] or [`Self::whole`].
+    /// The mean of the distribution, before [`Self::draw`] or [`Self::whole`] replaces numbers below its
+    /// minimum.
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant { value } => value,

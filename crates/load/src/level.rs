@@ -88,8 +88,9 @@ impl Level {
         }
     }
 
-    /// The seconds after which the integral of the level over time reaches `area`; `None` if it never does.
-    /// For a rate, the area is a number of requests, and the result is the time by which they have arrived.
+    /// The seconds after which the integral of the level over time reaches `area`; `None` if the integral over
+    /// all stages is not larger than `area`. For a rate, the area is a number of requests, and the result is the
+    /// time by which they have arrived.
     pub fn time_of_area_s(&self, area: f64) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(area / level),
@@ -309,7 +310,7 @@ mod number {
 
 /// The time of the last due request, in seconds from the start of the pass. `each` is the part of the
 /// integral of the level that one request needs. In a closed loop, this is the duration of the request
-/// in seconds. In an open loop, it is 1.
+/// in seconds. In an open loop, it is 1. Infinite if neither the level nor the bound ends.
 pub(crate) fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
     let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
     let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];

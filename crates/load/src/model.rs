@@ -126,7 +126,8 @@ pub trait LoadPlan: Display {
         KeptConstant::Nothing("the load has no constant rate or number in flight: use --repeat")
     }
 
-    /// The requested number of requests in flight; `None` if the load does not request one constant number.
+    /// The requested number of requests in flight; `None` if the load does not request one constant number,
+    /// and for one request at a time ([`PassKind::OneByOne`]).
     fn concurrency(&self) -> Option<u32> {
         None
     }
@@ -136,20 +137,21 @@ pub trait LoadPlan: Display {
         None
     }
 
-    /// The highest rate of arrivals, in requests per second; 0 if a request is due only when another one
-    /// ends.
+    /// The highest rate of arrivals, in requests per second; for recorded times, the rate in the tenth of the
+    /// recording with the most arrivals. 0 for a load without arrivals, such as a closed loop.
     fn peak_rate(&self) -> f64 {
         0.0
     }
 
-    /// Whether due times are independent of the ends of requests. If so, due times are part of the
-    /// workload.
+    /// Whether requests arrive at a rate or at recorded times, independently of the ends of requests. If so,
+    /// due times are part of the workload.
     fn is_scheduled(&self) -> bool {
         false
     }
 
-    /// The maximum number of requests that can be in flight at the start, before later arrivals. 0 for
-    /// arrivals at a rate; `None` if there is no limit.
+    /// The maximum number of requests that can be in flight without later arrivals. For a concurrency that
+    /// changes, this is the highest one. 0 for arrivals at a finite rate or at recorded times; `None` if
+    /// there is no limit.
     fn at_start(&self) -> Option<u32>;
 
     /// The seconds after which the last request is due, if each request takes `each_s` seconds.

@@ -1,4 +1,4 @@
-//! Recorded arrivals: the offsets in a file, and their hash.
+//! Recorded arrivals: their offsets from the first arrival, and the hash of these offsets.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use inferometer_model::request::sha256_hex;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Recorded arrivals. A plan stores their hash and their number; the file is read again for each run.
+/// Recorded arrivals. A plan stores the file, the hash and the number of arrivals. The arrivals are read again for
+/// each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// The path of the file.
+    /// The path of the file with the arrival times, or the name of a fetched data set with them.
     pub file: String,
     /// SHA-256 over the offsets, in hexadecimal; empty until the file has been read.
     pub sha256: String,
@@ -23,7 +24,7 @@ pub struct Recording {
 /// Why a text is not a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// A line is not a number, or is below 0.
+    /// A line is not a finite number of at least 0.
     #[error(
         "line {line}: `{text}` is not a time; each line must have the arrival time of one request: \
             a number of at least 0, in seconds from any origin"
@@ -81,7 +82,7 @@ impl Recording {
         self.sha256 = sha256_hex(&bytes);
     }
 
-    /// Whether the file has been read.
+    /// Whether the number of arrivals is known: the file has been read, now or before the plan was stored.
     pub fn is_read(&self) -> bool {
         self.requests > 0
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use inferometer_model::request::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// The turns of the conversations of a pass. A plan stores only the number and the hash of the turns.
-/// The turns are computed again for each run.
+/// The turns of the conversations of a pass. A plan stores the numbers of conversations and turns, and the hash of
+/// the turns. The turns are computed again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// The number of conversations.

@@ -1,7 +1,7 @@
 //! The share of a pass that one of several processes (ranks) sends. Each request of the pass belongs to
 //! exactly one rank. This rank is known before requests are sent.
 //!
-//! A pass has places. A closed loop has one place for each request in flight. If due times do not depend on
+//! A pass has places. A closed loop has as many places as its highest concurrency. If due times do not depend on
 //! the ends of requests, there is one place for each rank. Any other load has one place. Request `i` belongs
 //! to place `i mod places`, and place `p` to rank `p mod ranks`. If the number of places is a multiple of the
 //! number of ranks, request `i` therefore belongs to rank `i mod ranks`. For conversations, `i` is the number
@@ -57,8 +57,9 @@ impl Share {
 
     /// The number of event loops among which the share can be split. It is at least 1 and at most
     /// `wished`. If due times do not depend on the ends of requests, it is at most the number of requests
-    /// of the share; for other loads, at most its number of places. It is never above the share's limit of
-    /// requests in flight.
+    /// of the share, if this number is known; for other loads, at most its number of places. Unless it is 1, it
+    /// is never above the share's limit of requests in flight. For conversations, all of this is true of the load
+    /// that begins them.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::Conversations(ConversationsPlan { begin, .. }) => {

@@ -260,8 +260,7 @@ fn arrivals_of_the_first_repeat_are_those_of_vllm_for_each_cell_and_rate() {
         let mut load = load_model(&PassPlan::Open(OpenPlan { scaled: false, ..open }), 0);
         played(&mut *load, Duration::from_secs(3600)).0
     };
-    // If the rate is a ramp, these versions send the first request after the first gap. They do not scale the gaps
-    // of a ramp either.
+    // vLLM does not scale the gaps of a ramp. The first request of a ramp is due after the first gap.
     let ramp = Level::Stages(vec![stage(10, 2.0, 4.0)]);
     assert!(due_of(OpenPlan { rate: ramp, ..open.clone() })[0] > Nanos(100_000_000));
     let due = due_of(open);

@@ -9,7 +9,7 @@ use inferometer_model::record::Record;
 ///
 /// If several segments wait in the socket's buffer, the kernel gives only the stamp of the last one. So the stamp is
 /// exact for the last event of a read, whatever the kind of this event. The earlier events of the read arrived after
-/// the last instant at which the socket was known to be empty, and before the stamp. Without a kernel stamp, this is
+/// the last instant at which the socket was known to be empty, and not after the stamp. Without a kernel stamp, this is
 /// true for every event of the read, because the last event may have waited in the buffer too.
 pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
     let events = record.events.iter().enumerate().filter(|(_, event)| event.kind.is_token());
@@ -26,7 +26,7 @@ pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
 pub struct Widths {
     /// The widths of the token events, in the order of the events; empty for a body that is not streamed.
     pub events: Vec<f64>,
-    /// The width of the end of the request; 0 if the client ended it.
+    /// The width of the end of the request; 0 if the client ended it, if it has not ended, or if nothing was read.
     pub end: f64,
 }
 

@@ -35,8 +35,8 @@ impl Bundles {
         bundles
     }
 
-    /// Whether the times between the stream's tokens are unknown. They are unknown if all tokens arrived together, or
-    /// if so many arrived in each read that most of these times would be 0.
+    /// Whether the times between the stream's tokens are unknown. They are unknown if all token events from the first
+    /// visible one on arrived together, or if the mean number of token events per read is above `MOST_PER_READ`.
     pub fn hide_gaps(&self) -> bool {
         self.ends_with_first || self.events > MOST_PER_READ * self.reads
     }

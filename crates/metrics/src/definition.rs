@@ -14,7 +14,7 @@ use super::{Origin, PassData, Statistic, Timeline, Widths};
 pub struct Definition {
     /// The stable name, such as `ttft_from_due`.
     pub name: &'static str,
-    /// The formula as text, in terms of the fields of a record.
+    /// The formula as text, in terms of the fields of a record or of other metrics.
     pub formula: &'static str,
     /// The unit of the values. A metric with a `result_key` is in milliseconds, or in milliseconds per token.
     pub unit: Unit,
@@ -24,7 +24,7 @@ pub struct Definition {
     pub direction: Option<Direction>,
     /// The requests that the metric covers.
     pub over: CoveredRequests,
-    /// Notes for the reader of a value, with the cases in which there is no value.
+    /// Notes for the reader of a value, for example on cases in which there is no value.
     pub notes: &'static str,
     /// The tool or the publication from which the definition comes.
     pub source: &'static str,
@@ -45,8 +45,8 @@ pub struct Definition {
     /// in tables are also plotted over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
-    /// Whether the metric is a time between tokens. A pass has no values of such a metric if its streams came in
-    /// bundles ([`crate::Gaps`]).
+    /// Whether the metric is a time between tokens. A pass has no values of such a metric if too many of its streams
+    /// came in bundles ([`crate::Gaps`]).
     #[serde(skip)]
     pub of_gaps: bool,
     /// Whether objectives may name the metric.
@@ -55,8 +55,8 @@ pub struct Definition {
     /// The metric's columns in tables of passes. The distribution of a metric with such a column is also plotted.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// How large the error of the client's values can be; absent if the metric depends only on the client's own
-    /// instants.
+    /// How large the error of the client's values can be. Absent if the metric depends only on the client's own
+    /// instants. May be absent if results do not have its distribution.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
     /// The metric's column in exported rows of requests; absent if it has none.
@@ -107,7 +107,7 @@ impl Definition {
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorBound {
     /// The key under which results have the error bounds of single values, in microseconds, such as
-    /// `ttft_bound_us`. Absent if another metric has the same bounds.
+    /// `ttft_bound_us`. Absent if results do not have these bounds.
     pub key: Option<&'static str>,
     /// Appends one [`ErrorMargin`] for each value of a completed request, in the order of the values.
     pub of: fn(&Timeline<'_>, &Widths, &mut Vec<ErrorMargin>),
@@ -175,7 +175,8 @@ pub enum JudgedOn {
 /// How a request is judged by a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct OnRequests {
-    /// The value of a completed request. A request without a value does not meet an upper limit.
+    /// The value of a completed request. A request without a value meets no objective of goodput. In a search, its
+    /// value counts as infinite.
     pub value: fn(&Timeline<'_>) -> Option<f64>,
     /// A lower bound of the value of a request in flight; 0 if nothing is known about the value.
     pub at_least: fn(&Pending) -> f64,

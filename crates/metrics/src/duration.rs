@@ -1,4 +1,4 @@
-//! Duration of a pass. Rates are counts divided by this duration, never by the planned time.
+//! Duration of a pass. Rates of a whole pass are counts divided by this duration, never by the planned time.
 
 use super::{CoveredRequests, Definition, PassData, Unit, Value};
 
@@ -17,7 +17,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Seconds from the first send to the last end; absent if no time passed.
+/// Seconds from the first send to the last end; absent if no request was sent, or if no time passed.
 pub fn duration_s(data: &PassData) -> Option<f64> {
     let (first, last) = data.in_flight.first_send().zip(data.in_flight.last_end())?;
     Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)

@@ -1,4 +1,4 @@
-//! Goodput: requests that met every objective on requests. Objectives on percentiles do not count here.
+//! Goodput: requests that met every objective on requests. Objectives on statistics of a pass do not count here.
 
 use super::{CoveredRequests, Definition, Direction, PassData, Unit, Value, duration};
 
@@ -27,7 +27,8 @@ pub static ATTAINMENT: Definition = Definition {
     ..DEFINITION
 };
 
-/// Requests per second that met every objective; absent if there are no objectives on requests.
+/// Requests per second that met every objective; absent if there are no objectives on requests, or if the pass has
+/// no duration.
 pub fn requests_per_s(data: &PassData) -> Option<f64> {
     Some(data.met? as f64 / duration::duration_s(data)?)
 }

@@ -23,7 +23,7 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         Self { most_bins, width_ns: finest_ns, first: 0, bins: VecDeque::new() }
     }
 
-    /// The index of the bin that begins before an instant and ends at or after it.
+    /// The index of the bin that begins before an instant and ends at or after it; 0 for the instant 0.
     pub fn bin_of(&self, at: Nanos) -> u64 {
         at.0.saturating_sub(1) / self.width_ns
     }

@@ -61,7 +61,7 @@ impl Default for InFlight {
 }
 
 impl InFlight {
-    /// A value without requests. Up to `kept` spans are stored; more requests are counted in bins.
+    /// A value without requests. Up to `kept` spans are stored. If there are more requests, all are counted in bins.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, spans: Vec::new(), beyond: None, edges: None, total: Duration::ZERO }
     }

@@ -27,7 +27,8 @@ pub static DEFINITION: Definition = Definition {
     live: Some(Live {
         place: 1,
         family: "inter_token_latency_seconds",
-        help: "Gaps between token events, counted once for each token of the event.",
+        help: "Gaps between token events, divided by the tokens of the later event and counted once \
+            for each of these tokens.",
         bounds_s: &FURTHER_TOKEN_S,
         watched: &[Statistic::P50, Statistic::P99],
     }),

@@ -21,13 +21,13 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds of E2E per output token; absent if there are no output tokens.
+/// Milliseconds of E2E per output token; absent without E2E, or if there are no counted output tokens.
 pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
     let latency_ms = e2e::from_sent(timeline)?;
     tokens(timeline).map(|tokens| latency_ms / tokens)
 }
 
-/// The number of output tokens; `None` if there are none.
+/// The number of output tokens; `None` if there are none, or if they were not counted.
 fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (timeline.output_tokens > 0).then(|| f64::from(timeline.output_tokens))
 }

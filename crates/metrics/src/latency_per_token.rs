@@ -21,7 +21,8 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds of E2E per token of prompt and output; absent if the tokens of one of the two are unknown.
+/// Milliseconds of E2E per token of prompt and output; absent without E2E, or if the tokens of one of the two are
+/// unknown.
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
     let latency_ms = e2e::from_sent(timeline)?;
     tokens(timeline).map(|tokens| latency_ms / tokens)

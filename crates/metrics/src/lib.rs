@@ -1,4 +1,5 @@
-//! The meaning of every figure: one file per metric, with its definition as data next to its formula.
+//! The meaning of every metric. A file has one metric, or a few related ones, with the definition as data next to the
+//! formula.
 //!
 //! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean different
 //! things in different tools, so each name has a definition. `inferometer list metrics` prints the

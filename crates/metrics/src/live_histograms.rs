@@ -10,7 +10,7 @@ use crate::{Timeline, arrival_widths, registry};
 /// The histograms of a run.
 #[derive(Clone, Debug)]
 pub struct LiveHistograms {
-    /// One histogram for each metric that is shown during a pass, in the registry's order.
+    /// One histogram for each metric that is shown during a pass, in the order of [`Live::place`].
     pub metrics: Vec<(&'static Definition, &'static Live, Buckets)>,
     /// The delay from the kernel's stamp of a read until the program had the data, in seconds.
     pub receive_lateness: Buckets,
@@ -33,7 +33,8 @@ impl Default for LiveHistograms {
 }
 
 impl LiveHistograms {
-    /// Adds a request that has ended.
+    /// Adds a request that has ended. A request that did not complete has values only of metrics over all sent
+    /// requests.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let is_complete = timeline.record.outcome.is_complete();
         for (metric, _, buckets) in &mut self.metrics {

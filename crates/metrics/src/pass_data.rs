@@ -9,7 +9,7 @@ pub struct PassData {
     pub in_flight: InFlight,
     /// The number of planned requests.
     pub planned: u64,
-    /// Whether streams were requested.
+    /// Whether a stream was requested in at least one request.
     pub streamed: bool,
     /// The plateau of the load.
     pub plateau: Plateau,
@@ -23,7 +23,7 @@ pub struct PassData {
     pub input_tokens: u64,
     /// The number of completed requests whose prompt tokens were not counted.
     pub uncounted_prompts: u64,
-    /// Output tokens of the completed requests.
+    /// Output tokens of the completed requests, as far as they were counted.
     pub output_tokens: u64,
     /// The number of completed requests whose output tokens were not counted.
     pub uncounted: u64,

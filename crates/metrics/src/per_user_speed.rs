@@ -16,7 +16,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Output tokens per second of E2E; absent if the output tokens were not counted.
+/// Output tokens per second of E2E; absent if the output tokens were not counted, or if E2E is absent or 0.
 pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
     (seconds > 0.0 && timeline.tokens_from.is_some())

@@ -52,7 +52,7 @@ pub fn in_results() -> impl Iterator<Item = (&'static str, &'static Definition)>
     DEFINITIONS.iter().filter_map(|metric| Some((metric.result_key?, *metric)))
 }
 
-/// The metrics that objectives on a run may name.
+/// The metrics that objectives on the figures of a pass may name.
 pub fn judged() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !matches!(metric.judged, JudgedOn::No))
 }

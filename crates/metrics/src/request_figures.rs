@@ -15,10 +15,10 @@ pub const MOST_JUDGED: usize = 12;
 /// Whether a request ended within its trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// The request ended, with any outcome.
+    /// The request has an outcome other than `cancelled` and `skipped`.
     #[default]
     Ended,
-    /// The request was in flight when the trial was cut off.
+    /// The request was due, but had not ended when the trial was cut off.
     CutOff,
     /// The request was not due yet when the trial was cut off.
     NeverSent,
@@ -33,9 +33,10 @@ pub struct RequestFigures {
     pub fate: Fate,
     /// When the request was due.
     pub due: Nanos,
-    /// When the request ended, with any outcome; absent if it was never sent.
+    /// When the request ended, with any outcome, or was cut off; absent if it never began.
     pub ended: Option<Nanos>,
-    /// Whether the request completed.
+    /// Whether the request completed. True for a request that was cut off, because its figures are those of the best
+    /// case.
     pub complete: bool,
     /// When the request was sent; absent if it was not sent.
     pub sent: Option<Nanos>,

@@ -32,7 +32,7 @@ pub enum GoodputError {
     /// The objective has no `<`, `<=`, `>` or `>=`.
     #[error("`{0}` has no comparison; write it like `ttft<500ms`")]
     NoComparison(String),
-    /// There is no metric of this name with one value per request.
+    /// Objectives on requests may not name a metric of this name.
     #[error("`{text}`: unknown metric `{name}`{}; objectives on requests can use {}{}",
         did_you_mean(name, names()),
         names().collect::<Vec<_>>().join(", "),
@@ -43,12 +43,12 @@ pub enum GoodputError {
         /// The name as the user wrote it.
         name: String,
     },
-    /// The limit is not a time.
+    /// The limit is not a time above 0.
     #[error("`{0}` has no valid limit; after the comparison, write a time above 0 in us, ms or s")]
     BadLimit(String),
 }
 
-/// The names of the metrics that have one value per request.
+/// The names of the metrics that objectives on requests may name.
 fn names() -> impl Iterator<Item = &'static str> {
     registry::judged_on_requests().map(|(metric, _)| metric.name)
 }
@@ -84,9 +84,9 @@ fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
 }
 
 impl RequestObjective {
-    /// Whether a request met the objective. A request that did not complete meets no objective. If all tokens
-    /// of a complete stream came in the first event, its TPOT counts as 0. A request without a value of the
-    /// metric does not meet the objective.
+    /// Whether a request met the objective. A request that did not complete meets no objective. If no token
+    /// follows the first visible event of a complete stream, its TPOT counts as 0. A request without a value of
+    /// the metric does not meet the objective.
     pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
         let value = self.metric.on_requests().and_then(|how| (how.value)(timeline));
         timeline.record.outcome.is_complete()

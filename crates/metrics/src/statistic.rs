@@ -41,7 +41,8 @@ impl Statistic {
         }
     }
 
-    /// The 95 % confidence interval of the statistic; absent if the distribution has none.
+    /// The 95 % confidence interval of the statistic; absent if the distribution has none. For p95, p999 and the
+    /// maximum, it is always absent.
     pub fn interval(self, values: &Distribution) -> Option<[f64; 2]> {
         match self {
             Self::Mean => values.mean_ci,

@@ -82,8 +82,8 @@ fn requests_per_s(window: &PassData) -> Option<f64> {
     Some(steady_state(window)?.requests_per_s)
 }
 
-/// The steady state of a pass; `None` if the pass has no plateau or leaves it too often, was not streamed, or has no
-/// counted output.
+/// The steady state of a pass. `None` if the pass has no plateau, never reaches it or is off it for too long, was not
+/// streamed, or has no counted output.
 pub fn steady_state(window: &PassData) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);

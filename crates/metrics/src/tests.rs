@@ -1,5 +1,5 @@
-//! Tests every metric on streams that are small enough to compute by hand, and properties that all streams
-//! have.
+//! Tests metrics on streams and passes that are small enough to compute by hand, and properties that all
+//! streams have.
 
 use std::collections::BTreeSet;
 

@@ -52,7 +52,8 @@ pub fn requests_per_s(data: &PassData) -> Option<f64> {
     rate_per_s(data.completed, data)
 }
 
-/// Prompt tokens of the completed requests per second; absent if the prompt of some requests was not counted.
+/// Prompt tokens of the completed requests per second. Absent if the prompt of a completed request was not counted, or
+/// if the pass has no duration.
 pub fn input_tokens_per_s(data: &PassData) -> Option<f64> {
     if data.uncounted_prompts > 0 {
         return None;
@@ -60,7 +61,8 @@ pub fn input_tokens_per_s(data: &PassData) -> Option<f64> {
     rate_per_s(data.input_tokens, data)
 }
 
-/// Output tokens of the completed requests per second; absent if the output of some requests was not counted.
+/// Output tokens of the completed requests per second. Absent if the output of a completed request was not counted, or
+/// if the pass has no duration.
 pub fn output_tokens_per_s(data: &PassData) -> Option<f64> {
     if data.uncounted > 0 {
         return None;
@@ -68,8 +70,8 @@ pub fn output_tokens_per_s(data: &PassData) -> Option<f64> {
     rate_per_s(data.output_tokens, data)
 }
 
-/// Prompt and output tokens of the completed requests per second; absent if the prompt or the output of some
-/// requests was not counted.
+/// Prompt and output tokens of the completed requests per second. Absent if the prompt or the output of a completed
+/// request was not counted, or if the pass has no duration.
 pub fn total_tokens_per_s(data: &PassData) -> Option<f64> {
     if data.uncounted_prompts > 0 || data.uncounted > 0 {
         return None;

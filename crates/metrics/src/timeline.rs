@@ -1,6 +1,6 @@
 //! A record in the form that metrics need: the token events with their arrivals and numbers of tokens.
 //!
-//! All metrics use this form, so that they count the tokens of an event in the same way.
+//! All metrics of single requests use this form, so that they count the tokens of an event in the same way.
 
 use inferometer_model::record::{EventKind, Record, TokensFrom};
 use inferometer_model::time::Nanos;

@@ -21,8 +21,8 @@ const UNIT: f64 = 1_048_576.0;
 /// Rates are whole multiples of a unit per 2^32 ns, for the same reason.
 const RATE_BITS: u32 = 32;
 
-/// Tokens by the time at which they arrived. The tokens of a bin count as spread evenly over the bin. If the span of
-/// time needs more bins than allowed, the width of the bins doubles.
+/// Tokens by the time at which they arrived. If they are counted in bins, the tokens of a bin count as spread evenly
+/// over the bin. If the span of time needs more bins than allowed, the width of the bins doubles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
     kept: usize,
@@ -48,7 +48,7 @@ impl Default for TokenCurve {
 }
 
 impl TokenCurve {
-    /// A curve without events. Up to `kept` events are stored; more events are counted in bins.
+    /// A curve without events. Up to `kept` events are stored. If there are more events, all are counted in bins.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, events: Vec::new(), beyond: None }
     }

@@ -31,8 +31,8 @@ pub fn seconds_or_date(text: &str) -> Option<i64> {
 }
 
 /// Parses a decimal number. Its unit is `unit_ns` nanoseconds. Returns whole nanoseconds and drops
-/// smaller fractions. A number with an exponent is only as exact as a 64-bit float. `None` if the text
-/// is no number, or if the result does not fit into 64 bits.
+/// smaller fractions. A number with an exponent is only as exact as a 64-bit float, and is rounded. `None` if
+/// the text is no number, has no digit before its point, or if the result does not fit into 64 bits.
 pub fn decimal(text: &str, unit_ns: i64) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -61,10 +61,10 @@ fn scientific(text: &str, unit_ns: i64) -> Option<i64> {
     (ns.is_finite() && ns.abs() < 9e18).then_some(ns.round() as i64)
 }
 
-/// Parses a date and a time of day, such as `2023-11-16 18:17:03.9799600`. Returns ns since 1970. The
-/// separator is a `T` or spaces. Seconds and their fraction (after a point or a comma) are optional. The text
-/// ends with `Z`, an offset such as `+08:00`, or nothing for UTC. Second 60, a leap second, is the first
-/// second of the next minute.
+/// Parses a date and a time of day, such as `2023-11-16 18:17:03.9799600`. Returns ns since 1970; `None` for
+/// any other text. The separator is a `T` or spaces. Seconds and their fraction (after a point or a comma) are
+/// optional. The text ends with `Z`, an offset such as `+08:00`, or nothing for UTC. Second 60, a leap second,
+/// is the first second of the next minute.
 pub fn parse(text: &str) -> Option<i64> {
     // Offsets are split at byte positions, so the text must be ASCII.
     let text = Some(text.trim()).filter(|text| text.is_ascii())?;

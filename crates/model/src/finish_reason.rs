@@ -3,11 +3,12 @@
 /// What a finish reason means for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model stopped by itself, at a stop text, or at the requested length.
+    /// The answer ended as usual: by itself, at a stop text, with a tool call or a refusal, or at a limit on its
+    /// length.
     Ended,
     /// A filter ended the answer.
     Filtered,
-    /// The server aborted the request: it did not complete.
+    /// The server aborted the request: the request did not complete.
     Failed,
     /// The reason is in none of the lists below. The request counts as complete.
     Unknown,

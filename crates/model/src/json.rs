@@ -5,23 +5,61 @@
 /// assumes that each opening bracket begins a list or an object, and that each comma precedes another
 /// element.
 pub fn parsed_bytes(text: &[u8]) -> usize {
-    let (mut bytes, mut in_string, mut is_escaped) = (0, false, false);
-    for byte in text {
-        bytes += match byte {
-            b'{' if !in_string => 512,
-            b'[' if !in_string => 256,
-            b',' if !in_string => 32,
-            _ => 1,
-        };
-        in_string ^= *byte == b'"' && !is_escaped;
-        is_escaped = in_string && *byte == b'\\' && !is_escaped;
+    let mut size = ParsedSize::default();
+    size.add(text);
+    size.bytes()
+}
+
+/// The bound of [`parsed_bytes`] for a text that is read in parts. A part may begin inside a string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ParsedSize {
+    bytes: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl ParsedSize {
+    /// Adds the next part of the text.
+    pub fn add(&mut self, part: &[u8]) {
+        let Self { mut bytes, mut in_string, mut is_escaped } = *self;
+        for byte in part {
+            bytes += match byte {
+                b'{' if !in_string => 512,
+                b'[' if !in_string => 256,
+                b',' if !in_string => 32,
+                _ => 1,
+            };
+            in_string ^= *byte == b'"' && !is_escaped;
+            is_escaped = in_string && *byte == b'\\' && !is_escaped;
+        }
+        *self = Self { bytes, in_string, is_escaped };
     }
-    bytes
+
+    /// The bound for the parts so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sets the bound to 0. The next part still begins inside a string if the last part ended inside one.
+    pub fn clear(&mut self) {
+        self.bytes = 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_has_the_same_bound_in_parts_as_in_one_piece() {
+        let text = br#"{"a": "x\"{[,", "b": [1, "{"]}"#;
+        for at in 0..=text.len() {
+            let mut size = ParsedSize::default();
+            size.add(&text[..at]);
+            size.add(&text[at..]);
+            assert_eq!(size.bytes(), parsed_bytes(text), "{at}");
+        }
+    }
 
     #[test]
     fn brackets_and_commas_add_more_to_the_estimated_memory_than_text() {

@@ -10,9 +10,10 @@ use crate::digits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Name resolution or the TCP handshake.
+    /// Opening the connection: the TCP handshake and the TLS handshake.
     Connect,
-    /// The TLS handshake.
+    /// The TLS handshake. The program does not set this phase: a failed TLS handshake has the phase
+    /// [`Phase::Connect`].
     Tls,
     /// Writing the request to the socket.
     Send,
@@ -20,7 +21,7 @@ pub enum Phase {
     Headers,
     /// The headers are complete, but no token has arrived.
     FirstToken,
-    /// Between two events of the stream.
+    /// A token has arrived, and the response has not ended.
     BetweenEvents,
     /// No single phase: the whole request, for instance for a timeout from start to end.
     Total,
@@ -45,25 +46,26 @@ pub enum Outcome {
     Complete,
     /// The stream or the body ended before the end that its dialect requires.
     Truncated,
-    /// The server answered with an HTTP error status.
+    /// The server answered with an HTTP status below 200 or above 299.
     Rejected {
         /// The status, such as 400, 422, 429 or 503.
         status: u16,
     },
-    /// A response with status 200, streamed or whole, contained an error. The outcome does not depend on
-    /// data after the error.
+    /// A response with a status from 200 to 299, streamed or whole, contained an error, or a finish reason such
+    /// as `abort`. The outcome does not depend on data after the error.
     ServerError,
-    /// The response cannot be parsed, or it ended correctly but has no token. A response without a token is `Complete`
-    /// if its usage states zero output tokens.
+    /// The response cannot be parsed, is too large, or ended correctly but has no token. A response without a token is
+    /// `Complete` if its usage states zero output tokens.
     Malformed,
-    /// The connection was refused or reset, or TLS could not be established.
+    /// The connection could not be opened, was closed before the first byte of an answer, or broke with an error, such
+    /// as a reset.
     Connection {
         /// The phase in which the connection failed.
         phase: Phase,
     },
     /// A timeout of the plan ended the request.
     TimedOut {
-        /// The phase that the timeout limits.
+        /// The phase in which the timeout ended the request; [`Phase::Total`] for the timeout of the whole request.
         phase: Phase,
     },
     /// The run or the pass was ended while the request was in flight.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Processor time, delays and stalls of the client's process during a pass. Times are whole microseconds.
 /// With several event loops, the quantiles, maxima and counts of turns, wake delays and stalls cover all of
-/// them. `busy_us`, `stalled_us` and `waited_for_cpu_us` are those of the loop with the largest value.
+/// them. `busy_us`, `stalled_us` and `waited_for_cpu_us` are each the largest value of all loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// The time from the opening of connections to the end of the last request.

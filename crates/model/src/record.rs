@@ -18,7 +18,7 @@ pub const RECORD_VERSION: u32 = 1;
 /// One socket read that returned data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
-    /// When the kernel received the read's last segment; `None` if the kernel gives no timestamp.
+    /// When the kernel received the read's last segment; `None` if the kernel gives no usable timestamp.
     pub kernel: Option<Nanos>,
     /// When the program had read the data.
     pub user: Nanos,
@@ -357,7 +357,7 @@ impl Record {
 
 // The texts below never change: they are stored in records, and later versions search for the same text.
 
-/// The first part of the detail of a skipped turn, because an earlier turn of its conversation failed.
+/// The first part of the detail of a turn that was skipped because an earlier turn of its conversation failed.
 /// In the detail, the outcome of the failed turn follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
 

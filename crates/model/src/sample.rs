@@ -95,15 +95,17 @@ pub struct CardSample {
 /// What the server and the cards reported at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When the server's answer was complete, on the run's time axis.
+    /// When the answers of all servers were complete, on the run's time axis. If no server was asked: when the
+    /// sample began.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// How long the server's answer took, in microseconds.
+    /// How long the answers of all servers took together, in microseconds.
     pub took_us: u64,
-    /// The server's metrics; `None` if they were not requested or there was no answer.
+    /// The metrics of the server, or of all equal servers together; `None` if they were not requested or an
+    /// answer is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
-    /// Why the server's metrics are missing; empty if they are not.
+    /// Why these metrics are missing; empty if they are not missing, or were not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// Why data of cards are missing: one line for each reading that failed.
@@ -134,7 +136,7 @@ pub struct SourceSample {
 /// last request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Whether the server's metrics were requested.
+    /// Whether the metrics of the server, or of all equal servers together, were requested.
     pub asks_server: bool,
     /// Processor time that this program spent on the sampling, in microseconds.
     pub cpu_us: u64,

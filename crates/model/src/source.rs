@@ -38,7 +38,7 @@ pub trait Source: Send {
         Follows::Nothing
     }
 
-    /// A planned request that will never be sent, because the pass ends early; `None` if none is left.
+    /// A planned request that will never be sent, because the pass ends early; `None` if none is left or ready.
     fn unsent(&mut self) -> Option<Request> {
         match self.next() {
             Supply::Request(request) => Some(*request),

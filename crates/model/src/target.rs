@@ -43,8 +43,8 @@ pub struct Target {
     /// parentheses if its host name has several addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Additional properties that the server stated (`max_model_len`, dtype, ...), or with which the embedded
-    /// engine was started.
+    /// Additional properties: those that the server stated (`max_model_len`, dtype, ...), those with which this
+    /// program started it, and those that this program or the user added.
     pub facts: BTreeMap<String, String>,
 }
 

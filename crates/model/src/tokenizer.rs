@@ -2,7 +2,8 @@
 
 /// Counts, encodes and decodes tokens.
 pub trait Tokenizer: Send + Sync {
-    /// The name of the tokenizer in the environment of a run: a path, a hub id, or `embedded`.
+    /// The name of the tokenizer in the environment of a run: a path, a hub id, the address of a server that
+    /// tokenizes, or `embedded`.
     fn name(&self) -> String;
 
     /// SHA-256 of the tokenizer's file, in hexadecimal digits; `None` if the user named no file. The hash

@@ -4,6 +4,8 @@
 //! the loop remembers the connection and reports it again. So an actor sees a connection as readable until it
 //! has read everything.
 
+mod sleep;
+
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
@@ -28,9 +30,6 @@ const WAKER_TOKEN: u64 = u64::MAX;
 /// This bit is set in the token of a listening socket; the other bits are its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// A wait that is longer than this is split into two parts. The kernel's account of the thread during the
-/// second part narrows the arrival intervals. Shorter waits need no account: their intervals are narrow.
-const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait. After it, an idle loop reads the clock and notices if the process was stopped.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
@@ -188,43 +187,6 @@ impl EpollNet {
                 ready.push(Ready::Readable(id));
             }
         }
-    }
-
-    /// Waits until something is ready or until `end`; polls during the last `spin` of this time.
-    fn sleep(&mut self, now: Nanos, end: Nanos, spin: Duration) -> io::Result<usize> {
-        let asleep_until = end - spin;
-        let briefly_until = asleep_until.min(now + LONG_WAIT);
-        let mut found = self.look(now, briefly_until)?;
-        let mut now = self.now();
-        // If a signal ended the sleep early, the actor gets a turn now.
-        if found == 0 && (briefly_until..asleep_until).contains(&now) {
-            found = self.sleep_on(now, asleep_until)?;
-            now = self.now();
-        }
-        while found == 0 && (asleep_until..end).contains(&now) {
-            found = self.look(now, now)?;
-            now = self.now();
-        }
-        Ok(found)
-    }
-
-    /// The second part of a wait that has found nothing so far.
-    fn sleep_on(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
-        self.run_delay.since_last();
-        let found = self.look(now, until)?;
-        if found > 0 {
-            let woke = self.now();
-            self.emptiness.woke(woke, self.run_delay.since_last());
-        }
-        Ok(found)
-    }
-
-    /// Makes one wait. `now` is a reading of the clock before the wait.
-    fn look(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
-        self.emptiness.calls(now);
-        let found = self.epoll.wait(until.since(now))?;
-        self.emptiness.returns(found < Epoll::BATCH);
-        Ok(found)
     }
 
     fn report(&mut self, event: sys::Readiness, ready: &mut Vec<Ready>) {

@@ -1,5 +1,5 @@
 //! One trait for time and sockets, with two implementations: real sockets over epoll, and a virtual network
-//! with a virtual clock.
+//! with a virtual clock. The module [`tls`] encrypts the connections of both.
 //!
 //! Code that communicates implements [`Actor`]. In each turn, an actor receives the events that are ready and
 //! acts on them; the result of the turn says when the next turn is due. [`EpollNet`] runs an actor over real
@@ -7,7 +7,7 @@
 //! pipes. Virtual time passes only when no actor has anything left to do, so every instant of a test is
 //! exact.
 //!
-//! Nothing here depends on HTTP, requests or metrics.
+//! Nothing here depends on requests or metrics. Of HTTP, only the name of its version in TLS handshakes is used.
 
 mod address;
 mod conn;
@@ -93,8 +93,8 @@ pub struct Arrived {
     pub kernel: Option<Nanos>,
     /// When the read returned these bytes.
     pub user: Nanos,
-    /// The last instant before the arrival of these bytes at which the socket was empty. The [`Net`] of real
-    /// sockets assumes that a wake-up takes at most 100 us.
+    /// The last instant before the arrival of these bytes at which the socket is known to have been empty. The
+    /// [`Net`] of real sockets assumes that a wake-up takes at most 100 us.
     pub empty_before: Nanos,
 }
 

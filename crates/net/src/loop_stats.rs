@@ -14,7 +14,7 @@ pub struct LoopStats {
     /// The lengths of turns. A turn lasts from the end of one wait to the call of the next wait. Data that
     /// arrives during a turn, and work that becomes due during a turn, wait for the next turn.
     pub turns: Histogram,
-    /// For each wait that timed out: how late it ended.
+    /// For each wait that returned at its end or later, also with events: how late it returned.
     pub overslept: Histogram,
     /// The total time of all turns.
     pub busy: Duration,

@@ -56,7 +56,7 @@ impl StampKeeper {
     }
 }
 
-/// The present time of the monotonic clock, for deadlines outside of a measurement.
+/// The present time of the monotonic clock, for code without a [`crate::Net`].
 pub fn monotonic_now() -> Nanos {
     Nanos(sys::monotonic_ns())
 }

@@ -1,4 +1,5 @@
-//! Starts threads. If a thread cannot be started, the result is an error with advice; nothing panics.
+//! Starts threads. If a thread cannot be started, the result is an error; nothing panics. If a limit of the system is
+//! the cause, the error has advice.
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};

@@ -1,4 +1,5 @@
-//! TLS over in-memory pipes: an actor that is written without TLS, against a server that uses TLS.
+//! TLS over in-memory pipes: an actor that is written without TLS, against a server that uses TLS. One test uses real
+//! sockets.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};

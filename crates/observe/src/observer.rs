@@ -12,7 +12,7 @@ use crate::cards::CardSource;
 use crate::names::Histograms;
 use crate::scrape::Scrape;
 
-/// After a scrape, the observer waits at least this many times as long as the scrape took. So a slow server
+/// After a poll, the observer waits at least this many times as long as the scrapes of this poll took. So a slow server
 /// spends at most a fiftieth of its time on scrapes.
 const REST_FACTOR: u32 = 50;
 
@@ -28,7 +28,7 @@ pub struct Observer {
     pub cards: Vec<Box<dyn CardSource>>,
     /// Whether the user named these cards as those of the server.
     pub cards_named: bool,
-    /// The shortest time between two polls.
+    /// The shortest pause between two polls. The last poll of a pass may come earlier.
     pub period: Duration,
     /// Called with each sample, on the polling thread.
     pub on_sample: Option<SampleListener>,
@@ -60,8 +60,8 @@ impl Observer {
         observed
     }
 
-    /// Polls each period until `over` receives a value or its sender is dropped, and then polls once more.
-    /// This function blocks, so it must be called on a separate thread.
+    /// Polls after each pause until `over` receives a value or its sender is dropped, and then polls once more. This
+    /// function blocks, so it must be called on a separate thread.
     pub fn watch<T>(&mut self, mut observed: Observed, over: &Receiver<T>) -> Observed {
         if self.is_idle() {
             // There is nothing to poll, but the caller expects this function to end with the pass.

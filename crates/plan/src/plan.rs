@@ -30,7 +30,7 @@ pub struct Plan {
     /// port, the address in `target` has port 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchPlan>,
-    /// The tokenizer that the user named: a file, a folder or a hub id.
+    /// The tokenizer that the user named: a file, a folder or a hub id; absent if the user named none.
     pub tokenizer: Option<String>,
     /// The source of the prompts.
     pub workload: WorkloadPlan,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub passes: Vec<PassPlan>,
     /// The requests that are sent before each cell and are not reported.
     pub warmup: Warmup,
-    /// The pause after each pass. No request is sent during the pause, so that a pass does not affect
+    /// The pause between two passes. No request is sent during the pause, so that a pass does not affect
     /// the next one.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Duration>,
@@ -69,7 +69,7 @@ pub struct Plan {
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
     /// The search for the highest load that meets the objectives; absent if the run is not a search. A
-    /// search has one pass, and each trial runs this pass at another load.
+    /// search has one pass, and each trial runs this pass with its own load and number of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
     /// The sweep of the load up to saturation; absent if the run is not a sweep. Like a search, a sweep
@@ -133,11 +133,12 @@ impl Plan {
         passes
     }
 
-    /// The identity of the plan: SHA-256 over its JSON, without [`Self::spec`].
+    /// The identity of the plan: SHA-256 over its JSON, without [`Self::spec`]. If the plan has the hash of a
+    /// card, profile or model file of the embedded engine, the path of this file does not count.
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
         let mut measured = Self { spec: Box::default(), ..self.clone() };
-        // The contents of a file identify it, not the folder of the file.
+        // The contents of a file identify it, not its path.
         if let TargetPlan::Embedded {
             model, profile, engine_flags, card_hash, file_hashes, ..
         } = &mut measured.target

@@ -1,6 +1,6 @@
-//! The precision of a figure at which a cell is no longer repeated. `ttft_p50±2%` is reached when half
-//! the width of the 95 % confidence interval over the repeats is at most 2 % of their mean. This module
-//! only parses precisions.
+//! The precision of a figure at which a cell is no longer repeated. `ttft_p50±2%` is reached when, at each
+//! load of the cell, half the width of the 95 % confidence interval over the repeats is at most 2 % of their
+//! mean. This module only parses precisions.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Precision {
 /// Why a text is not a list of precisions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrecisionError {
-    /// The text between two commas is empty or has no share.
+    /// The text between two commas has no sign `±`, `+-` or `+/-`, or no percentage above 0 after the sign.
     #[error("`{0}` is not a precision; write it like `ttft_p50±2%` (or +-)")]
     NoShare(String),
     /// The text does not name a figure.

@@ -1,5 +1,6 @@
-//! Inserts values into a shell command line. Each value is quoted, so the shell reads it as text and
-//! never as a part of the command. This module runs nothing.
+//! Inserts texts into a shell command line. [`insert`] and [`word`] quote a value, so the shell reads it as
+//! text and never as a part of the command. No function replaces a placeholder in a comment. This module runs
+//! nothing.
 
 /// The error message for a placeholder inside backticks.
 pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
@@ -17,7 +18,8 @@ pub enum QuoteContext {
     Backticks,
 }
 
-/// Replaces each `placeholder` of a line by a value, quoted for its context.
+/// Replaces each `placeholder` of a line by a value, quoted for its context. Lines with a placeholder in
+/// backticks must be refused before: see [`is_in_backticks`].
 pub fn insert(line: &str, placeholder: &str, value: &str) -> String {
     replace(line, placeholder, |place| quoted(value, place))
 }
@@ -79,11 +81,12 @@ pub fn replace(
     out
 }
 
-/// Inserts a text at each `placeholder` of a line, or at the end of the line if it has no placeholder.
+/// Inserts a text, without quoting, at each `placeholder` of a line. If the line has no placeholder outside of
+/// comments, the text is appended to the line.
 ///
 /// # Errors
-/// If the placeholder is in quotes, in backticks or in a comment, so that the command would not get the
-/// text as words.
+/// If a placeholder is in quotes or in backticks, or if the end of the line is in quotes, in backticks or in a
+/// comment. The command would then not get the text as words.
 pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<String, &'static str> {
     let fill = |line: &str| {
         let mut places = Vec::new();
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shell_reads_an_inserted_value_as_plain_text_in_any_quoting_context() {
+    fn the_shell_reads_an_inserted_value_as_plain_text_in_any_context_except_backticks() {
         for value in
             ["plain/model-1.5", "two words", "$(echo ran)", "`echo ran`", "it's; echo \"x\\", ""]
         {

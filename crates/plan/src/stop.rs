@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 /// The conditions that end a pass before all its requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopPlan {
-    /// End a pass with arrivals at a rate as soon as the records show that requests arrive faster than
-    /// they end.
+    /// End a pass with arrivals at a constant rate as soon as the records show that requests arrive faster
+    /// than they end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub when_saturated: bool,
-    /// End a pass as soon as more than this share of its requests has failed; from 0 to 1.
+    /// End a pass as soon as more than this share of its planned requests has failed; from 0 to 1. If a pass has
+    /// no planned number of requests, the share is that of the requests that have ended, at least 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_error_rate: Option<f64>,
 }

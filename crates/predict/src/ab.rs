@@ -41,7 +41,7 @@ type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), PredictEr
 /// Compares two settings in virtual time and stores every block.
 ///
 /// # Errors
-/// If a plan cannot be simulated, or files cannot be written.
+/// If a plan cannot be simulated, or the store or files cannot be written.
 pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, PredictError> {
     let configs = with_noise(&run.sides, configs)?;
     // The folders are checked and locked before anything is simulated.
@@ -98,8 +98,8 @@ fn is_shared(sides: &[Member; 2]) -> bool {
     sides[0].variant.spec.noise == sides[1].variant.spec.noise
 }
 
-/// Simulates blocks until the procedure ends. `keep` receives the records of each block. Each block begins at the time
-/// at which the previous block ended.
+/// Simulates blocks until the procedure ends or the time limit is reached. `keep` receives the records of each block.
+/// Each block begins at the time at which the previous block ended.
 fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
     let sides = &run.sides;
     let plan = &sides[0].plan;

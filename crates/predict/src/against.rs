@@ -30,18 +30,21 @@ pub struct MeasuredRows {
     /// The load of each row, if the source is a log of text blocks; otherwise empty.
     pub blocks: Vec<ClosedLoopLoad>,
     /// The passes of a stored run or of a result file, each with its own load. If there are such passes, `rows` has
-    /// their cells without figures. Empty for published tables, and for runs with only the passes of a published table
-    /// (one by one, saturated).
+    /// their cells without figures. Empty for published pages, for imported logs, and for runs with fixed lengths and
+    /// only the passes of a published table (one by one, saturated).
     pub passes: Vec<MeasuredPass>,
-    /// The numbers of requests that were measured, if known.
+    /// The numbers of requests in the passes, if the source is a run of this program with only the passes of a
+    /// published table.
     pub counts: Option<Counts>,
+    /// Whether the rows are a run of this program, and not a published table or results of another tool.
+    pub is_own_run: bool,
     /// The measured model, if known.
     pub model: Option<String>,
     /// The measured engine and card, as far as known.
     pub measured_on: MeasuredOn,
 }
 
-/// The number of requests in the passes of a stored run.
+/// The planned numbers of requests in the passes of a stored run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// The number of requests in the one-by-one pass; `None` if there was no such pass.
@@ -85,7 +88,7 @@ impl MeasuredRows {
     }
 
     /// Sets the absent numbers of requests in `spec` to the measured numbers, if these are known and the user gave no
-    /// load.
+    /// passes, concurrency or rate.
     pub fn set_counts(&self, spec: &mut Spec) {
         let Some(counts) = self.counts else { return };
         if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
@@ -129,8 +132,8 @@ fn some_of(cells: &[CellPlan]) -> String {
 /// Opens a file or a stored run with this name ([`open`]) and reads its rows.
 ///
 /// # Errors
-/// If the file or the run cannot be read, if not exactly one table matches, or if a prediction cannot be compared with
-/// the figures.
+/// If the file or the run cannot be read, if not exactly one table or log matches, or if a prediction cannot be
+/// compared with the figures.
 pub fn read(
     name: &str,
     store: Option<&str>,

@@ -1,6 +1,6 @@
 //! Predicts the passes of a stored run whose engine, card and model are known, and compares the predictions with the
-//! measured figures. The comparison shows the errors of a profile on a run that was not used in the fit of the profile.
-//! Nothing is stored.
+//! measured figures. The comparison shows the errors of a profile on a run. If the caller does not give the profile,
+//! the run was not used in the fit of the profile. Nothing is stored.
 
 use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
@@ -138,8 +138,8 @@ fn config_of(
 /// Predicts the passes of a run.
 ///
 /// # Errors
-/// If the engine of the run is not known ([`known_engine`]) or is the embedded engine, if the run has too many
-/// requests, if its passes cannot be simulated, or if no request completed.
+/// If the run has no results, if its engine is not known ([`known_engine`]) or is the embedded engine, if the run has
+/// too many requests, if its passes cannot be simulated, or if no request completed.
 pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {

@@ -28,8 +28,8 @@ pub struct MeasuredPass {
 /// Returns the passes of a stored run. Each repeat is a separate pass.
 ///
 /// # Errors
-/// If the passes cannot be simulated. Reasons: no results or figures, conversations, an embedded engine with another
-/// speed than the simulated hardware, or an unreadable log.
+/// If the passes cannot be simulated. Examples of reasons: no results or figures, unknown numbers of tokens,
+/// conversations, an embedded engine with another speed than the simulated hardware, or an unreadable log.
 pub fn measured_passes(
     run: &StoredRun,
     config: &EngineConfig,
@@ -187,8 +187,8 @@ fn cached(records: &[Record]) -> u32 {
     cached.get(cached.len() / 2).copied().unwrap_or(0)
 }
 
-/// The load with which a measured pass is simulated. It has the measured number of requests. For open loops, it also
-/// has the due times of the records.
+/// The load with which a measured pass is simulated. It has the measured number of requests. For open loops and
+/// replays, it also has the due times of the records. Without records, it is the load of the plan.
 fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);

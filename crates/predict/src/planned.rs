@@ -10,13 +10,13 @@ use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 use crate::against::MeasuredRows;
 
 /// Resolves the plan of a prediction. If the spec has no lengths, the lengths of the rows of `against` are used. If the
-/// spec has no number of requests, the number in `against` is used, if it is known. `engine_flags` are the given
-/// arguments of the embedded engine, by name.
+/// spec has no load and no number of requests, the number in `against` is used, if it is known. `engine_flags` are the
+/// given arguments of the embedded engine, by name.
 ///
 /// # Errors
 /// All mistakes together. It is a mistake if the spec has a server, a search, a sweep or a comparison, if the plan is
-/// invalid, or if `against` has no row for a cell of the grid. If `against` has passes, loads in the spec are a
-/// mistake.
+/// invalid, or if `against` has no row for any cell of the grid. If `against` has passes, the keys of loads
+/// (`passes`, `rate`, `stages`, `replay` and others) are a mistake.
 pub fn planned(
     mut spec: Spec,
     engine_flags: BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub fn planned(
         }
     };
     if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
-        // The passes of the measured run replace the passes of the plan, so loads in the spec are rejected.
+        // The measured passes replace the passes of the plan, so loads in the spec are rejected.
         refuse_loads(&spec, &against.origin)?;
         plan.passes.clear();
         for pass in &against.passes {
@@ -60,7 +60,7 @@ pub fn planned(
     Ok((plan, context))
 }
 
-/// Rejects loads in the spec if a measured run provides them.
+/// Rejects loads in the spec, because the measured passes provide them.
 fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     let given = [
         ("passes", spec.passes.is_some()),
@@ -68,6 +68,10 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
         ("concurrency", spec.concurrency.is_some()),
         ("requests", spec.requests.is_some()),
         ("one_by_one", spec.one_by_one.is_some()),
+        ("stages", spec.stages.is_some()),
+        ("replay", spec.replay.is_some()),
+        ("replay_rows", spec.workload.rows.replay_rows == Some(true)),
+        ("duration", spec.duration.is_some()),
     ];
     match given.into_iter().find(|given| given.1) {
         Some((key, _)) => Err(PlanError::new(format!(
@@ -130,4 +134,34 @@ pub fn refuse_servers(spec: &Spec) -> Result<(), PlanError> {
     let mistakes: Vec<String> =
         given.into_iter().filter(|given| given.0).map(|given| given.1.to_owned()).collect();
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_load_is_refused_if_the_measured_passes_provide_the_loads() {
+        for (key, keys) in [
+            ("passes", r#"{"passes": ["saturated"]}"#),
+            ("rate", r#"{"rate": [2]}"#),
+            ("concurrency", r#"{"concurrency": [2]}"#),
+            ("requests", r#"{"requests": 5}"#),
+            ("one_by_one", r#"{"one_by_one": 5}"#),
+            ("stages", r#"{"stages": "30s@2,30s@8"}"#),
+            ("replay", r#"{"replay": "times.txt"}"#),
+            ("replay_rows", r#"{"replay_rows": true}"#),
+            ("duration", r#"{"duration": "30s"}"#),
+        ] {
+            let spec: Spec = serde_json::from_str(keys).unwrap();
+            let told = refuse_loads(&spec, "run 1").unwrap_err().mistakes.join("; ");
+            assert_eq!(
+                told,
+                format!(
+                    "{key}: the load comes from run 1; leave out {key}, or leave out --against"
+                )
+            );
+        }
+        assert!(refuse_loads(&Spec::default(), "run 1").is_ok());
+    }
 }

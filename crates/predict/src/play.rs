@@ -30,7 +30,7 @@ pub struct SimulatedPlan<'a> {
     pub(crate) passes: Vec<SimulatedPass>,
     /// The prediction settings of each cell, and its measured figures.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
-    /// The measured figures of a stored run's passes, in the order of the passes.
+    /// The measured figures of the passes of a stored run or of a result file, in the order of the passes.
     pub(crate) measured: Vec<(CellPlan, RunFigures)>,
     pub(crate) findings: Vec<Finding>,
     /// The state of the engine's noise, which continues from pass to pass.
@@ -165,8 +165,11 @@ pub fn play<'a>(
             };
             let asked = Box::new(lengths.map(EngineRequest::from));
             played.pass(plan, cell, pass, &row.config, requests.as_mut(), asked)?;
-            if let Some(pass) = played.passes.last().filter(|pass| pass.has_ignored_prompts()) {
-                too_long_prompts.add(cell, limits, pass.records());
+            if let Some(pass) = played.passes.last() {
+                // Making the records takes long, so they are made only if they are needed.
+                let records = pass.has_ignored_prompts().then(|| pass.records());
+                let records = records.into_iter().flatten();
+                too_long_prompts.add(cell, limits, pass.requests(), records);
             }
         }
         played.rows.push((cell, row, measured));
@@ -188,8 +191,8 @@ pub fn play<'a>(
 }
 
 impl SimulatedPlan<'_> {
-    /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, only lengths matter,
-    /// and the pass has the requests of `asked`.
+    /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, the pass has the
+    /// requests of `asked`.
     fn pass(
         &mut self,
         plan: &Plan,

@@ -1,6 +1,6 @@
 //! Creates the requests that `run` would send, for a simulation in virtual time: the same prompts in the same order.
-//! Only the lengths of the prompts are stored. If the engine has a prefix cache, the hashes of their blocks are also
-//! stored.
+//! Only the lengths and the class of each request are kept. If the engine has a prefix cache, the simulation also gets
+//! the hashes of the blocks of each prompt.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Requests {
     /// they are always prepared.
     ///
     /// # Errors
-    /// If the workload cannot be opened.
+    /// If the workload cannot be opened, or if the settings of the engine are invalid.
     pub fn open(
         plan: &Plan,
         context: &Context,

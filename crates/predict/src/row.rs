@@ -13,7 +13,8 @@ use inferometer_run::PlanError;
 pub struct Row {
     /// The configuration of the engine.
     pub config: EngineConfig,
-    /// The mean output tokens, estimated from the measurement, if outputs ended before the requested length.
+    /// The mean output tokens, estimated from the measurement, if outputs of TGI ended before the requested length;
+    /// otherwise `None`.
     pub mean_output: Option<f64>,
     /// The measured engine and card, as far as they are known.
     pub measured_on: MeasuredOn,

@@ -45,8 +45,8 @@ pub struct ServerFacts {
     pub origin: String,
     /// The model as the run names it; `None` if the run does not state it.
     pub model: Option<String>,
-    /// The name or the file of the embedded engine's profile, if the run measured the embedded engine and this program
-    /// can read the profile.
+    /// The name of the embedded engine's profile if it is built in, or its file if the plan names one. `None` if the
+    /// run did not measure or simulate the embedded engine.
     pub profile: Option<String>,
     /// The name of the embedded engine's profile, if the run states a profile that is not built in.
     pub own_profile: Option<String>,
@@ -59,8 +59,8 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// The facts of a run. `plan` is the plan of the run, if known. If the run measured the embedded engine, the plan
-    /// has the paths of the user's own model, profile and card files.
+    /// The facts of a run. `plan` is the plan of the run, if known. If the run measured or simulated the embedded
+    /// engine, the plan has the paths of the user's own model, profile and card files.
     pub fn of(origin: String, summary: &Summary, plan: Option<&Plan>) -> Self {
         let target = &summary.target;
         let own = OwnFiles::of(plan);
@@ -100,10 +100,10 @@ impl ServerFacts {
         self.flags.iter().find(|(name, _)| *name == flag).map(|(_, value)| value.as_str())
     }
 
-    /// The stated value of a flag, as a number.
+    /// The stated value of a flag, parsed as a number or as `true` or `false`; `None` if the run does not state it.
     ///
     /// # Errors
-    /// If the value is not a number of this type.
+    /// If the value does not have this type.
     pub fn read<T: FromStr>(&self, flag: &str) -> Result<Option<T>, String> {
         let wrong = |text: &str| format!("its {flag}, `{text}`, cannot be simulated");
         self.get(flag).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
@@ -160,8 +160,8 @@ fn model_of(target: &Target, own: &OwnFiles) -> Option<String> {
     own.model.clone().or_else(|| known.or(stated.clone().next()).cloned())
 }
 
-/// The engine and its version, as in `vllm-0.23.0`. The server supplies this text, and it becomes part of a printed
-/// shell command. So a version with characters that versions do not have is not used.
+/// The engine and its version, as in `vllm-0.23.0`. The server supplies this text, and the text becomes part of a
+/// printed shell command. So the text is not used if it has characters that such names do not have.
 fn engine_of(target: &Target) -> Option<String> {
     let engine = target.engine.as_ref()?.to_lowercase();
     let version = target.engine_version.as_ref()?.trim_start_matches('v');

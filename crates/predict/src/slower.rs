@@ -73,7 +73,7 @@ impl Repeatable {
     }
 
     /// Returns the figures of the pass on an engine that needs `factor` times as long for everything; `None` if the
-    /// engine cannot start.
+    /// pass cannot be simulated.
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
         // The argument, the block size of the engine, is not needed: the block hashes of the requests were already
         // computed for this block size.

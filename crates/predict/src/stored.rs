@@ -82,7 +82,7 @@ impl StoredPrediction {
     /// Creates the run in the store.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// If the store cannot be written, or if the settings of the engine are invalid.
     pub fn begin(
         plan: &Plan,
         context: &Context,

@@ -1,4 +1,5 @@
-//! Additional tables of a prediction, as text: its intervals, and the comparison with measured results.
+//! Additional tables of a prediction, as text: its intervals, the figures of its passes, and the comparison with
+//! measured results.
 
 use std::fmt::Write as _;
 

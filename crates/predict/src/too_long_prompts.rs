@@ -7,7 +7,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 
-/// The cells with prompts that are too long for the engine.
+/// The cells, with the prompts that are too long for the engine.
 #[derive(Default)]
 pub struct TooLongPrompts(Vec<Cell>);
 
@@ -15,26 +15,28 @@ struct Cell {
     cell: CellPlan,
     without_room: usize,
     requests: usize,
-    /// The tokens of the shortest prompt that did not fit.
-    shortest: u32,
+    /// The tokens of the shortest prompt that did not fit; `None` if all prompts fit.
+    shortest: Option<u32>,
     limits: Limits,
 }
 
 impl TooLongPrompts {
-    /// Adds the records of a pass.
-    pub fn add(&mut self, cell: CellPlan, limits: Limits, records: impl Iterator<Item = Record>) {
-        let mut requests = 0;
-        let rejected = records
-            .inspect(|_| requests += 1)
-            .filter(|record| matches!(record.outcome, Outcome::Rejected { .. }));
+    /// Adds a pass with this number of requests. `records` must contain at least the records of all rejected requests.
+    pub fn add(
+        &mut self,
+        cell: CellPlan,
+        limits: Limits,
+        requests: usize,
+        records: impl Iterator<Item = Record>,
+    ) {
+        let rejected = records.filter(|record| matches!(record.outcome, Outcome::Rejected { .. }));
         let prompts: Vec<u32> = rejected.filter_map(|record| record.usage.prompt).collect();
-        let Some(&shortest) = prompts.iter().min() else { return };
-        let without_room = prompts.len();
+        let (without_room, shortest) = (prompts.len(), prompts.into_iter().min());
         match self.0.iter_mut().find(|known| known.cell == cell) {
             Some(known) => {
                 known.without_room += without_room;
                 known.requests += requests;
-                known.shortest = known.shortest.min(shortest);
+                known.shortest = known.shortest.into_iter().chain(shortest).min();
             }
             None => self.0.push(Cell { cell, without_room, requests, shortest, limits }),
         }
@@ -42,9 +44,10 @@ impl TooLongPrompts {
 
     /// Returns one finding for each cell that has prompts without output.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
-        self.0.iter().map(|Cell { cell, without_room, requests, shortest, limits }| {
+        self.0.iter().filter_map(|Cell { cell, without_room, requests, shortest, limits }| {
+            let shortest = (*shortest)?;
             let most = limits.max_model_len;
-            let why = if *shortest >= most {
+            let why = if shortest >= most {
                 format!("prompt and output together have at most {most} tokens (--max-model-len)")
             } else {
                 format!(
@@ -62,7 +65,43 @@ impl TooLongPrompts {
                         them has {shortest} tokens"
                 ),
             };
-            Finding::of(code::PROMPTS_IGNORED, message).at(cell.to_string())
+            Some(Finding::of(code::PROMPTS_IGNORED, message).at(cell.to_string()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_engine::EngineConfig;
+    use inferometer_model::time::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn no_request_can_be_served_only_if_every_pass_of_the_cell_has_no_served_request() {
+        let limits = EngineConfig::of("qwen-14b", None).unwrap().resolve().unwrap().limits;
+        let rejected = |_| {
+            let mut record = Record::planned(0, 0, Nanos(0));
+            record.outcome = Outcome::Rejected { status: 400 };
+            record.usage.prompt = Some(9_000);
+            record
+        };
+        let cell = CellPlan { input_length: 9_000, output_length: 1 };
+        // Each pass: the number of its requests, and how many of them were rejected.
+        for (passes, words) in [
+            (&[(3, 3)][..], Some("no request can be served: all 3 prompts")),
+            (&[(3, 3), (2, 2)], Some("no request can be served: all 5 prompts")),
+            (&[(3, 3), (2, 0)], Some("3 of 5 prompts get no output")),
+            (&[(2, 0), (3, 3)], Some("3 of 5 prompts get no output")),
+            (&[(2, 0)], None),
+        ] {
+            let mut found = TooLongPrompts::default();
+            for &(requests, count) in passes {
+                found.add(cell, limits, requests, (0..count).map(rejected));
+            }
+            let told: Vec<String> = found.findings().map(|finding| finding.message).collect();
+            assert_eq!(told.len(), usize::from(words.is_some()), "{told:?}");
+            assert!(words.is_none_or(|words| told[0].starts_with(words)), "{told:?}");
+        }
     }
 }

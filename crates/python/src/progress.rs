@@ -3,7 +3,7 @@
 use inferometer::{Event, LiveState};
 use serde_json::{Value, json};
 
-/// The document of an event; `None` for events that occur for every request.
+/// The document of an event; `None` for events that callbacks do not get, such as the end of one request.
 pub fn document(event: &Event<'_>) -> Option<Value> {
     Some(match event {
         Event::Message(text) => json!({ "event": "message", "text": text }),

@@ -96,8 +96,9 @@ pub fn runs(py: Python<'_>, store: PathBuf, filter: &str) -> PyResult<String> {
     Ok(Value::from_iter(rows.iter().map(row_json)).to_string())
 }
 
-/// A stored run as a JSON object: its row in the list of runs, its plan and its results. If the run was
-/// killed before its results were written, they are computed from its records.
+/// A stored run as a JSON object: its row in the list of runs, its plan, its results, and the reason why the
+/// results are not a success (null if they are a success). If the run was killed before its results were written,
+/// they are computed from its records.
 #[pyfunction]
 pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
     let document = py.detach(|| {

@@ -1,5 +1,5 @@
 //! Runs work on a separate thread. Meanwhile, the calling thread reports progress to Python and handles
-//! Python's signals. Python's lock is held only while Python code is called.
+//! Python's signals. Python's lock is released while the calling thread waits.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};

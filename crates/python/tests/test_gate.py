@@ -238,6 +238,8 @@ BOTH = {"base-command": "base {port}", "head-command": "head {port}"}
         ({**GATE, **BOTH, "plan": "p.toml"}, "PLAN already states what is measured"),
         ({**GATE, "plan": "no such.toml"}, "PLAN: no such.toml is not a file"),
         ({**GATE, **BOTH, "rounds": "many"}, "ROUNDS is `many`: give a number"),
+        ({**GATE, **BOTH, "rounds": "0"}, "ROUNDS is `0`: give a number"),
+        ({**GATE, **BOTH, "rounds": "1001"}, "ROUNDS is `1001`: give a number from 1 to 1000"),
         ({**GATE, **BOTH, "strict": "yes"}, "STRICT is `yes`: give true or false"),
         ({**GATE, **BOTH, "inferometer": "/no/such"}, "/no/such: no such command; install it"),
         ({**BOTH, "gate": "faster"}, "`faster` is not a condition"),

@@ -1,5 +1,5 @@
-//! Writes charts of many shapes into a folder, so that a person can judge them: no test can tell whether
-//! a chart looks good.
+//! Writes charts of many shapes, and a report, into a folder, so that a person can judge them: no test can
+//! tell whether a chart looks good.
 //!
 //!     cargo run -p inferometer-report --example gallery -- FOLDER [summary.json ...]
 
@@ -128,8 +128,8 @@ fn whiskers() -> Summary {
     summary
 }
 
-/// A grid with more input lengths than there are panels in a row. Two of these grids differ only in the
-/// engine.
+/// A grid with more input lengths than there are panels in a row. Two of these grids differ in the engine
+/// and in the figures.
 fn six_inputs(engine: &str) -> Summary {
     let mut summary = empty("Qwen2.5-72B-Instruct", "8 x H100", engine, "0.6.3");
     let factor = if engine == "vllm" { 1.0 } else { 1.3 };

@@ -1,5 +1,5 @@
 //! Writes an A/B comparison (two servers, measured in alternating blocks) as Markdown and as an HTML page.
-//! Both begin with the answer.
+//! Both state the answer directly below the title.
 
 use inferometer_analysis::ab::{AbDecision, AbSide};
 use inferometer_analysis::summary::Summary;

@@ -11,7 +11,8 @@ use crate::{gate_table, number};
 /// The largest number of results that one line names.
 const MOST_NAMED: usize = 3;
 
-/// The result of an objective: the figure, its interval if it has one, and the limit.
+/// The result of an objective: the figure, its interval if it has one, and the limit. A text that is not an objective
+/// is returned unchanged.
 pub fn objective(result: &SloResult) -> String {
     let Some((figure, limit)) = figure_and_limit(&result.objective) else {
         return result.objective.clone();
@@ -33,7 +34,8 @@ pub fn objective(result: &SloResult) -> String {
     }
 }
 
-/// The result of a condition of a gate: the difference, its interval if it has one, and the limit.
+/// The result of a condition of a gate: the difference, its interval if it has one, and the limit. A text that is not a
+/// condition is returned unchanged.
 pub fn condition(result: &GateResult) -> String {
     let Some((figure, limit)) = figure_and_limit(&result.condition) else {
         return result.condition.clone();
@@ -50,7 +52,7 @@ pub fn condition(result: &GateResult) -> String {
 
 /// The worst of these results, which all belong to the objective or condition `text`: the largest figure if `text`
 /// states an upper limit, otherwise the smallest. `value` returns the figure of a result. Results without a figure are
-/// left out.
+/// left out. `None` if no result is left, or if `text` states no limit.
 pub fn worst<'a, T>(
     text: &str,
     results: impl Iterator<Item = &'a T>,
@@ -72,7 +74,8 @@ pub fn met(closest: &[String], count: usize) -> String {
     format!("met: {} ({which}{count} of {count} results)", joined(closest))
 }
 
-/// Joins sentences about single results. Only the first ones are named, so that the line stays short.
+/// Joins sentences about single results. Only the first three are named, so that the line stays short; the others are
+/// counted.
 pub fn joined<S: AsRef<str>>(sentences: &[S]) -> String {
     let named: Vec<&str> = sentences.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
     match sentences.len().saturating_sub(MOST_NAMED) {

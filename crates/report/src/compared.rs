@@ -1,6 +1,7 @@
-//! The answer of a comparison in one sentence. The three main kinds of answers are: one run is faster, with the
+//! The answer of a comparison in one or two sentences. The three main kinds of answers are: one run is faster, with the
 //! difference in one figure; no difference was found; or it is unknown whether the runs differ. In the last case, the
-//! sentence states how many rounds are needed to find a difference, if this number is known.
+//! answer states how many rounds are needed to find a difference, if this number is known. If some figures show no
+//! difference, a first sentence states this.
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
@@ -9,7 +10,7 @@ use inferometer_model::change::Change;
 use crate::compared_answers;
 use crate::number::significant;
 
-/// The answer in one sentence.
+/// The answer in one or two sentences. For searches and sweeps: one sentence for each cell and tier.
 pub(crate) fn answer(comparison: &Comparison) -> String {
     let Comparison { baseline, contender, rows, .. } = comparison;
     if comparison.is_same_run {
@@ -79,9 +80,9 @@ fn no_difference(comparison: &Comparison) -> String {
 }
 
 /// The answer if no difference is significant, and at least one row has no interval or an interval that is not inside
-/// the margin.
+/// the margin. Rows without a difference are stated first, if there are any.
 fn unknown(comparison: &Comparison) -> String {
-    let Comparison { baseline, contender, rows, options, .. } = comparison;
+    let Comparison { rows, options, .. } = comparison;
     let open = || rows.iter().filter(|row| row.verdict != RowVerdict::NoDifference);
     let Some(row) = first(open().filter(|row| row.interval_pct.is_some())).or(first(open())) else {
         return String::new();
@@ -116,19 +117,44 @@ fn unknown(comparison: &Comparison) -> String {
             "; to find a difference of {margin} % in every figure, about {needed} rounds of both are needed"
         )
     });
+    format!("{}: {}{few}{single}{more}.", before_unknown(comparison), told(row))
+}
+
+/// The beginning of the answer of [`unknown`]: how many rows show no difference, if any, and what is unknown.
+fn before_unknown(comparison: &Comparison) -> String {
+    let Comparison { baseline, contender, rows, options, .. } = comparison;
+    let same = || rows.iter().filter(|row| row.verdict == RowVerdict::NoDifference);
+    let Some(shown) = first(same()) else {
+        return format!("It is unknown whether {contender} differs from {baseline}");
+    };
+    let (each, example) =
+        if same().count() == 1 { ("the", ":") } else { ("each", "; for example,") };
+    let rest = match rows.len() - same().count() {
+        1 => "the other figure differs".to_owned(),
+        rest => format!("the other {rest} figures differ; for example"),
+    };
     format!(
-        "It is unknown whether {contender} differs from {baseline}: {}{few}{single}{more}.",
-        told(row)
+        "No difference was found between {contender} and {baseline} in {} of {} ({each} 95 % interval is inside the \
+         margin of {} %){example} {}. It is unknown whether {rest}",
+        same().count(),
+        counted(rows.len(), "figure"),
+        significant(options.margin * 100.0),
+        told(shown),
     )
 }
 
-/// The answer for two predictions with a single pass of each load. Only `ab --predict` simulates pairs of passes.
+/// The answer for two predictions, if at least one side has a single pass of each load. Only `ab --predict` simulates
+/// pairs of passes.
 fn single_predictions(comparison: &Comparison, row: &Row) -> String {
     let Comparison { baseline, contender, .. } = comparison;
     let change = Change::of_percent(row.difference_pct);
+    let which = match comparison.rows.iter().all(|row| row.repeats == [1, 1]) {
+        true => "each has",
+        false => "one of them has",
+    };
     format!(
         "{contender} predicts that {} is {} {} with {baseline} ({}); the predictions cannot show whether this is \
-         chance, because each has a single pass of each load: `inferometer ab --predict` simulates both in many \
+         chance, because {which} a single pass of each load: `inferometer ab --predict` simulates both in many \
          pairs of blocks, and answers this.",
         row.figure,
         change.words(),
@@ -240,15 +266,30 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_unknown_unless_the_interval_of_every_figure_is_inside_the_margin() {
+    fn a_figure_is_unknown_unless_its_interval_is_inside_the_margin() {
         use RowVerdict::{NoDifference, NotEnoughData};
         let few = NotEnoughData { needed: 9 };
         for (rows, text) in [
             (
                 vec![row("ttft_p99", 0.5, few), row("requests_per_s", 0.5, NoDifference)],
-                "It is unknown whether B differs from A: ttft_p99 is 0.5 % higher (95 % interval -1.5 to \
+                "No difference was found between B and A in 1 of 2 figures (the 95 % interval is inside the \
+                 margin of 5 %): requests_per_s is 0.5 % higher (95 % interval -1.5 to +2.5 %; 128 x 32, \
+                 saturated). It is unknown whether the other figure differs: ttft_p99 is 0.5 % higher (95 % interval -1.5 to \
                  +2.5 %; 128 x 32, saturated); to find a difference of 5 % in every figure, about 9 rounds of \
                  both are needed.",
+            ),
+            (
+                vec![
+                    row("requests_per_s", 0.5, NoDifference),
+                    row("e2e_mean", 0.6, NoDifference),
+                    row("ttft_p50", 0.5, few),
+                    row("ttft_p99", 0.5, few),
+                ],
+                "No difference was found between B and A in 2 of 4 figures (each 95 % interval is inside the \
+                 margin of 5 %); for example, requests_per_s is 0.5 % higher (95 % interval -1.5 to +2.5 %; 128 x \
+                 32, saturated). It is unknown whether the other 2 figures differ; for example: ttft_p50 is 0.5 % \
+                 higher (95 % interval -1.5 to +2.5 %; 128 x 32, saturated); to find a difference of 5 % in every \
+                 figure, about 9 rounds of both are needed.",
             ),
             (
                 vec![Row { p: None, repeats: [3, 3], ..row("requests_per_s", -39.9, few) }],
@@ -258,9 +299,11 @@ mod tests {
             ),
             (
                 vec![row("requests_per_s", 5.2, few), row("ttft_p99", 0.5, NoDifference)],
-                "It is unknown whether B differs from A: requests_per_s is 5.2 % higher (95 % interval +3.2 to \
-                 +7.2 %; 128 x 32, saturated); this interval excludes 0, but the repeats are too few to decide \
-                 about 2 figures together; to find a difference of 5 % in every figure, about 9 rounds of both \
+                "No difference was found between B and A in 1 of 2 figures (the 95 % interval is inside the \
+                 margin of 5 %): ttft_p99 is 0.5 % higher (95 % interval -1.5 to +2.5 %; 128 x 32, saturated). It \
+                 is unknown whether the other figure differs: requests_per_s is 5.2 % higher (95 % interval +3.2 to +7.2 \
+                 %; 128 x 32, saturated); this interval excludes 0, but the repeats are too few to decide about \
+                 2 figures together; to find a difference of 5 % in every figure, about 9 rounds of both \
                  are needed.",
             ),
             (
@@ -275,25 +318,27 @@ mod tests {
 
     #[test]
     fn two_predictions_state_their_difference_and_the_command_that_decides_about_chance() {
-        let single = Row {
-            interval_pct: None,
-            p: None,
-            repeats: [1, 1],
-            ..row("requests_per_s", 5.2, RowVerdict::NoInterval)
-        };
-        let told = answer(&Comparison {
-            baseline: "A".to_owned(),
-            contender: "B".to_owned(),
-            are_predictions: true,
-            rows: vec![single],
-            ..Comparison::default()
-        });
-        assert_eq!(
-            told,
-            "B predicts that requests_per_s is 5.2 % higher than with A (128 x 32, saturated); the predictions cannot \
-             show whether this is chance, because each has a single pass of each load: `inferometer ab --predict` \
-             simulates both in many pairs of blocks, and answers this."
-        );
+        for (repeats, which) in [([1, 1], "each has"), ([1, 5], "one of them has")] {
+            let single = Row {
+                interval_pct: None,
+                p: None,
+                repeats,
+                ..row("requests_per_s", 5.2, RowVerdict::NoInterval)
+            };
+            let told = answer(&Comparison {
+                baseline: "A".to_owned(),
+                contender: "B".to_owned(),
+                are_predictions: true,
+                rows: vec![single],
+                ..Comparison::default()
+            });
+            let expected = format!(
+                "B predicts that requests_per_s is 5.2 % higher than with A (128 x 32, saturated); the predictions \
+                 cannot show whether this is chance, because {which} a single pass of each load: `inferometer ab \
+                 --predict` simulates both in many pairs of blocks, and answers this."
+            );
+            assert_eq!(told, expected);
+        }
     }
 
     #[test]

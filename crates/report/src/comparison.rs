@@ -95,7 +95,7 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
     });
 }
 
-/// All results as Markdown: the answers, a table per server, remarks, the ranking, and the effects.
+/// All results as Markdown: the answers, a table per server, remarks, failed runs, the ranking, and the effects.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = String::new();
     for answer in &comparison.answers {
@@ -120,7 +120,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-/// The effects, the remarks and the answers as text for a terminal. The answers come last.
+/// The effects, the remarks, the failed runs and the answers as text for a terminal. The answers come last.
 pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (heading, sentence, table) in tables(comparison) {
@@ -187,7 +187,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", visible::no_formula(text).replace('"', "\"\""))
 }
 
-/// The effect of each argument: a heading, a sentence, and a table with a row per cell and value.
+/// The effect of each argument: a heading, an explanation, and a table with a row per cell and value.
 pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
     arguments(&comparison.effects)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Results for spreadsheets: a row per pass, with every figure of the pass. No figure is rounded, and the
+//! Results for spreadsheets: a row per pass, with the main figures of the pass. No figure is rounded, and the
 //! name of a column contains its unit.
 
 use std::fmt;
@@ -56,7 +56,7 @@ pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
 }
 
-/// Every figure of one pass, with its run, its cell, and its index in the run (`pass_index`, from 0).
+/// The main figures of one pass, with its run, its cell, and its index in the run (the column `pass`, from 0).
 fn row(summary: &Summary, cell: &Cell, (pass_index, pass): (u64, &PassSummary)) -> Vec<Field> {
     let target = &summary.target;
     // The client's error is unknown for predictions, imports, and results of earlier versions.
@@ -127,7 +127,8 @@ fn row(summary: &Summary, cell: &Cell, (pass_index, pass): (u64, &PassSummary)) 
     fields
 }
 
-/// Adds a field for each statistic of a distribution, and for the ends of its intervals.
+/// Adds a field for each statistic of a distribution, for each end of its intervals, for the number of values, and for
+/// whether the values are exact.
 fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Distribution>) {
     let mut part = |part: &str, value: Option<f64>| {
         out.push(number(&format!("{name}_{part}_{unit}"), value));
@@ -151,7 +152,8 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
 
-/// Adds the client's own error in the mean, the median and the 99th percentile.
+/// Adds the client's own error in the mean, the median and the 99th percentile. The fields are empty if the error is
+/// not judged.
 fn errors(
     out: &mut Vec<Field>,
     measure: &Measure<'_>,
@@ -166,8 +168,8 @@ fn errors(
     }
 }
 
-/// Adds two fields: the largest possible difference between the figure and its true value, and the
-/// resulting trust.
+/// Adds two fields: the largest error of the figure that the client can cause, and the resulting trust. They
+/// are empty without a figure.
 fn error(out: &mut Vec<Field>, name: &str, unit: &str, figure: Option<f64>, range: Option<Range>) {
     let off = figure.map(|figure| range.map_or(0.0, |range| range.off(figure)));
     let trust = figure.map(|_| range.map_or(Trust::Trusted, |range| range.trust));

@@ -1,4 +1,4 @@
-//! A comparison of two runs for people: a table of verdicts, warnings, and the meaning of the verdicts.
+//! A comparison of two runs for people: the answer, a table of verdicts, warnings, and the meaning of the verdicts.
 //! The verdicts come from [`inferometer_analysis::compare`].
 
 use std::fmt::Write as _;
@@ -64,8 +64,8 @@ pub fn html(comparison: &Comparison) -> String {
     out
 }
 
-/// The comparison as text: first the answer in one sentence, then the verdicts, then warnings and explanations, and
-/// last the figures that were not compared.
+/// The comparison as text: first the answer, then the verdicts, then the conditions of a gate, then warnings and
+/// explanations, and last the figures that were not compared.
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
     let Comparison { baseline, contender, .. } = comparison;
     let answer = compared::answer(comparison);
@@ -91,7 +91,8 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
 }
 
 /// Explanations, one line each: the order of the measurements, changes over time, advice, and the meaning
-/// of the verdicts. Empty if no figure was compared.
+/// of the verdicts. For predictions, one line replaces the first three. For searches and sweeps, there is only an
+/// explanation of the table. Empty if no figure was compared.
 pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     if !comparison.answers.is_empty() {
         return vec![compared_answers::explanation(comparison)];
@@ -114,7 +115,8 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
 }
 
 /// A sentence that states whether the figures drift from repeat to repeat, and whether consecutive repeats
-/// are correlated. Each of the two statements uses the figure with the smallest p-value.
+/// are correlated. Each of the two statements uses the figure with the smallest p-value. `None` if no figure has
+/// enough repeats.
 fn over_time(comparison: &Comparison) -> Option<String> {
     let sides = ["the baseline", "the contender"];
     let all: Vec<(&Row, &str, OverTime)> = comparison
@@ -161,22 +163,25 @@ fn advice(comparison: &Comparison) -> Option<String> {
         RowVerdict::NotEnoughData { needed } => Some(needed),
         _ => None,
     };
-    let needed = comparison.rows.iter().filter_map(short).min();
+    let needed = comparison.rows.iter().filter_map(short).max();
     if !differs && needed.is_none() {
         return None;
     }
     let rounds = needed.unwrap_or(FEWEST_REPEATS as u32 + 2);
-    let bound = match comparison.design {
-        Design::Alternated { .. } => String::new(),
-        _ => format!(
-            " A baseline of {BOUNDS_DRIFT} repeats or more over time shows how far it drifts by \
-                itself."
+    let (why, bound) = match comparison.design {
+        Design::Alternated { .. } => ("To decide more figures, measure more rounds", String::new()),
+        _ => (
+            "To separate a change from a drift, measure both in turn",
+            format!(
+                " A baseline of {BOUNDS_DRIFT} repeats or more over time shows how far it drifts \
+                 by itself."
+            ),
         ),
     };
     Some(format!(
-        "To separate a change from a drift, measure both in turn: run a plan with two [[target]]s \
-         and `rounds = {rounds}`, then `inferometer compare GROUP/ONE GROUP/OTHER`. Or run A and B \
-         alternately, then `inferometer compare A1,A2,A3,... B1,B2,B3,...`.{bound}"
+        "{why}: run a plan with two [[target]]s and `rounds = {rounds}`, then `inferometer compare \
+         GROUP/ONE GROUP/OTHER`. Or run A and B alternately, then `inferometer compare \
+         A1,A2,A3,... B1,B2,B3,...`.{bound}"
     ))
 }
 
@@ -184,8 +189,9 @@ fn advice(comparison: &Comparison) -> Option<String> {
 fn meaning(comparison: &Comparison) -> String {
     format!(
         "Intervals are 95 % intervals over repeats, separate for each row. \"better\" and \
-            \"worse\": the difference is significant after correction for all {} rows, and both \
-            sides were measured alternately. A server compared with itself has a \"better\" or \
+            \"worse\": the difference is significant after correction for all {} rows, and a drift \
+            over time is not the cause: both sides were measured alternately, or the baseline has \
+            at least {BOUNDS_DRIFT} repeats. A server compared with itself has a \"better\" or \
             \"worse\" row in at most {} of 100 comparisons. \"differs\": also significant, but a \
             drift over time would look the same. \"no difference\": the interval is within {} %. \
             \"not enough data\": with the stated number of rounds, a difference of {} % in this \
@@ -263,7 +269,7 @@ pub(crate) fn verdict(row: &Row) -> String {
     }
 }
 
-/// A difference with its sign: `+5.23 %`, or `86.3 times`.
+/// A difference with its sign: `+5.23 %`; if the figure is more than twice as large, a factor: `86.3 times`.
 pub(crate) fn signed(pct: f64) -> String {
     Change::of_percent(pct).signed(2)
 }
@@ -299,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_states_how_many_repeats_are_missing_or_that_there_is_no_interval() {
+    fn a_verdict_states_how_many_repeats_are_needed_or_that_there_is_no_interval() {
         let with = |repeats, verdict| Row { verdict, p: Some(0.012), ..row(repeats, 5) };
         for (row, text) in [
             (row([1, 1], 5), "not enough data: measure both at least 5 times"),

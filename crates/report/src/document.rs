@@ -1,5 +1,5 @@
-//! A report as a list of blocks, so that Markdown and HTML have the same content. This module does not depend
-//! on either format.
+//! A report as a list of blocks, so that Markdown and HTML have the same content, except [`Block::PageCharts`].
+//! This module does not depend on either format.
 
 use crate::chart::Chart;
 use crate::text_table::Table;
@@ -23,7 +23,7 @@ pub(crate) enum Block<'a> {
     /// Charts that only the HTML page has, in a section that is collapsed at first: its id, its heading, and
     /// the charts. Tables contain the same figures.
     PageCharts(String, String, Vec<Chart>),
-    /// A section that is collapsed at first: its id (may be empty), its heading and its blocks.
+    /// A section that is collapsed at first in HTML: its id (may be empty), its heading and its blocks.
     Details(String, String, Vec<Block<'a>>),
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Tone {
     Warning,
 }
 
-/// The text of one paragraph, in pieces.
+/// The text of one paragraph or of one item of a list, in pieces.
 pub(crate) type Text = Vec<Span>;
 
 /// A piece of text in one format.

@@ -6,8 +6,8 @@ use inferometer_model::visible;
 use crate::number::MISSING;
 
 /// A text, escaped for the content and the attributes of XML and HTML elements. Control characters for
-/// terminals and for text direction are shown as escapes. Characters that XML does not allow are
-/// replaced.
+/// terminals and for text direction are shown as escapes. Other characters that XML does not allow are
+/// replaced by U+FFFD.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible::line(text).chars() {
@@ -24,7 +24,7 @@ pub fn xml(text: &str) -> String {
     out
 }
 
-/// A text, escaped for Markdown: one line in which no character is markup.
+/// A text, escaped for Markdown: one line in which no character is inline markup.
 pub(crate) fn markdown(text: &str) -> String {
     let text = visible::line(text);
     let mut out = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_in_markdown_has_no_markup_and_words_with_underscores_stay_as_they_are() {
+    fn text_in_markdown_has_no_inline_markup_and_words_with_underscores_stay_as_they_are() {
         for (text, expected) in [
             ("_x_", "\\_x\\_"),
             ("max_tokens", "max_tokens"),

@@ -67,7 +67,7 @@ fn repeats(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass that has objectives for each request.
+/// A row per pass that has objectives on single requests.
 fn goodput(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

@@ -7,11 +7,11 @@ use inferometer_analysis::verdict::Validity;
 
 use crate::page::{escape, table};
 use crate::table::{marks, passes, records};
-use crate::{answers, extra_tables, label};
+use crate::{answers, label};
 
-/// The HTML of a run: its heading, the notice on imported, predicted or simulated figures, the answers of a
-/// search or a sweep, and two tables (results by cell, and passes). Below, sentences explain the marks in the
-/// tables.
+/// The HTML of a run: its heading with the run id and the verdict, the notice on imported, predicted or simulated
+/// figures, the answers of a search or a sweep, and two tables (results by cell, and passes). Below, sentences
+/// explain the marks in these tables.
 pub fn of_run(summary: &Summary) -> String {
     let id = &summary.run_id;
     let validity = match summary.verdict.validity {
@@ -29,11 +29,11 @@ pub fn of_run(summary: &Summary) -> String {
     for answer in answers::of(summary) {
         sentence(&mut out, &answer.sentence);
     }
-    let (passes, extra) = (passes(summary), extra_tables::tables(summary));
+    let passes = passes(summary);
     for one in [&records(summary), &passes].into_iter().filter(|one| !one.is_empty()) {
         out += &table(one);
     }
-    for text in marks(summary, &passes, &extra) {
+    for text in marks(summary, &passes, &[]) {
         sentence(&mut out, &text);
     }
     out

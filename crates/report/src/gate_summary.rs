@@ -1,4 +1,5 @@
-//! Comparisons as one Markdown page for the job summary of a CI system. The page begins with the answer.
+//! Comparisons as one Markdown page for the job summary of a CI system. The page begins with the overall result, and
+//! the section of each comparison begins with the answer.
 
 use std::fmt::Write as _;
 
@@ -52,7 +53,8 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     }
 }
 
-/// The number of figures for each verdict, as text.
+/// The number of figures for each verdict that occurs, and the number of figures of the answers of searches and sweeps,
+/// as text.
 fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> String {
     let answers: usize = comparisons.clone().map(|comparison| comparison.answers.len()).sum();
     let rows: Vec<_> = comparisons.flat_map(|comparison| &comparison.rows).collect();
@@ -71,14 +73,19 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> Stri
     ];
     let found: Vec<String> =
         parts.iter().filter(|part| part.1 > 0).map(|(word, n)| format!("{n} {word}")).collect();
-    match (answers, found.is_empty()) {
-        (1, true) => "1 figure of an answer is compared".to_owned(),
-        (2.., true) => format!("{answers} figures of answers are compared"),
+    let of_rows = || {
+        let figures = if rows.len() == 1 { "figure" } else { "figures" };
+        format!("Of {} {figures}: {}", rows.len(), found.join(", "))
+    };
+    let of_answers = match answers {
+        1 => "1 figure of an answer is compared".to_owned(),
+        _ => format!("{answers} figures of answers are compared"),
+    };
+    match (answers, rows.is_empty()) {
         (0, true) => "No metric is compared".to_owned(),
-        (_, false) => {
-            let figures = if rows.len() == 1 { "figure" } else { "figures" };
-            format!("Of {} {figures}: {}", rows.len(), found.join(", "))
-        }
+        (0, false) => of_rows(),
+        (_, true) => of_answers,
+        (_, false) => format!("{}; {of_answers}", of_rows()),
     }
 }
 
@@ -86,8 +93,35 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> Stri
 mod tests {
     use super::*;
     use crate::judgement::Verdict;
-    use inferometer_analysis::compare::{Design, Options, Row};
+    use inferometer_analysis::compare::{
+        AnswerFigure, AnswerRow, AnswerSide, AnswerVerdict, Design, Options, Row,
+    };
     use inferometer_analysis::verdict::Met;
+    use inferometer_model::cell::CellPlan;
+    use inferometer_plan::search::Over;
+
+    /// A figure of the answers of two searches, which is not known on either side.
+    fn answer_row() -> AnswerRow {
+        let side = AnswerSide {
+            known: None,
+            is_undecided: false,
+            is_lower_bound: false,
+            missing: None,
+            runs: 1,
+            unanswered: 1,
+        };
+        AnswerRow {
+            cell: CellPlan { input_length: 512, output_length: 128 },
+            objectives: None,
+            figure: AnswerFigure::Knee,
+            over: Over::Concurrency,
+            confidence: 0.95,
+            baseline: side.clone(),
+            contender: side,
+            ratio: None,
+            verdict: AnswerVerdict::NoDifference,
+        }
+    }
 
     #[test]
     fn the_summary_shows_the_verdict_then_the_gate_then_all_figures_then_the_warnings() {
@@ -146,5 +180,18 @@ mod tests {
         }
         let without = markdown(&[(&comparison, &[])], None);
         assert!(without.starts_with("## Of 1 figure: 1 worse\n"), "{without}");
+        let of_search = Comparison { answers: vec![answer_row(); 2], ..Comparison::default() };
+        for (all, heading) in [
+            (&[&of_search][..], "## 2 figures of answers are compared\n"),
+            (
+                &[&comparison, &of_search],
+                "## Of 1 figure: 1 worse; 2 figures of answers are compared\n",
+            ),
+        ] {
+            let all: Vec<(&Comparison, &[GateResult])> =
+                all.iter().map(|one| (*one, &[][..])).collect();
+            let text = markdown(&all, None);
+            assert!(text.starts_with(heading), "{text}");
+        }
     }
 }

@@ -41,8 +41,8 @@ fn met(gate: &GateResult) -> String {
     text.to_owned()
 }
 
-/// The number of decimals with which the texts of the difference and of the ends of its interval are on the same side
-/// of the limit as their values. Then a rounded text does not contradict the result.
+/// The number of decimals, at least 2, with which the texts of the difference and of the ends of its interval are on
+/// the same side of the limit as their values. Then a rounded text does not contradict the result.
 fn decimals(gate: &GateResult) -> usize {
     let limit = split(&gate.condition).and_then(|(_, _, limit)| number_and_unit(limit));
     let limit = limit.and_then(|(number, _)| number.parse().ok());
@@ -50,14 +50,14 @@ fn decimals(gate: &GateResult) -> usize {
     decimals_beside(&gate.difference_pct.into_iter().chain(ends).collect::<Vec<_>>(), limit)
 }
 
-/// The difference with its sign: `+5.23 %`.
+/// The difference with its sign: `+5.23 %`, or `86.3 times`; [`MISSING`] if there is none.
 pub(crate) fn difference(gate: &GateResult) -> String {
     let signed = |percent| Change::of_percent(percent).signed(decimals(gate));
     let text = gate.difference_pct.map(signed);
     text.unwrap_or_else(|| MISSING.to_owned())
 }
 
-/// The interval of the difference: `+3.12 to +7.30 %`, or `+3.12 % or more`.
+/// The interval of the difference: `+3.12 to +7.30 %`, or `+3.12 % or more`; [`MISSING`] if there is none.
 pub(crate) fn interval(gate: &GateResult) -> String {
     let decimals = decimals(gate);
     let end = |percent: f64| Change::of_percent(percent).signed(decimals);

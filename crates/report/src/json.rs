@@ -9,8 +9,8 @@ const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
 
 /// The summary as indented JSON with a final newline.
 ///
-/// A figure that is absent or not finite is `null`. A distribution or an interval with a part that is not
-/// finite is `null` as a whole.
+/// A figure that is not finite is `null`. An absent figure is `null`, or its key is left out. A distribution or
+/// an interval with a part that is not finite is `null` as a whole.
 pub fn summary(summary: &Summary) -> String {
     let mut value = serde_json::to_value(summary)
         .expect("invariant: a summary has string keys and no type that JSON lacks");
@@ -21,8 +21,8 @@ pub fn summary(summary: &Summary) -> String {
     text
 }
 
-/// Replaces a distribution or an interval by `null` if one of its parts is `null`. Numbers that are not
-/// finite are `null` already, because serde_json converts them.
+/// Replaces a distribution or an array, such as an interval, by `null` if one of its parts is `null`. Numbers
+/// that are not finite are `null` already, because serde_json converts them.
 fn drop_undefined(value: &mut Value) {
     match value {
         Value::Object(map) => {

@@ -19,7 +19,8 @@ pub enum Verdict {
     Pass,
     /// No condition is missed, but at least one is undecided.
     Undecided,
-    /// At least one condition is missed.
+    /// At least one condition is missed. Also used if a run or a part of it failed, if a search could measure
+    /// nothing, and, with `--strict`, if a condition of a gate is undecided.
     Fail,
 }
 
@@ -116,8 +117,8 @@ impl Judgement {
     }
 }
 
-/// The name of the server and the round of a run, as the beginning of a sentence: `slow, round 2: `. Empty if the run
-/// is not part of a plan with several servers.
+/// The name of the server and the round of a run, as the beginning of a sentence: `slow, round 2: `. Round 1 is not
+/// named. Empty if the run is not part of a plan with several servers.
 fn server(run: &Summary) -> String {
     let fact = |key: &str| run.target.facts.get(key).map(String::as_str).unwrap_or_default();
     match (fact(VARIANT), fact("round")) {

@@ -22,15 +22,18 @@ use crate::label;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CaseResult {
     Passed,
-    /// The condition is not met. The text is the reason.
+    /// The condition is not met. Without a condition: the figure is worse than the margin allows. The text is
+    /// the reason.
     Failed(String),
-    /// The condition is undecided. The text is the reason.
+    /// The condition or the figure is undecided, or a gate has no condition on the figure. The text is the
+    /// reason.
     Skipped(String),
-    /// A part of the run failed. The text is the error message.
+    /// The run or a part of it failed. The text is the error message.
     Error(String),
 }
 
-/// A test case: one figure at one load, one objective, one search, or one failure.
+/// A test case: one figure at one load, one figure of an answer, one objective, one answer of a search, or one
+/// failure.
 struct Case {
     name: String,
     outcome: CaseResult,
@@ -45,12 +48,14 @@ pub struct Suite {
     cases: Vec<Case>,
 }
 
-/// The test cases of a comparison, one for each row. `gates` are the results of the gate's conditions,
-/// and `runs` names the runs of the baseline and of the contender, if they are known.
+/// The test cases of a comparison, one for each row, also of the rows of answers. `gates` are the results of the
+/// gate's conditions, and `runs` names the runs of the baseline and of the contender, if they are known.
 ///
 /// With a gate, the conditions on a row decide, and a row without a condition is skipped. An undecided
 /// condition fails if `is_strict`, otherwise its row is skipped. Without a gate, a row fails if its
-/// verdict is "worse" and the difference exceeds the margin.
+/// verdict is "worse" and the difference exceeds the margin. An answer fails likewise if its verdict is
+/// "lower", but a knee never fails. A row or an answer without a decision is skipped. A row with the verdict
+/// "differs" is skipped if it is worse by more than the margin, and passes otherwise.
 pub fn of_comparison(
     comparison: &Comparison,
     gates: &[GateResult],
@@ -146,7 +151,7 @@ pub fn of_failures(failures: &[(String, String)]) -> Suite {
     Suite { name: "failures".to_owned(), properties: Vec::new(), cases }
 }
 
-/// Returns the XML document. `judged` is the overall result, which each suite states as a property.
+/// Returns the XML document. `judged` is the overall result; if it is known, each suite states it as a property.
 pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
     let total = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -221,7 +226,7 @@ impl Suite {
     }
 }
 
-/// The difference, the values, the repeats and the verdict of a row, in one sentence.
+/// The difference, the values, the interval, the repeats and the verdict of a row, in one sentence.
 fn sentence(row: &Row) -> String {
     let interval = match row.interval_pct {
         Some(ends) => {

@@ -11,7 +11,8 @@ use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant, with_unit};
 
-/// The key of the fact that names one server of a plan with several servers, such as `max-num-seqs=16`.
+/// The key of a fact of a target. The value of the fact names one server of a plan with several servers, such as
+/// `max-num-seqs=16`.
 pub const VARIANT: &str = "variant";
 
 /// The keys of facts that may name the card. The first one that the target has is used.
@@ -74,7 +75,7 @@ pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) 
     notice_at(target, predicted, imported, speed(target))
 }
 
-/// As [`notice_of`], with the speed of the embedded engine if the notice states it.
+/// As [`notice_of`], with this speed of the embedded engine. Only a notice of simulated figures states the speed.
 fn notice_at(
     target: &Target,
     predicted: bool,
@@ -111,8 +112,8 @@ fn speed(target: &Target) -> Option<f64> {
     (factor != 1.0).then_some(factor)
 }
 
-/// The text with the word of [`origin_word`] in parentheses: `text (simulated)`. So nobody mistakes a
-/// simulated figure for a measured one.
+/// The text with the word of [`origin_word`] in parentheses, if there is one: `text (simulated)`. So nobody
+/// mistakes a simulated figure for a measured one.
 pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     match origin_word(summary) {
         Some(word) => format!("{text} ({word})"),
@@ -134,7 +135,8 @@ fn facts(summary: &Summary) -> [String; 3] {
 }
 
 /// A unique name for each target. The name consists of the facts (model, card, engine) that differ between
-/// the targets, or of the engine if no fact differs. Names that are still equal get their run ids.
+/// the targets, or of the engine if no fact differs, and of the word of [`origin_word`]. Names that are still
+/// equal get their run ids.
 pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
     let differs: Vec<usize> =
@@ -161,7 +163,7 @@ pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
 }
 
 /// The subject of charts of these targets: the facts (model, card, engine) that are the same for all
-/// targets.
+/// targets. If no fact is the same, the number of targets.
 pub(crate) fn subject(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first().map(facts) else { return "nothing measured".to_owned() };
     let shared: Vec<&str> = first
@@ -199,7 +201,8 @@ pub(crate) fn origin(summaries: &[Summary]) -> String {
     format!("{} {} · {word} {}", first.tool.name, first.tool.version, runs.join(", "))
 }
 
-/// The load of a pass: `8 in flight`, `2.5 requests/s`, or `all at once`.
+/// The load of a pass: `8 in flight`, `2.5 requests/s`, or `all at once`. For a load with several levels, its
+/// description.
 pub(crate) fn load(pass: &PassSummary) -> String {
     match (pass.kind, pass.concurrency, pass.rate) {
         (PassKind::OneByOne, ..) => "1 in flight".to_owned(),
@@ -237,8 +240,8 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     Some(format!("{figure} {unit}").trim_end().to_owned())
 }
 
-/// A value of a compared figure with its unit, rounded as in tables: `40.5 ms` for `ttft_p99`. The unit is
-/// left out if no known metric has the name of the figure.
+/// A value of a compared figure with its unit, rounded as in tables of comparisons: `40.5 ms` for `ttft_p99`. The
+/// unit is left out if no known metric has the name of the figure.
 pub(crate) fn of_figure(figure: &str, value: f64) -> String {
     let is_of = |metric: &&&Definition| {
         let rest = figure.strip_prefix(metric.name);

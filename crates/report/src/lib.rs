@@ -1,5 +1,5 @@
-//! Turns results (a [`Summary`](inferometer_analysis::summary::Summary)) into tables, CSV, JSON, charts
-//! and pages.
+//! Turns results (a [`Summary`](inferometer_analysis::summary::Summary)) into tables, CSV, JSON, JUnit XML,
+//! Markdown, charts and pages.
 //!
 //! The functions are pure: results and records in, text or bytes out. The crate does not measure, read a
 //! clock, or open a file or a socket. The callers write the output to files.

@@ -8,11 +8,11 @@ use inferometer_model::digits::{Decimals, with_unit};
 
 use crate::number::significant;
 
-/// Estimates that differ by a smaller ratio are equal: they differ only by rounding.
+/// If the ratio of two estimates differs from 1 by less than this, they count as equal: they differ only by rounding.
 const EQUAL_WITHIN: f64 = 1e-9;
 
-/// One sentence: the server with the highest load, and by how much it is ahead of each other server. Absent if there
-/// are fewer than two servers.
+/// One sentence: the server with the highest load, by how much it is ahead of each other server, and the servers
+/// without an answer. Absent if there are fewer than two servers.
 pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
     let LoadRanking { cell, servers, unknown, .. } = ranking;
     if servers.len() + unknown.len() < 2 {
@@ -68,7 +68,10 @@ pub(crate) fn sentence(ranking: &LoadRanking) -> Option<String> {
             (Some(low), None) => {
                 format!("{confidence} % interval {} or more", Change(low).signed(1))
             }
-            (None, _) => "no interval".to_owned(),
+            (None, Some(high)) => {
+                format!("{confidence} % interval {} or less", Change(high).signed(1))
+            }
+            (None, None) => "no interval".to_owned(),
         };
         format!(
             "{} ({interval}) {} {} with {}",
@@ -132,7 +135,7 @@ mod tests {
     fn ranking(loads: &[(&str, [f64; 3])], objectives: Option<&str>) -> LoadRanking {
         let load = |[value, low, high]: [f64; 3]| SustainedLoad {
             value,
-            low: Some(low),
+            low: Some(low).filter(|low| *low > 0.0),
             high: Some(high).filter(|high| high.is_finite()),
         };
         LoadRanking {
@@ -182,6 +185,14 @@ mod tests {
                 "512 x 128, at saturation: fast sustains more load than slow: 270 requests/s (95 % interval: 260 or \
                  more), 13.4 times as high (95 % interval 12.8 times or more) as slow with 20.1 requests/s (95 % \
                  interval: 19.5 to 20.7)."
+                    .to_owned(),
+            ),
+            (
+                vec![("fast", [27.9, 0.0, 29.1]), slow],
+                None,
+                "512 x 128, at saturation: no clear difference between fast and slow; fast has the highest estimate: \
+                 27.9 requests/s (95 % interval: 29.1 or less), 38.8 % higher (95 % interval +46.2 % or less) than \
+                 slow with 20.1 requests/s (95 % interval: 19.5 to 20.7)."
                     .to_owned(),
             ),
         ] {

@@ -23,7 +23,8 @@ pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) ->
     }
 }
 
-/// One sentence for each kind of mark that occurs in these tables; empty if no mark occurs.
+/// The meaning of each kind of mark that occurs in these tables; empty if no mark occurs. The meaning of `?` ends with
+/// advice. A further sentence on TTFT follows if an earlier part of a resumed run had already sent the prompts.
 pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     let has = |mark: &str| tables.iter().any(|table| table.has(mark));
     let advice = summary.verdict.advice.as_deref().unwrap_or_default();
@@ -57,14 +58,14 @@ pub(crate) fn counted(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Whether every figure is trusted. Also true for results without the numbers of trusted figures.
+/// Whether every measured figure is trusted. Also true for results without the numbers of trusted figures.
 pub(crate) fn all_trusted(summary: &Summary) -> bool {
     let counts = summary.verdict.figures.unwrap_or_default();
     counts.bounded + counts.not_vouched_for == 0
 }
 
-/// The meaning of the verdict "valid" for the figures, as a sentence without its full stop. Only the four
-/// figures of each cell decide this verdict, so other figures can be unreliable.
+/// The meaning of the verdict "valid" for the figures, as a sentence without its full stop. A valid run can have
+/// unreliable figures: only the four figures of each cell, and figures with an objective, affect this verdict.
 pub(crate) fn of_valid_run(summary: &Summary) -> &'static str {
     let counts = summary.verdict.figures.unwrap_or_default();
     match (counts.bounded, counts.not_vouched_for) {

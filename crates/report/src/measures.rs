@@ -13,7 +13,7 @@ pub(crate) struct Measure<'a> {
     pub name: Cow<'static, str>,
     /// The name for people: `TTFT`.
     pub title: Cow<'static, str>,
-    /// The metric; absent for the client's own figures.
+    /// The metric; absent for the distributions of [`instrument_measures`].
     pub metric: Option<&'static Definition>,
     /// The unit of the values: `ms` or `us`.
     pub unit: &'static str,
@@ -21,7 +21,8 @@ pub(crate) struct Measure<'a> {
     pub values: Option<&'a Distribution>,
 }
 
-/// The distributions that describe the server, in the order of the registry of metrics.
+/// The distributions of metrics: latencies of the server, and the send delay of the client. They have the order of
+/// the registry of metrics.
 pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let measure = |(_, metric): (_, &'static Definition)| Measure {
         name: metric.name.into(),
@@ -33,7 +34,8 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     registry::in_results().map(measure).collect()
 }
 
-/// The distributions that describe the client.
+/// The other distributions that describe the client: how late data was read, how wide arrival intervals are, and the
+/// error bounds of metrics.
 pub(crate) fn instrument_measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let us = |name, title, values| Measure { name, title, metric: None, unit: "us", values };
     let instrument = &pass.instrument;

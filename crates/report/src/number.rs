@@ -24,7 +24,8 @@ pub(crate) fn in_table(value: f64) -> String {
 }
 
 /// A figure with four significant digits and without trailing zeros: `0.00123`, `13.48`, `2734`. Digits
-/// before the decimal point are never replaced by zeros: `12,346`. It has at most nine decimals.
+/// before the decimal point are never replaced by zeros: `12,346`. It has at most nine decimals. [`MISSING`]
+/// if it is not finite.
 pub(crate) fn significant(value: f64) -> String {
     if value.is_finite() { digits::significant(value, 4) } else { MISSING.to_owned() }
 }
@@ -61,7 +62,7 @@ pub(crate) fn number_and_unit(limit: &str) -> Option<(&str, &str)> {
 }
 
 /// A rough value with two significant digits and without trailing zeros. Digits before the decimal point
-/// are never replaced by zeros.
+/// are never replaced by zeros. [`MISSING`] if it is not finite.
 pub(crate) fn two_significant(value: f64) -> String {
     if value.is_finite() { digits::significant(value, 2) } else { MISSING.to_owned() }
 }
@@ -71,7 +72,7 @@ pub(crate) fn length(tokens: u32) -> String {
     if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
 }
 
-/// A number of bytes in the largest binary unit in which it is at least 1: `40 GiB`.
+/// A number of bytes in the largest binary unit, up to TiB, in which it is at least 1: `40 GiB`.
 pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_written_with_at_most_four_significant_digits() {
+    fn figures_have_at_most_four_significant_digits_but_all_digits_before_the_decimal_point() {
         for (value, text) in [
             (0.0, "0"),
             (0.001_234_56, "0.001235"),

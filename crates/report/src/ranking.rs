@@ -7,8 +7,8 @@ use inferometer_model::digits::Decimals;
 use crate::number::significant;
 use crate::text_table::{Align, Table};
 
-/// One sentence for each load. It states which server is best in which figures, and how far it is ahead of the second
-/// best. For predictions by one profile, it states only the differences.
+/// One sentence for each load. It states which server is best in which figures, how far it is ahead of the second best,
+/// and in which figures no server is clearly the best. For predictions by one profile, it states only the differences.
 pub(crate) fn answers(rankings: &[Ranking]) -> Vec<String> {
     let mut places: Vec<&str> = Vec::new();
     for ranking in rankings {

@@ -14,7 +14,8 @@ const MOST_ADVISED: u32 = 50;
 /// The maximum number of figures that a sentence names; further figures are only counted.
 const MOST_NAMED: usize = 3;
 
-/// The result in one sentence. The sentence ends with the facts that differ, each with both values.
+/// The result in one sentence. The sentence ends with the facts that differ, each with both values, or states that no
+/// known fact differs.
 pub fn sentence(answer: &Reproduction, facts: &[[String; 3]]) -> String {
     format!("{}{}", words(answer), facts_words(facts))
 }
@@ -62,7 +63,7 @@ fn words(answer: &Reproduction) -> String {
 }
 
 /// Additional lines: advice if the result is undecided, or a warning if a drift may be the cause of a
-/// difference.
+/// difference. Empty if the two runs have no figure in common.
 pub fn remarks(answer: &Reproduction) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(row) = &answer.headline else { return lines };
@@ -143,7 +144,7 @@ fn with_values(row: &Row) -> String {
     format!("{}: {} -> {}", row.place(), significant(row.baseline), significant(row.contender))
 }
 
-/// A range in percent: `12 to 15`, or `up to 15` if it begins at 0.
+/// A range in percent: `12 to 15`; `up to 15` if it begins at 0; `12` if the rounded ends are equal.
 fn span(from_pct: f64, to_pct: f64) -> String {
     let digits = |pct: f64| if pct < 9.95 { format!("{pct:.1}") } else { format!("{pct:.0}") };
     let (from, to) = (digits(from_pct), digits(to_pct));

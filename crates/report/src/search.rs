@@ -1,4 +1,4 @@
-//! The answer of a search for people: a sentence and a table. The verdicts come from the analysis.
+//! The answer of a search for people: a sentence, and a table with an explanation. The verdicts come from the analysis.
 
 use inferometer_analysis::search::{self, Claim, LoadAnswer, SearchAnswer};
 use inferometer_model::digits::percent;
@@ -91,8 +91,9 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
     word.to_owned()
 }
 
-/// The mark of a load whose own verdict is not a bound of the answer's interval. The interval uses all trials together,
-/// because the few trials of one load may deviate by chance.
+/// The mark of a load that its own trials show to miss the objectives although it is below the upper end of the
+/// answer's interval, or to meet them although it is above the lower end. The interval uses all trials together,
+/// because the few trials of one load may deviate by chance. Empty for other loads.
 fn alone(answer: &SearchAnswer, load: &LoadAnswer) -> &'static str {
     let is_bound = match (load.claim, load.saturation) {
         (Claim::NotMet, _) | (_, Some(_)) => answer.high.is_some_and(|high| load.load >= high),

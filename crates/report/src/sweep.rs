@@ -1,5 +1,5 @@
-//! The answer of a sweep for people: a table with a row for each load. The verdicts come from the
-//! analysis.
+//! The answer of a sweep for people: a table with a row for each load, and its explanation. The verdicts come
+//! from the analysis.
 
 use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
 
@@ -25,8 +25,8 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     )
 }
 
-/// One row for each load: its requests, throughput and latencies, and whether it is saturated or on the
-/// front.
+/// One row for each load: its requests, throughput and latencies, and remarks, for example that it is saturated or on
+/// the front.
 pub(crate) fn table(answer: &SweepAnswer) -> Table {
     let mut columns = vec![
         ("Load".to_owned(), Align::Right),

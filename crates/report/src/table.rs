@@ -47,7 +47,8 @@ const RECORD_COLUMNS: [&str; 6] = [
 ///
 /// Figures have two decimals; a missing figure is `-`. Below the table, each pass with failed requests
 /// has a line with their number and the reasons. If there are closed-loop or open-loop passes, a table
-/// with a row per pass follows.
+/// with a row per pass follows. A run with a search or a sweep has its answers and its trials instead of these
+/// tables.
 pub fn markdown(summaries: &[Summary]) -> String {
     let mut out = String::new();
     let mut above: Option<(String, String)> = None;
@@ -161,7 +162,7 @@ pub(crate) fn records(summary: &Summary) -> Table {
 }
 
 /// The input length of a cell. If each request has its own length, the text has the mean over completed
-/// requests: `own (mean 128)`.
+/// requests, if it is known: `own (mean 128)`.
 fn input_length(cell: &Cell) -> String {
     own_length(cell.input_length, cell, |pass| pass.input_tokens)
 }

@@ -2,6 +2,7 @@
 //! output is a terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use inferometer_analysis::summary::Summary;
@@ -49,14 +50,14 @@ enum Paint {
 }
 
 /// The widths, in characters, at which headings of columns are wrapped, so that tables fit on most
-/// terminals. The constants are for the published table, for tables of passes and their parts, and for
-/// tables of searches and sweeps.
+/// terminals. The constants are for the published table, for the table of passes and the additional tables
+/// below it, and for tables of searches and sweeps.
 const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
 const SEARCH_HEADING: usize = 24;
 
-/// The results of each target: its name, answers, findings, tables, failures, and verdict. The verdict is
-/// last, because readers of a terminal look at the end first.
+/// The results of each target: its name, answers, findings, tables, failures, verdict, and objectives. The
+/// verdict and the objectives are last, because readers of a terminal look at the end first.
 pub fn text(summaries: &[Summary], screen: Screen) -> String {
     let mut out = String::new();
     for summary in summaries {
@@ -165,7 +166,7 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
     }
 }
 
-/// One line for each kind of finding, followed by a line with its advice; empty without findings.
+/// A heading, and one line for each kind of finding, followed by a line with its advice; empty without findings.
 pub fn findings(summary: &Summary, colour: Colour) -> String {
     listed("Findings", &summary.findings, colour)
 }
@@ -185,6 +186,7 @@ fn listed(heading: &str, findings: &[Finding], colour: Colour) -> String {
     let heading = painted(colour, Paint::Bold, heading);
     let _ = writeln!(out, "{heading} (`inferometer list findings NAME` explains one)");
     for (finding, others) in by_code(findings) {
+        let others = others.len();
         let word = match finding.severity {
             Severity::Note => painted(colour, Paint::Dim, "note"),
             Severity::Warning => painted(colour, Paint::Yellow, "warning"),
@@ -192,8 +194,8 @@ fn listed(heading: &str, findings: &[Finding], colour: Colour) -> String {
         let place = finding.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         let more = match others {
             0 => String::new(),
-            1 => " Also in 1 other pass.".to_owned(),
-            others => format!(" Also in {others} other passes."),
+            1 => " Also in 1 other place.".to_owned(),
+            others => format!(" Also in {others} other places."),
         };
         let message = clean(&finding.message);
         let stop = if more.is_empty() || message.ends_with('.') { "" } else { "." };
@@ -205,18 +207,20 @@ fn listed(heading: &str, findings: &[Finding], colour: Colour) -> String {
     out
 }
 
-/// The first finding with each code, and the number of other places with the same code. The report lists
-/// all findings. Two findings with the same code and the same place state different facts, so both are
-/// returned.
-fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
-    let mut kinds: Vec<(&Finding, usize)> = Vec::new();
+/// The first finding with each code, and the other places of later findings with the same code, each place once.
+/// The report lists all findings. Two findings with the same code and the same place state different facts, so both
+/// are returned.
+fn by_code(findings: &[Finding]) -> Vec<(&Finding, BTreeSet<&str>)> {
+    let mut kinds: Vec<(&Finding, BTreeSet<&str>)> = Vec::new();
     for finding in findings {
-        let same = |(first, _): &&mut (&Finding, usize)| {
+        let same = |(first, _): &&mut (&Finding, BTreeSet<&str>)| {
             first.code == finding.code && first.place != finding.place
         };
-        match kinds.iter_mut().find(same) {
-            Some((_, others)) if finding.place.is_some() => *others += 1,
-            _ => kinds.push((finding, 0)),
+        match (kinds.iter_mut().find(same), &finding.place) {
+            (Some((_, others)), Some(place)) => {
+                others.insert(place);
+            }
+            _ => kinds.push((finding, BTreeSet::new())),
         }
     }
     kinds

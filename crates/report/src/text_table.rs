@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 pub enum Align {
     /// Used for text.
     Left,
-    /// Used in the published tables.
+    /// Used in the published tables. On a terminal, such a column is right-aligned.
     Centre,
     /// Used for numbers, so that readers can compare the digits of a column.
     Right,

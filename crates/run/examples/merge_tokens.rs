@@ -1,12 +1,13 @@
-//! Sends generated records through the merge of several ranks. All ranks are threads of this process and
-//! communicate over loopback, as the ranks of a run do. Rank 0 writes the log, the index and the figures. No
-//! request is sent.
+//! Sends generated records through the merge of several ranks. All ranks are threads of this process. They communicate
+//! over TCP on the loopback interface, with the same code as the ranks of a run. Rank 0 writes the log and the index,
+//! and computes the figures. No request is sent.
 //!
 //!     cargo run --release --example merge_tokens -- TOKENS RANKS TOKENS_PER_REQUEST
 //!
-//! Prints every 2 s how many tokens are merged and how much memory the process uses, then one line of results. Ends
-//! with an error if a record is missing, or if the memory of the process grows by more than 512 MiB after the first
-//! tenth of the records.
+//! Prints every 2 s how many tokens are merged and how much memory the process uses, then one line of results. RANKS is
+//! at least 2. Ends with an error if a rank fails, if a record is missing, or if the memory of the process grows by
+//! more than 512 MiB after the first tenth of the records. The memory is checked only if it was printed after this
+//! tenth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

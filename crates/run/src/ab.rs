@@ -35,7 +35,7 @@ use crate::verdict::{Strictness, failures, suspect};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The name of the fact that states how many servers are compared: `1` or `2`.
+/// The name of the fact that is `1` if both sides are one server with the same settings, otherwise `2`.
 pub(crate) const SERVERS: &str = "servers";
 /// The name of the fact that contains the salt of the random order of blocks.
 pub(crate) const ORDER_SALT: &str = "order_salt";
@@ -76,7 +76,8 @@ impl AbRun {
     /// `engine_flags` has the arguments of the embedded engine on each side. `gate` has conditions on the differences.
     ///
     /// # Errors
-    /// All mistakes in the plans of both sides.
+    /// All mistakes in the plans of both sides. If there are none: the first reason why the sides or the conditions of
+    /// the gate cannot be compared.
     pub fn resolve(
         variants: Vec<Variant>,
         engine_flags: [BTreeMap<String, String>; 2],
@@ -192,7 +193,7 @@ impl AbRun {
         document(self.name.clone(), answer, (&self.gate, cell, &pass), runs)
     }
 
-    /// The shortfalls of a comparison, such as failed requests, each with the name of its side.
+    /// The shortfalls of a comparison, such as failed requests, each with the name of its side (empty for both sides).
     pub fn shortfalls(
         &self,
         document: &AbDocument,
@@ -221,7 +222,7 @@ impl AbRun {
     /// Measures both sides and writes the answer.
     ///
     /// # Errors
-    /// When nothing could be measured, or the answer cannot be written. Recorded passes stay in the store.
+    /// When one of the runs has no results, or the answer cannot be written. Recorded passes stay in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
         let outputs = self.outputs()?;
         let mut servers = [Servers::default(), Servers::default()];
@@ -277,7 +278,7 @@ impl AbRun {
     }
 }
 
-/// The document of an answer. Without a pair of blocks, no condition is judged.
+/// The document of an answer. If a condition names a figure that no pair of blocks has, no condition is judged.
 pub(crate) fn document(
     group: String,
     mut answer: AbAnswer,
@@ -295,7 +296,7 @@ pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
     passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
 }
 
-/// Returns both sides with names, and two flags: whether both sides are one server with the same settings, and whether
+/// Returns both sides with names, and two flags: whether both sides have the same server and the same spec, and whether
 /// both addresses lead to the same server.
 fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunError> {
     let count = variants.len();

@@ -26,8 +26,8 @@ pub struct AnsweredAgain {
     pub document: AbDocument,
     /// The cell and the load that were compared. A gate needs them.
     pub place: (CellPlan, PassPlan),
-    /// For each log that ends within a block, for example because the process was killed: the name of the
-    /// run, and where its log ends.
+    /// For each log that is cut off, for example because the process was killed: the name of the run, and where its
+    /// log ends.
     pub cut: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct AnsweredAgain {
 /// comparison.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// When a file cannot be written, or another process writes a report into the folder.
 pub fn write(
     folder: Option<&Path>,
     document: &AbDocument,
@@ -51,7 +51,8 @@ pub fn write(
 /// The answer of a stored comparison, computed again from the logs of its two runs.
 ///
 /// # Errors
-/// When the store has no such comparison, or a log cannot be read.
+/// When the store has no such comparison in blocks, when a log cannot be read, or when a plan or the gate was written
+/// by an incompatible version of this program.
 pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
     let mut sides: [Option<StoredRun>; 2] = [None, None];
     for row in store.runs()? {

@@ -16,11 +16,11 @@ use crate::error::PlanError;
 /// The value of `--proxy` for a connection without any proxy.
 const NO_PROXY: &str = "none";
 
-/// Determines how to connect to the server of a plan. The embedded engine, and a server that the plan starts,
-/// are reached without a proxy.
+/// Determines how to connect to the server of a plan. The embedded engine, and a server that the plan starts, are
+/// reached directly, without this result.
 ///
 /// # Errors
-/// When a file cannot be read or has the wrong content, or when the address of a proxy is not valid.
+/// When a file cannot be read or has the wrong content, or when the proxy is not valid or cannot reach the server.
 pub(crate) fn access(
     spec: &Spec,
     plan: &Plan,

@@ -55,7 +55,8 @@ enum Attempt {
 /// Connects to a server and identifies it, in one attempt.
 ///
 /// # Errors
-/// When the server does not answer, or is not ready to serve.
+/// When the server cannot be reached, or is not ready to serve. If the plan names the dialect and the model, a server
+/// that seems to be loading is not an error.
 pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     match attempt(wanted, false) {
         Attempt::Ready(reached) => Ok(*reached),
@@ -67,7 +68,7 @@ pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
 ///
 /// # Errors
 /// When the time limit is reached; the error contains the reason of the last attempt. If waiting cannot help, the error
-/// is returned immediately.
+/// is returned immediately. Also when `start.stop` is set during a pause.
 pub(crate) fn wait_for(
     wanted: ConnectOptions<'_>,
     wait: Duration,

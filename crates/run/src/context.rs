@@ -18,8 +18,8 @@ use crate::team::Team;
 pub struct Context {
     /// What the calling program provides for a run.
     pub host: Host,
-    /// Makes the prompts of this run differ from those of every other run, so that no server has them in its prefix
-    /// cache.
+    /// Makes the prompts of this run differ from those of runs with another salt, so that no server has them in its
+    /// prefix cache. Prompts that a data set contains in full do not depend on the salt.
     pub salt: String,
     /// Additional headers of each request, with values that may be secrets.
     pub headers: Vec<(String, String)>,

@@ -15,11 +15,11 @@ pub use inferometer_http::proxy::Variables;
 /// The environment variable that contains the API key, unless the user names another variable.
 const USUAL_VARIABLE: &str = "OPENAI_API_KEY";
 
-/// The authorization header with the key, from the environment variable that contains it; `None` if no header
-/// is needed.
+/// The header with the API key, from the environment variable that contains the key. `None` if the plan has no server,
+/// if the user gave an authorization header, or if the user named no variable and the usual variable has no key.
 ///
 /// # Errors
-/// When the named variable is not set, or its value cannot be sent.
+/// When the variable that the user named is not set or is empty, or when the key contains control characters.
 pub fn authorization(
     spec: &Spec,
     variables: Variables<'_>,

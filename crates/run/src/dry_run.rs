@@ -29,10 +29,11 @@ pub enum PlanFormat {
     Json,
 }
 
-/// A resolved plan and its estimated duration, as text.
+/// A resolved plan as text, with its hash and its estimated duration. As JSON, and for real time, the text also states
+/// the memory of the plan and the number of event loops.
 ///
 /// # Errors
-/// When the data set cannot be read, or the embedded engine does not know the model.
+/// When the data set cannot be read, or the embedded engine does not know the model or the profile.
 pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, RunError> {
     prompts::check_dataset(plan)?;
     let longest = LongestRun::of(plan);
@@ -68,8 +69,10 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
             search_bound::words_of_sweep(plan, sweep) + &at_most
         }
         (None, None, Some(ab)) => ab_text::bound(plan, ab, estimate),
+        (None, None, None) if clock == Clock::Virtual => String::new(),
         (None, None, None) => estimate::words(estimate),
     };
+    let estimate = if estimate.is_empty() { estimate } else { format!("# {estimate}\n") };
     let advice = match clock {
         Clock::Real if plan.chooses_loads() => search_bound::advice(plan),
         Clock::Real => None,
@@ -86,5 +89,24 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
         }
         Clock::Virtual => String::new(),
     };
-    Ok(format!("{toml}\n# plan_hash {}\n# {estimate}\n{memory}{advice}", plan.hash()))
+    Ok(format!("{toml}\n# plan_hash {}\n{estimate}{memory}{advice}", plan.hash()))
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_plan::spec::Known;
+
+    use super::*;
+
+    #[test]
+    fn the_dry_run_of_a_prediction_does_not_speak_of_answers_of_a_server() {
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+        let plan = Spec::default().resolve(&known).unwrap();
+        for (clock, has_estimate) in [(Clock::Real, true), (Clock::Virtual, false)] {
+            let text = dry_run(&plan, PlanFormat::Toml, clock).unwrap();
+            assert_eq!(text.contains("# estimate: "), has_estimate, "{text}");
+            assert_eq!(text.contains("no server is contacted"), !has_estimate, "{text}");
+            assert!(!text.contains("# \n"), "{text}");
+        }
+    }
 }

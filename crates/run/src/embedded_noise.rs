@@ -9,7 +9,7 @@ use crate::error::PlanError;
 
 /// The noise of the plan, with a seed. If the user gave no seed for the noise, its seed is derived from the
 /// run's seed, salt and facts. The facts include the server and the round of a group. So two runs have the
-/// same noise only if all of these are equal.
+/// same noise only if all of these are equal. `None` if the plan has no noise or another target.
 ///
 /// # Errors
 /// When the plan's noise is not valid.

@@ -36,7 +36,7 @@ impl EmbeddedServer {
     /// number of tokens, unless its request ignores end-of-text.
     ///
     /// # Errors
-    /// When the engine cannot be started, or does not know the model.
+    /// When the engine cannot be started, or does not know the model or the profile.
     pub fn start(
         program: Option<&Path>,
         model: &str,
@@ -71,11 +71,11 @@ impl EmbeddedServer {
 }
 
 /// A process of the `inferometer` program that runs a server. The server ends when this value is dropped, and also if
-/// this process is killed.
+/// the process that holds this value is killed.
 pub struct ServerProcess {
     child: Child,
-    /// The server ends when this pipe closes. The operating system closes it even if this process is
-    /// killed.
+    /// The server ends when this pipe closes. The operating system closes the pipe even if the process that holds it
+    /// is killed.
     _stdin: Option<ChildStdin>,
     /// The address on which the server listens.
     pub url: Url,
@@ -94,8 +94,8 @@ impl ServerProcess {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // In its own process group, the server does not receive Ctrl-C from the terminal. Only this process handles
-            // Ctrl-C.
+            // In its own process group, the server does not receive Ctrl-C from the terminal. Only the process that
+            // starts it handles Ctrl-C.
             .process_group(0);
         let mut child = command
             .spawn()

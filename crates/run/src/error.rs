@@ -13,7 +13,7 @@ use inferometer_store::{RunId, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {
-    /// Every mistake, each with the key of the plan and the flag that it concerns.
+    /// Every mistake. A mistake in a key of the plan names the key, its flag, or both.
     pub mistakes: Vec<String>,
 }
 
@@ -47,7 +47,8 @@ impl From<Vec<String>> for PlanError {
     }
 }
 
-/// Why a run could not be carried out. Everything recorded before is stored.
+/// Why a run could not be carried out, or why its results are not sufficient. Records from before an error stay in the
+/// store.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The plan cannot be measured. Nothing was measured.
@@ -63,7 +64,7 @@ pub enum RunError {
     /// The store or the log of the run cannot be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The server that the plan starts did not become ready.
+    /// The server that the plan starts could not be started, or did not become ready.
     #[error(transparent)]
     Launch(LaunchError),
     /// The server cannot be reached or started, its API is unknown, or it lacks something that the plan

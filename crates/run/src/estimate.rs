@@ -21,8 +21,8 @@ const MOST_PLAYED: u32 = 10_000;
 
 /// How long a plan takes. If the grid sets the lengths of the requests, the embedded engine computes the time of its
 /// own runs in virtual time; the time is absent for other servers, because nothing is sent to them before the run. If
-/// the grid does not set the lengths, the estimate for any server is the total length of the schedules; it is absent if
-/// a pass has no schedule.
+/// the grid does not set the lengths, the estimate for any server is the total length of the schedules and the pauses;
+/// it is absent if a pass has no schedule. Each pass counts with the minimum number of its repeats.
 ///
 /// # Errors
 /// When the embedded engine does not know the model or the profile, or cannot start with them.
@@ -76,8 +76,8 @@ fn embedded(plan: &Plan) -> Result<Option<EngineConfig>, RunError> {
 }
 
 /// How long a pass takes, in seconds. `alone_s` is the time of one request without other load. `at_once_s` returns the
-/// time of a number of requests that are all sent at once. A pass lasts at least until its last request has ended, and
-/// at least as long as the server needs for all of its requests at once.
+/// time of a number of requests that are all sent at once. A pass that its duration does not end lasts at least until
+/// its last request has ended, and at least as long as the server needs for all of its requests at once.
 fn pass_s<E>(
     pass: &PassPlan,
     alone_s: f64,
@@ -115,8 +115,8 @@ fn has_own_lengths(plan: &Plan) -> bool {
     plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
-/// The total length of the schedules of a plan, if every pass has a schedule. If the grid does not set the lengths of
-/// the requests, no other estimate is possible.
+/// The total length of the schedules and the pauses of a plan, if every pass has a schedule. If the grid does not set
+/// the lengths of the requests, no other estimate is possible.
 fn of_schedule(plan: &Plan) -> Option<Duration> {
     all_passes(plan, schedule_s)
 }
@@ -134,7 +134,8 @@ pub fn at_least(plan: &Plan) -> Option<Duration> {
     })
 }
 
-/// The sum of the lengths of all passes and pauses of a plan. Absent if the length of a pass is absent.
+/// The sum of the lengths of all passes and pauses of a plan, with the minimum number of repeats. Absent if the length
+/// of a pass is absent.
 fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Option<Duration> {
     let of_cell = |&cell| plan.passes_of(cell).iter().map(&length_s).sum::<Option<f64>>();
     let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
@@ -198,12 +199,12 @@ fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
     (with_rests(least, plan.repeat.at_least), with_rests(most, plan.repeat.at_most))
 }
 
-/// How many requests of a cell are generated to compute their mean lengths.
+/// The maximum number of requests of a cell that are generated to compute their mean lengths.
 const SAMPLE: u32 = 64;
 
-/// Copies of the plan with the lengths of its requests, one copy for each cell. If the grid does not set the lengths,
-/// the copies have the mean lengths of a sample of requests. Absent for conversations, because the answers of the
-/// server become part of later prompts.
+/// If the grid sets the lengths of the requests: a copy of the plan. If not: one copy for each cell, with the mean
+/// lengths of a sample of requests. Absent for conversations, because the answers of the server become part of later
+/// prompts. Also absent if the sample cannot be generated.
 pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
     if !has_own_lengths(plan) {
         return Some(vec![plan.clone()]);

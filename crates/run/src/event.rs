@@ -30,7 +30,7 @@ pub enum Event<'a> {
     RunStarted(&'a RunStarted),
     /// The prompts of a pass are being made.
     PromptsStarted(&'a PromptsStarted),
-    /// All prompts of the pass are made.
+    /// The generation of prompts before the pass has ended, or has failed. Further prompts may be made during the pass.
     PromptsEnded,
     /// Requests that are not part of the results are sent before the passes of a cell.
     WarmUpStarted(&'a WarmUpStarted),
@@ -45,7 +45,8 @@ pub enum Event<'a> {
     NeverBegun(&'a Record, u32),
     /// Metrics of the server or of the cards that were read during the pass.
     Sample(&'a Sample),
-    /// The load generator has ended the pass; its last records may still arrive.
+    /// The load generator has ended the pass, and all records of the pass are written. The value is the use of
+    /// resources by this process during the pass; absent if the pass failed.
     PassStopped(Option<&'a Process>),
     /// The figures of a pass.
     PassEnded(&'a PassEnded<'a>),

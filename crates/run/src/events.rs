@@ -25,8 +25,8 @@ impl Events {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// Events with the same receivers. Until the first pass begins, each line of text is sent only once. After that,
-    /// every line is sent: a line with the same words may report a new event of the other run.
+    /// Events with the same receivers. Until the first pass begins, the subscriber gets each [`Event::Message`] only
+    /// once. After that, it gets every message: the same words may report a new event of the other run.
     #[must_use]
     pub fn without_repeated_introduction(&self) -> Self {
         let subscriber = Arc::clone(&self.subscriber);
@@ -51,10 +51,10 @@ impl Events {
     }
 }
 
-/// Forwards events to a subscriber. Before the first pass, a line of text that was already forwarded is left out.
+/// Forwards events to a subscriber. Before the first pass, a message that was already forwarded is left out.
 struct Once {
     subscriber: Arc<dyn Subscriber>,
-    /// The lines so far; `None` from the first pass on.
+    /// The messages so far; `None` from the first pass on.
     said: Mutex<Option<BTreeSet<String>>>,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use crate::event::PassStarted;
 
     #[test]
-    fn a_line_is_sent_once_before_the_first_pass_and_always_after_it() {
+    fn a_message_is_sent_once_before_the_first_pass_and_always_after_it() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
         let all = Events::to(move |event: &Event<'_>| {

@@ -1,4 +1,4 @@
-//! Groups passes into the cells of the grid, and the trials of a search or a sweep.
+//! Groups the passes of a run, and the trials of a search or a sweep, by the cells of the grid.
 
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::cell::{self, Cell};
@@ -29,7 +29,7 @@ struct CellResults {
     cell: CellPlan,
     passes: Vec<PassSummary>,
     trials: Vec<TrialResult>,
-    /// Why the server rejected requests of the first pass with such requests.
+    /// Why the server rejected requests, from the first pass with a rejected request.
     rejection: Option<String>,
 }
 
@@ -90,8 +90,8 @@ impl Grid {
         self.cells.iter().find(|known| known.cell == cell).map_or(&[], |known| &known.trials)
     }
 
-    /// Why the server refused every request of a cell: the HTTP status and the first error text of the server. `None`
-    /// if a request had another outcome.
+    /// Why the server refused every request of a cell: the HTTP status and the first error text of the server. Skipped
+    /// and cancelled requests are ignored. `None` if a request had another outcome, or if no request was refused.
     pub fn refusal(&self, cell: CellPlan) -> Option<String> {
         let known = self.cells.iter().find(|known| known.cell == cell)?;
         known.rejection.clone().filter(|_| are_all_refused(&known.passes))
@@ -137,8 +137,8 @@ impl Grid {
         self.cells.iter().filter_map(of).collect()
     }
 
-    /// How many cards were observed in the passes of a cell; `None` if the plan does not name the server's
-    /// cards.
+    /// The largest number of cards that were observed in a pass of a cell; `None` if the plan does not name the
+    /// server's cards, or if no cards were observed.
     pub fn cards_of(&self, cell: CellPlan, plan: &Plan) -> Option<u32> {
         let known = self.cells.iter().find(|known| known.cell == cell);
         known.and_then(|known| known.cards_of(plan))
@@ -153,8 +153,7 @@ impl CellResults {
         Some(trials)
     }
 
-    /// The number of cards that were observed; `None` if the plan names no cards. Cards that the plan does not
-    /// name may belong to another server, or be idle.
+    /// See [`Grid::cards_of`]. Cards that the plan does not name may belong to another server, or be idle.
     fn cards_of(&self, plan: &Plan) -> Option<u32> {
         plan.observe.cards.as_ref()?;
         let seen = self.passes.iter().filter_map(|pass| pass.hardware.as_ref());

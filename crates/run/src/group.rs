@@ -1,5 +1,5 @@
-//! Runs a plan with several servers: one run for each server in each round. All servers get the same requests. Then
-//! compares the runs. Never measures two servers at a time.
+//! Runs a plan with several servers: one run for each server in each round. In a round, all servers get the same
+//! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Group {
     name: String,
     /// The servers of the group, each with its plan.
     members: Vec<Member>,
-    /// Makes the prompts of this group differ from those of other groups. The salt is the same for all
+    /// Makes the prompts of this group differ from those of groups with another salt. The salt is the same for all
     /// servers, so that all servers get the same requests.
     salt: String,
     /// The number of rounds over all servers.
@@ -60,7 +60,7 @@ pub struct FinishedGroup {
     pub comparison: Comparison,
     /// The folder of the comparison.
     pub folder: PathBuf,
-    /// Errors and shortfalls, each with the name of its run.
+    /// Errors and shortfalls, each with the name of its run, or with `the comparison`.
     pub failures: Vec<(String, RunError)>,
 }
 
@@ -153,7 +153,7 @@ impl Group {
     /// next server is measured.
     ///
     /// # Errors
-    /// When the comparison cannot be written; the recorded runs remain in the store.
+    /// When the folder cannot be used, or the comparison cannot be written; the recorded runs remain in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedGroup, RunError> {
         self.run_with(events, strictness, &mut carry_out)
     }
@@ -314,7 +314,7 @@ impl GroupRun<'_, '_> {
         files.filter(|file| self.folder.join(file).is_file()).collect()
     }
 
-    /// Compares the runs that have results, and writes the comparison.
+    /// Compares the runs that have results, and writes the comparison if there are any.
     fn finish(mut self) -> Result<FinishedGroup, RunError> {
         let tried: Vec<SweptRun<'_>> = self.done.iter().map(Done::tried).collect();
         let plan = self.group.members.first().map(|member| &member.plan);

@@ -1,4 +1,4 @@
-//! The names of the runs of a plan with several servers: their salts, and their folders.
+//! The salts of the rounds of a plan with several servers, and the names of the folders of its runs.
 
 use std::path::Path;
 

@@ -41,7 +41,8 @@ pub fn of_run(
     }
 }
 
-/// The suffix of a run's name: two runs of the same second differ in the microsecond or in the process id.
+/// The suffix of a run's name. It is computed from the microsecond and the process id, so two runs of the same second
+/// rarely have the same suffix.
 pub fn suffix(wall_ns: u64) -> u16 {
     (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7)
 }

@@ -40,7 +40,7 @@ impl IgnoreEos {
         matches!(self, Self::Honoured | Self::Ignored)
     }
 
-    /// The finding for readers of the results; `None` if the server honours the field.
+    /// The finding for readers of the results; `None` for [`IgnoreEos::Honoured`].
     pub(crate) fn finding(&self, dialect: &Dialect, engine: Option<&str>) -> Option<Finding> {
         let what = match self {
             Self::Honoured => return None,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use inferometer_net::Waker;
 
-/// Ends a run early, from any thread or from a signal handler. All clones act on the same runs.
+/// Ends a run early, from any thread. A signal handler must not call its methods, because some of them take a lock. All
+/// clones act on the same runs.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<Inner>);
 

@@ -3,9 +3,8 @@
 //!
 //! [`resolve()`] makes a plan. [`carry_out()`] measures it. [`Group`] measures it on several servers.
 //! [`summarise_log()`] computes the results of a stored run again from its log. A run reports its progress as
-//! [`Event`]s. This crate prints nothing and knows no exit codes. It reads no environment variables, except
-//! those that say where downloaded data sets are. The same code runs over sockets and over a
-//! [`VirtualNetwork`].
+//! [`Event`]s. This crate prints nothing and knows no exit codes. It reads no environment variables, except those for
+//! downloaded data sets and tokenizers. The same code runs over sockets and over a [`VirtualNetwork`].
 
 mod error;
 

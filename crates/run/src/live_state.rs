@@ -40,7 +40,7 @@ pub struct Snapshot {
     has_statistics: bool,
 }
 
-/// A pass in progress.
+/// A pass in progress, or the last pass.
 pub struct LivePass {
     /// The number of the pass in its run, from 1.
     pub number: usize,
@@ -61,13 +61,14 @@ pub struct LivePass {
 /// Sums over all passes of this process, without passes that were resumed from an earlier run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Requests begun, requests ended and chunks received.
+    /// Requests that began, ended, failed or never began, and received chunks.
     pub counts: LiveCounts,
     /// Outcomes of recorded requests: a request is recorded a moment after its end.
     pub outcomes: OutcomeCounts,
-    /// Output tokens of the completed requests.
+    /// Output tokens of the completed requests; 0 without [`LiveState::collect_statistics`].
     pub output_tokens: u64,
-    /// Latencies of the completed requests, and how late the load generator was.
+    /// Latencies of the completed requests, delays of the load generator, and widths of arrival intervals; empty
+    /// without [`LiveState::collect_statistics`].
     pub histograms: LiveHistograms,
     /// Resources that this process used in ended passes.
     pub process: Process,

@@ -57,9 +57,10 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
 }
 
-/// The summary of a stored run. The findings and the hashes are copied from the results that the run itself stored,
-/// because records are not enough to compute all of them. For example, some findings need the data set, or the server's
-/// answers before the run. If the run was killed before it stored results, only the findings from records are known.
+/// The summary of a stored run. The findings, the hashes and the summaries of ranks are copied from the results that
+/// the run itself stored, because records are not enough to compute all of them. For example, some findings need the
+/// data set, or the server's answers before the run. If the run was killed before it stored results, only the findings
+/// from records are known.
 fn of_stored(
     stored: &StoredRun,
     plan: &Plan,

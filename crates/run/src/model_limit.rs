@@ -1,5 +1,5 @@
-//! Compares the longest sequence that the server accepts with the lengths of the plan, before anything is
-//! sent.
+//! Compares the longest prompt and the longest sequence that the server accepts with the lengths of the plan, before
+//! any prompt is sent.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 /// such outputs, others reject the request.
 ///
 /// # Errors
-/// When the prompts of a cell, even without outputs, reach the limit. The server could then answer no request of this
-/// cell.
+/// When the prompts of a cell exceed the limit on prompts, or reach the limit on prompt plus output. The server could
+/// then answer no request of this cell.
 pub(crate) fn check(
     plan: &Plan,
     facts: &BTreeMap<String, String>,

@@ -56,8 +56,8 @@ pub trait Network {
     fn stamp_stats(&self) -> StampStats;
 }
 
-/// A network in memory with one server on it, in virtual time: a run takes milliseconds, and every instant is
-/// exact.
+/// A network in memory with one server on it, in virtual time: no real time passes while a run waits, and every
+/// instant is exact.
 pub struct VirtualNetwork<S> {
     client: VirtualNet,
     /// The hosts of the other event loops.

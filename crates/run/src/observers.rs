@@ -117,7 +117,8 @@ fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<L
     Ok(scrapes.into_iter().map(looked).collect())
 }
 
-/// Adds the metrics that were found to the observer, and records their addresses as a fact of the target.
+/// Adds the metrics that were found to the observer. A fact of the target states their addresses, or why there are
+/// none.
 fn used(
     plan: &Plan,
     looked: Vec<Looked>,

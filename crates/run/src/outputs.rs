@@ -1,5 +1,5 @@
-//! The files of a run's report. Their folder is created before anything is measured; the files are rewritten
-//! when a cell is done.
+//! The files of the reports of runs and of comparisons. The folder of a run is created before anything is measured.
+//! When a cell is done, the figures so far are written. The report is written at the end.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -53,8 +53,8 @@ impl Outputs {
         Ok(Self { _lock: if by_run { None } else { FolderLock::of(&folder)? }, folder, by_run })
     }
 
-    /// The run whose report is already in the folder and will be replaced. `None` if each run has a separate
-    /// folder.
+    /// The run whose report is already in the folder and will be replaced. `None` if there is no such report, or if
+    /// each run has a separate folder.
     pub fn replaced(&self) -> Option<String> {
         let summary = fs::read(self.folder.join("summary.json")).ok().filter(|_| !self.by_run)?;
         let summary: serde_json::Value = serde_json::from_slice(&summary).ok()?;
@@ -90,7 +90,7 @@ impl Outputs {
         ] {
             text.map_or(Ok(()), |text| write(&folder, name, text.as_bytes()))?;
         }
-        write(&folder, "summary.json", (json::summary(summary) + "\n").as_bytes())?;
+        write(&folder, "summary.json", json::summary(summary).as_bytes())?;
         Ok(folder)
     }
 

@@ -141,9 +141,10 @@ pub fn latency(
 /// prompts of the first requests.
 const SHORT_PROMPT: u32 = 512;
 
-/// The speed of the server, from the record of a first request. If the plan has long prompts, sends one request with a
-/// prompt as long as the longest. `scope` makes this prompt differ from the prompts of other runs, which the server may
-/// have in its prefix cache.
+/// The speed of the server, from the record of a first request; `None` without this record, or if no token arrived. If
+/// the plan has long prompts, and its server is not the embedded engine, sends one request with a prompt as long as the
+/// longest. `scope` makes this prompt differ from the prompts of other runs, which the server may have in its prefix
+/// cache.
 ///
 /// # Errors
 /// If the request cannot be made or sent.

@@ -30,7 +30,8 @@ use crate::spread::ServerSpread;
 pub struct PassRunner<N> {
     /// The sockets and the clock.
     pub net: N,
-    /// Set when the user interrupts the run.
+    /// Set when the user interrupts the run, and when the run cannot continue: for example, if records cannot be
+    /// written or a rank is lost.
     pub stop: Arc<AtomicBool>,
     /// The server's address.
     pub address: Address,
@@ -44,7 +45,7 @@ pub struct PassRunner<N> {
     pub spread: ServerSpread,
     /// Whether `ignore_eos` is sent if the plan requests it.
     pub sends_ignore_eos: bool,
-    /// Whether output texts are stored and passed to the recorder.
+    /// Whether output texts are collected and passed to the recorder.
     pub keep_text: bool,
     /// Whether a connection is used for several requests, one after the other, until the server closes it.
     pub reuse_connections: bool,
@@ -88,7 +89,7 @@ impl<N: Network> PassRunner<N> {
     /// Runs a pass to its end.
     ///
     /// # Errors
-    /// When the system can no longer wait for sockets.
+    /// When the system can no longer wait for sockets, or refuses a thread.
     pub fn play<R: Recorder + Send>(
         &mut self,
         plan: &Plan,
@@ -253,7 +254,7 @@ impl<N: Network> PassRunner<N> {
         self.net.play(&mut Rest { span, until: None, stop })
     }
 
-    /// Whether the user has interrupted the run.
+    /// Whether the run must end: see [`PassRunner::stop`].
     pub fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

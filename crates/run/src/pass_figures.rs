@@ -1,5 +1,6 @@
-//! The figures and findings of one pass. They depend only on the plan and on data that the log contains, so a report
-//! that is made again from the log has the same figures.
+//! The figures and findings of one pass. The figures depend only on the plan and on data that the log contains, so a
+//! report that is made again from the log has the same figures. Some findings also depend on the chat template, and on
+//! how the server treats `ignore_eos`.
 
 use inferometer_analysis::ab::{Block, BlockFold};
 use inferometer_analysis::fold::PassFold;
@@ -44,8 +45,7 @@ pub struct PassFigures {
 
 impl PassFigures {
     /// Creates figures without records. `template` is the number of chat template tokens that input lengths do not
-    /// include.
-    /// `origin_unix_ns` is the wall-clock time of instant 0 of the records, in nanoseconds since 1970.
+    /// include. `origin_unix_ns` is the wall-clock time of instant 0 of the records, in nanoseconds since 1970.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)

@@ -8,7 +8,7 @@ use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_workload::MAX_DATA_SET_BYTES;
 use serde::Serialize;
 
-use crate::prompts::{MAX_TOKENS_IN_MEMORY, dataset_file};
+use crate::prompts::{BATCH, BATCHES_IN_MEMORY, dataset_file};
 
 /// The maximum memory of a run without the memory that its plan needs, in bytes. It does not depend on what the server
 /// sends.
@@ -45,11 +45,11 @@ impl PlanMemory {
             all.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max())
         };
         let prompts = |pass: &PassPlan, input: u32, _: u32| {
-            let requests = u64::from(pass.requests().unwrap_or(in_flight(pass)));
-            let tokens = requests.saturating_mul(u64::from(input));
-            (input > 0).then(|| {
-                tokens.min(MAX_TOKENS_IN_MEMORY + u64::from(input) * 512) * PROMPT_TOKEN_BYTES
-            })
+            // All prompts of a pass with a number of requests are made before the pass. (Only traces make them in
+            // chunks. A trace sets the lengths, so this memory is unknown.)
+            let by_time = || in_flight(pass) + BATCH * BATCHES_IN_MEMORY;
+            let requests = u64::from(pass.requests().unwrap_or_else(by_time));
+            (input > 0).then(|| requests * u64::from(input) * PROMPT_TOKEN_BYTES)
         };
         let answers = |pass: &PassPlan, _: u32, output: u32| {
             (output > 0).then(|| u64::from(in_flight(pass)) * of_answer(output) as u64)
@@ -82,8 +82,10 @@ impl PlanMemory {
 /// The maximum number of requests of a pass in flight at the same time.
 fn in_flight(pass: &PassPlan) -> u32 {
     let load = pass.load();
-    let by_time =
-        pass.bound().duration.map_or(f64::INFINITY, |span| span.as_secs_f64() * load.peak_rate());
+    let by_time = match pass.bound().duration {
+        Some(span) if load.is_scheduled() => span.as_secs_f64() * load.peak_rate(),
+        _ => f64::INFINITY,
+    };
     let begun = load.requests().unwrap_or(by_time.ceil() as u32);
     let at_once = match load.is_scheduled() {
         true => pass.limit().0.unwrap_or(MAX_IN_FLIGHT),
@@ -136,9 +138,15 @@ mod tests {
         assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
         // At most all requests of the pass are in flight.
         assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
-        // Prompts of a long pass are made while it runs.
-        let long = memory(lengths(8, 10_000_000)).prompts.unwrap();
-        assert!(long < 600 << 20, "{long}");
+        // All prompts of a pass with a number of requests are made before the pass.
+        let long = memory(lengths(8, 10_000_000)).prompts;
+        assert_eq!(long, Some(10_000_000 * 128 * 16));
+        // Without this number, prompts are made in batches of 64 while the pass runs.
+        let by_time = json!({"input_lengths": [128], "output_lengths": [8], "duration": "9s",
+            "concurrency": [8]});
+        let by_time = memory(by_time);
+        assert_eq!(by_time.prompts, Some((8 + 6 * 64) * 128 * 16));
+        assert_eq!(by_time.answers, Some(8 * 12 * 240));
         assert!(found.words().contains("prompts 1 MiB, answers in flight 2 MiB, data set 0 MiB"));
     }
 }

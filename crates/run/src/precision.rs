@@ -13,9 +13,9 @@ const WIDE: f64 = 0.05;
 /// With fewer requests than this number, the error of the mean latency is unknown.
 const FEW: u64 = 10;
 
-/// Findings on the intervals of the latencies in the table. A prediction (`predicted`) has no finding on a wide
-/// interval: its latencies vary between requests as they would on a server, and a repeated prediction would be the
-/// same.
+/// Findings on the intervals of the latencies in the table, and on throughput from few requests sent at once. A
+/// prediction (`predicted`) has no finding on a wide interval: its latencies vary between requests as they would on a
+/// server, and a repeated prediction would be the same.
 pub fn findings(cells: &[Cell], predicted: bool) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.latency_pass()?.latency(&latency_per_output_token::DEFINITION).copied();

@@ -1,5 +1,5 @@
-//! Resets the server's prefix cache between passes, if the server supports it. If not, a finding warns once,
-//! because passes may then hit entries of earlier passes.
+//! Resets the server's prefix cache before each pass, if the plan requests this. If the server does not reset its
+//! cache, a finding warns once, because passes may then hit entries of earlier passes.
 
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
@@ -32,8 +32,8 @@ impl PrefixCache {
         Self { servers: all.cloned().collect(), paths }
     }
 
-    /// Resets the cache of each server. If a server does not reset its cache, returns a finding; further calls then do
-    /// nothing.
+    /// Resets the cache of each server. At the first server that does not reset its cache, stops, sends a warning, and
+    /// returns a finding; further calls then do nothing.
     pub fn empty(&mut self, events: &Events) -> Option<Finding> {
         let (server, answers) = self.servers.iter().find_map(|server| {
             let answers = ask(server, self.paths)?;
@@ -54,7 +54,7 @@ impl PrefixCache {
     }
 }
 
-/// Requests that a server resets its cache. Returns the answers if it did not, `None` if it did.
+/// Asks a server to reset its cache. Returns the server's answers if it did not reset the cache, `None` if it did.
 fn ask(server: &Client, paths: &[&str]) -> Option<Vec<String>> {
     let mut answers = Vec::new();
     for path in paths {

@@ -61,7 +61,7 @@ pub struct ToWriter {
     rank: Option<u32>,
 }
 
-/// Receives records from the load generator.
+/// Receives records from the load generator, and from other ranks.
 pub struct FromDriver {
     receiver: Receiver<Message>,
     waiting: Arc<Waiting>,

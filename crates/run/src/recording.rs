@@ -57,13 +57,14 @@ pub enum Counter {
     AfterThePass(Arc<dyn Tokenizer>),
 }
 
-/// How many bytes of memory the records of a pass may take while their texts wait to be counted. Texts above
-/// the limit are not counted. The token count of a stream is then the number of its events; the token count
-/// of a body that is not streamed is unknown.
+/// How many bytes of memory the records of a pass may take while their texts wait to be counted. Once they take
+/// more, texts that arrive later in the pass are not counted. The token count of a stream is then the number of
+/// its events; the token count of a body that is not streamed is unknown.
 pub const UNCOUNTED_BYTES: usize = 128 << 20;
 /// The longest text that is counted, in bytes. A tokenizer needs about forty times the memory of the text.
 const COUNTED_BYTES: usize = 8 << 20;
-/// How often records are flushed to the disk. A killed run can lose the records since the last flush.
+/// How often records are flushed to the disk. The flush is delayed while records wait to be written. A killed run can
+/// lose the records since the last flush.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often the live note is written for other processes.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
@@ -109,9 +110,9 @@ impl Recording {
     }
 
     /// Adds the records of a pass until all senders are dropped, then ends the pass with the result of
-    /// `ending`. Sends each record to `events`. If the log or the store can no longer be written, `give_up`
-    /// is called once. Later records are then counted in the figures but not stored, and the error is
-    /// returned with the figures.
+    /// `ending`. Sends each record to `events`. If the beginning of the pass or a record cannot be written,
+    /// `give_up` is called once. After an error, records are counted in the figures but not stored, and the
+    /// error is returned with the figures.
     pub fn pass(
         &mut self,
         plan: &Plan,
@@ -122,7 +123,10 @@ impl Recording {
         give_up: impl FnOnce(),
     ) -> (PassResult, Option<StoreError>) {
         let mut in_progress = self.begin_pass(plan, begin, events);
-        in_progress.give_up = Some(Box::new(give_up));
+        match in_progress.error {
+            Some(_) => give_up(),
+            None => in_progress.give_up = Some(Box::new(give_up)),
+        }
         let mut waiting = Vec::new();
         let mut waiting_bytes = 0;
         loop {
@@ -322,11 +326,49 @@ impl PassInProgress<'_> {
     }
 }
 
-/// Counts the tokens of the output text. If the text cannot be counted, the count is absent, and a finding
-/// says so.
+/// Counts the tokens of the output text. If the text cannot be counted, this count is absent. If the server
+/// sent no count either, a finding says so.
 fn count(counter: &dyn Tokenizer, message: Message) -> Record {
     let Message { mut record, text, .. } = message;
     let text = text.filter(|text| text.len() <= COUNTED_BYTES);
     record.tokens_tokenizer = text.and_then(|text| counter.count(&text).ok());
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::target::{Environment, Target};
+    use inferometer_plan::spec::{Known, Spec};
+
+    use super::*;
+    use crate::header::{TimeOrigin, of_run};
+    use crate::record_queue::record_queue;
+
+    #[test]
+    fn a_pass_whose_beginning_cannot_be_written_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+        let plan = Spec::default().resolve(&known).unwrap();
+        let header = of_run(&plan, Target::default(), Environment::default(), TimeOrigin::Zero);
+        let store = Store::open(folder.path().join("runs.db")).unwrap();
+        let mut recording = Recording::begin(store, &header, Counter::None).unwrap();
+        let begin = |pass: u32| {
+            let (cell, plan) = (plan.cells[0], plan.passes[0].clone());
+            PassBegin { pass, cell, plan, repeat: 1 }
+        };
+        let mut is_given_up = [false, false];
+        for (pass, is_given_up) in (0..).zip(&mut is_given_up) {
+            // A log refuses a pass that begins while another pass is open.
+            if pass == 1 {
+                recording.stored.begin_pass(&begin(7)).unwrap();
+            }
+            let (to, from) = record_queue(0);
+            drop(to);
+            let ending = || (Ending::Complete, None, Observed::default());
+            let give_up = || *is_given_up = true;
+            let (_, error) = recording.pass(&plan, &begin(pass), &from, None, ending, give_up);
+            assert_eq!(error.is_some(), pass == 1, "{error:?}");
+        }
+        assert_eq!(is_given_up, [false, true]);
+    }
 }

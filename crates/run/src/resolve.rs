@@ -1,5 +1,5 @@
-//! Resolves a plan file and flags into a plan, and reports all mistakes in one error. This module reads the files
-//! that the plan names, and sends nothing.
+//! Resolves a plan file and flags into a plan, and reports all mistakes of their values in one error. This module reads
+//! the files that the plan names, and sends nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -191,7 +191,7 @@ fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Reads the file of a template that is not built into this program, and checks it.
+/// Reads the file of a template that is not built into this program. Checks every template.
 fn read_template(template: &mut Template) -> Result<(), PlanError> {
     let wrong =
         |why: &dyn std::fmt::Display| PlanError::new(format!("template (--template): {why}"));
@@ -213,7 +213,8 @@ fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
         .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))
 }
 
-/// A salt that no other run has: 8 hexadecimal digits of a hash of the wall-clock time and the process id.
+/// A salt that is very unlikely to be that of another run: 8 hexadecimal digits of a hash of the wall-clock time and
+/// the process id.
 pub(crate) fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
     sha256_hex(text.as_bytes())[..8].to_owned()

@@ -13,7 +13,7 @@ pub struct ResumedCell {
     pub cell: CellPlan,
     /// Its passes, in the order in which they were measured.
     pub passes: Vec<LoggedPass>,
-    /// How its search or sweep ended, if the results of the run are stored.
+    /// How its search or sweep ended, if the stored results of the run show this: see `stored_ending`.
     pub ending: Option<SweepEnding>,
 }
 

@@ -1,5 +1,5 @@
-//! The maximum number of requests and the maximum time of a search, stated before it starts. A search ends
-//! when its result is precise enough, so its actual time is not known.
+//! The maximum number of requests and the maximum time of a search, a sweep or a comparison, stated before it starts.
+//! Such a run ends when its result is certain enough, so its actual time is not known.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use inferometer_analysis::sweep::NextLevel;
 use inferometer_model::digits::with_unit;
 use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::sweep::SweepPlan;
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, Repeat, TargetPlan};
 
 use crate::estimate::{about, in_words};
 
@@ -16,8 +16,9 @@ use crate::estimate::{about, in_words};
 /// time of this trial.
 const MOST_PLAYED: u64 = 1_000;
 
-/// An upper bound on the time of a search, a sweep or a comparison. It is the estimated time of a shorter plan,
-/// multiplied by a factor. For a search and a sweep, the shorter plan has one trial at the lowest load.
+/// An upper bound on the time of a search, a sweep or a comparison: the user's time limit, or the estimated time of a
+/// plan, multiplied by a factor, plus pauses. For a search and a sweep, this plan has one trial at the lowest load. For a
+/// comparison, it has one block.
 pub struct LongestRun {
     /// The plan whose time is estimated; the original plan if it has no search or sweep.
     pub plan: Plan,
@@ -59,7 +60,13 @@ impl LongestRun {
         }
         if let Some(ab) = &plan.ab {
             longest.most = ab.max_time;
-            longest.times = 2.0 * f64::from(plan.repeat.at_most);
+            // The estimated plan has one block. The maximum has this number of pairs of such blocks.
+            let pairs = plan.repeat.at_most;
+            longest.plan.repeat = Repeat { at_least: 1, at_most: 1, until: Vec::new() };
+            longest.times = 2.0 * f64::from(pairs);
+            // Each side pauses between its blocks.
+            let rest = longest.plan.cooldown.take().unwrap_or_default();
+            longest.rests = rest.saturating_mul(2 * pairs.saturating_sub(1));
         }
         longest
     }
@@ -137,13 +144,17 @@ pub fn advice(plan: &Plan) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use inferometer_load::PassPlan;
+    use inferometer_model::fixture::steady;
     use inferometer_plan::spec::{Known, Spec};
 
     use super::*;
+    use crate::estimate::of_plans;
+    use crate::server_speed::ServerSpeed;
 
     fn plan(keys: &str) -> Plan {
         let spec: Spec = serde_json::from_str(keys).unwrap();
-        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None })
+        let dialects = &["openai-completions"];
+        spec.resolve(&Known { dialects, models: &["chatglm3-6b"], model_of_hub_id: |_| None })
             .unwrap()
     }
 
@@ -171,6 +182,24 @@ mod tests {
         let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
         let text = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
         assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
+    }
+
+    #[test]
+    fn the_longest_comparison_with_a_server_has_each_block_of_each_pair_once() {
+        let keys = r#"{"target": "http://127.0.0.1:1", "dialect": "openai-completions",
+            "input_lengths": [64], "output_lengths": [16], "concurrency": [8], "warmup": 0,
+            "requests": 32, "cooldown": "2s", "ab": {"max_requests": 6400}}"#;
+        let plan = plan(keys);
+        let longest = LongestRun::of(&plan);
+        let speed = ServerSpeed::of(&steady(0.0, 40.0, 10.0, 16)).unwrap();
+        let (_, block) = of_plans(std::slice::from_ref(&longest.plan), Some(&speed)).unwrap();
+        // At most, the server processes the 32 requests of a block one after the other.
+        let cell = plan.cells[0];
+        let requests_s = 32.0 * speed.alone_s(cell) + speed.making_s(cell, 32);
+        assert!((block.as_secs_f64() / requests_s - 1.0).abs() < 1e-6, "{block:?} {requests_s}");
+        // 6,400 requests are 100 pairs of blocks.
+        let most = longest.time(Duration::from_secs(10)).unwrap();
+        assert_eq!(most, Duration::from_secs(2 * 100 * 10 + 2 * 99 * 2));
     }
 
     #[test]

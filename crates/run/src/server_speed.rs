@@ -67,14 +67,15 @@ impl ServerSpeed {
     }
 
     /// The additional time of a prompt of this length, compared with a short prompt, in seconds. It is proportional to
-    /// the additional length. Batching does not save this time, because one long prompt uses the whole card.
+    /// the additional length; 0 if no long prompt was measured. Batching does not save this time, because one long
+    /// prompt uses the whole card.
     pub fn prompt_s(&self, tokens: u32) -> f64 {
         let Some(LongPrompt { times, .. }) = &self.long else { return 0.0 };
         let longer = (f64::from(tokens) - self.short.tokens) / (times.tokens - self.short.tokens);
         (times.first_s - self.short.first_s).max(0.0) * longer.max(0.0)
     }
 
-    /// The time to generate `count` prompts of a cell, in seconds.
+    /// The time to generate `count` prompts of a cell, in seconds; 0 if no long prompt was generated.
     pub fn making_s(&self, cell: CellPlan, count: u32) -> f64 {
         self.long.as_ref().map_or(0.0, |long| {
             let tokens = f64::from(cell.input_length) * f64::from(count);

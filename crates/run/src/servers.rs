@@ -69,7 +69,7 @@ impl Servers {
     /// it is used. If not, the running server is ended and a new server is started.
     ///
     /// # Errors
-    /// When the server does not become ready.
+    /// When the server cannot be started, or does not become ready.
     pub fn get(&mut self, plan: &LaunchPlan, start: Start<'_>) -> Result<Url, RunError> {
         if let Some(running) = &mut self.running {
             if running.plan == *plan && running.server.has_ended().is_none() {
@@ -83,7 +83,7 @@ impl Servers {
     /// Starts the server again if it has died, at the same address.
     ///
     /// # Errors
-    /// When the server does not become ready.
+    /// When the server cannot be started, or does not become ready.
     pub fn revive(&mut self, start: Start<'_>) -> Result<(), RunError> {
         let dead = self.running.take_if(|running| running.server.has_ended().is_some());
         let Some(mut dead) = dead else { return Ok(()) };
@@ -124,7 +124,8 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended; `None` if it still runs. After failed requests, waits up to 3 s for its end.
+    /// How the server ended; `None` if it still runs, or if there is none. After failed requests, waits up to 3 s for
+    /// its end.
     pub fn died(&mut self, failures: Failures) -> Option<Death> {
         let server = &mut self.running.as_mut()?.server;
         let ended = match failures {
@@ -137,8 +138,8 @@ impl Servers {
         })
     }
 
-    /// Links the files of the server into the folder of a run. These are hard links, so later writes are
-    /// visible in both places.
+    /// Links the files of the server into the folder of a run. These are hard links: if several runs use the server,
+    /// later writes are visible in the folders of all these runs.
     ///
     /// # Errors
     /// When the files cannot be linked.

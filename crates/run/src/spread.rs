@@ -22,7 +22,7 @@ pub struct ServerSpread {
     pub tls: Vec<(Address, TlsClient)>,
     /// Which server gets the next request, and how sessions are marked.
     pub plan: SpreadPlan,
-    /// Makes the sessions of this run differ from the sessions of other runs.
+    /// Makes the sessions of this run differ from the sessions of runs with another salt.
     pub salt: String,
     /// The number of this rank.
     pub rank: u32,
@@ -192,11 +192,11 @@ fn differences(a: &Target, b: &Target) -> Option<Finding> {
     (!found.is_empty()).then(|| Finding::of(code::SERVERS_DIFFER, message))
 }
 
-/// Checks that all servers have different addresses. Behind a proxy, all have the proxy's address, and their
-/// paths differ.
+/// Checks that no two servers have the same address and the same path. Behind a proxy, all servers have the proxy's
+/// address, and their paths differ.
 fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
     for (at, (name, place)) in places.iter().enumerate() {
-        // Several servers may share an address if their paths differ, but not with TLS.
+        // With TLS, no two servers may have the same address, even if their paths differ.
         let same = places[..at].iter().find(|(_, other)| {
             other.address == place.address
                 && (other.endpoint.path == place.endpoint.path || place.tls.is_some())

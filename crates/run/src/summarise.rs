@@ -1,5 +1,5 @@
-//! Computes the summary of a run. It depends only on the run's figures and on facts that are not in the
-//! records.
+//! Computes the summary of a run. The summary depends only on the run's figures, on its findings, and on facts that
+//! are not in the records.
 
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
@@ -164,7 +164,7 @@ fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Vali
 }
 
 /// Judges the objectives of a prediction again, by the ranges of its figures. [`summarise`] does not know the ranges,
-/// so call this function after they were added to the cells.
+/// so call this function after they were added to the cells. Does nothing for a measurement, a search or a sweep.
 pub fn judge_by_ranges(summary: &mut Summary, plan: &Plan) {
     if !summary.predicted || plan.chooses_loads() {
         return;

@@ -65,7 +65,8 @@ pub fn answers(answers: &[SweepAnswer]) -> String {
 /// Checks whether the answers of a sweep are sufficient.
 ///
 /// # Errors
-/// When no request completed, or the sweep ended early, for example after a trial with incomplete records.
+/// When a cell has no trial or no completed request, or when the sweep ended early, for example after a trial with
+/// incomplete records.
 pub fn judge(answers: &[SweepAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         if answer.trials == 0

@@ -28,7 +28,7 @@ use crate::servers::{self, Servers, Start};
 use crate::spread;
 
 /// The embedded engine ends answers to text blocks within this many tokens. The average length of its answers is then
-/// about the same as in the published record.
+/// about the same as in the published log.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
 
 /// How long to wait for servers on the usual ports of this machine.
@@ -38,7 +38,8 @@ const LOCAL_WITHIN: Duration = Duration::from_millis(200);
 /// afterwards.
 ///
 /// # Errors
-/// When the server cannot be started or reached, or its API is unknown.
+/// When the server cannot be started or reached, when its API or its model is unknown, or when servers that share one
+/// load are not equal.
 pub fn prepare(
     plan: &Plan,
     context: &Context,

@@ -170,7 +170,8 @@ pub fn next_of(from: &FromDriver) -> Result<Option<SentRecord>, NoMoreRecords> {
 }
 
 /// Why a rank makes a pass invalid: the rank is lost, was interrupted, or sends request bodies that differ from the
-/// bodies of rank 0. `None` if no rank makes the pass invalid. `body_hash` is the hash of the bodies of rank 0.
+/// bodies of rank 0. `None` if no rank makes the pass invalid. `body_hash` is the hash of the bodies of rank 0. If rank
+/// 0 was `interrupted`, only lost ranks count.
 pub fn not_whole(
     reports: &[RankReport],
     body_hash: Option<&str>,
@@ -196,7 +197,7 @@ pub fn not_whole(
 
 /// Summarises the ranks of a run for its results. `ranks` has the host of each rank from rank 0 on, with the
 /// reason if the rank was lost. `reports` has the reports of the other ranks on each pass. `outcomes` returns
-/// the outcomes of a rank's requests.
+/// the outcomes of a rank's requests. `interrupted` states whether the user interrupted rank 0.
 pub fn summaries(
     ranks: &[(String, Option<String>)],
     reports: &[RankReport],

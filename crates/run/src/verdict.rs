@@ -1,7 +1,7 @@
 //! Judges whether the results of a run are a success. A run is not a success if it was interrupted, if its server
-//! died, if too many requests failed, if requests arrived faster than they ended, or if an objective was missed.
-//! With `Strictness::Strict`, a suspect run, an undecided objective and an undecided search are not a success either.
-//! Changes no result.
+//! died, if too many requests failed, if `--stop-when-saturated` ended a pass, if a search or a sweep has no usable
+//! answer, or if an objective was missed. With `Strictness::Strict`, a suspect run, an undecided objective and an
+//! undecided search are not a success either. Changes no result.
 
 use std::path::Path;
 

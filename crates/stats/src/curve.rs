@@ -24,7 +24,8 @@ pub struct Curve {
 /// A point of a cumulative distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// The share of values that are not above the value of this point, from 0 to 1.
+    /// The rank of this point as a share of the number of values: above 0, and at most 1. At least this share of the
+    /// values is not above the value of this point. Equal values may have several points.
     pub share: f64,
     /// The value.
     pub value: f64,
@@ -88,7 +89,8 @@ impl Ordered<'_> {
         }
     }
 
-    /// The curve with about `points` points and at most `bins` columns; `None` without values.
+    /// The curve with at most `points + 1` points (at most 9 if `points` is below 8) and at most `bins` columns, but at
+    /// least one column; `None` without values.
     pub fn curve(&self, points: usize, bins: usize) -> Option<Curve> {
         let n = self.n();
         if n == 0 {

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 pub struct Distribution {
     /// Arithmetic mean.
     pub mean: f64,
-    /// 95 % interval of the mean; `None` if the dependence of the values is not known.
+    /// 95 % interval of the mean; `None` if it was not computed, or if the sample is too small.
     pub mean_ci: Option<[f64; 2]>,
     /// Median, by linear interpolation.
     pub p50: f64,
-    /// 95 % interval of the median; `None` if it was not computed, or if the sample is too small.
+    /// 95 % interval of the median; `None` if it was not computed, if the sample is too small, or if there were
+    /// too many values to store.
     pub p50_ci: Option<[f64; 2]>,
     /// 90th percentile.
     pub p90: f64,
-    /// 95 % interval of the 90th percentile; `None` if it was not computed, or if the sample is too small.
+    /// 95 % interval of the 90th percentile; `None` for the same reasons as `p50_ci`.
     #[serde(default)]
     pub p90_ci: Option<[f64; 2]>,
     /// 95th percentile; `None` in results of a version that did not have it.
@@ -23,7 +24,7 @@ pub struct Distribution {
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: f64,
-    /// 95 % interval of the 99th percentile; `None` if the sample is too small for one.
+    /// 95 % interval of the 99th percentile; `None` for the same reasons as `p50_ci`.
     pub p99_ci: Option<[f64; 2]>,
     /// 99.9th percentile; `None` in results of a version that did not have it.
     #[serde(default)]
@@ -41,21 +42,21 @@ pub struct Distribution {
     #[serde(default)]
     pub p99_needs: Option<u64>,
     /// Whether percentiles are exact. If there were too many values to store, percentiles come from a sketch,
-    /// and are within [`crate::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number are always exact.
+    /// and are within [`crate::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number never come from the sketch.
     #[serde(default = "yes")]
     pub exact: bool,
 }
 
-/// A figure over repeats of a pass.
+/// A figure over repeats of a cell, or over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Mean over the repeats.
+    /// Mean over the repeats or runs.
     pub mean: f64,
-    /// 95 % interval of the mean, by Student's t; `None` for one repeat.
+    /// 95 % interval of the mean, by Student's t; `None` for one value.
     pub ci: Option<[f64; 2]>,
-    /// Coefficient of variation: standard deviation / |mean|; `None` for one repeat, or if the mean is 0.
+    /// Coefficient of variation: standard deviation / |mean|; `None` for one value, or if the mean is 0.
     pub cv: Option<f64>,
-    /// The number of repeats that have the figure.
+    /// The number of repeats or runs that have the figure.
     pub n: u64,
 }
 

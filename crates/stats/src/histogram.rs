@@ -1,6 +1,6 @@
 //! A histogram of durations in bounded memory, for events that are too frequent to be stored one by one.
 //!
-//! Figures of reports do not use this histogram, because they need more precise percentiles ([`crate`]). Here, values
+//! Latencies in results do not use this histogram, because they need more precise percentiles ([`crate`]). Here, values
 //! below 32 ns are exact; larger values are rounded up by at most 1/32.
 
 use std::time::Duration;
@@ -62,8 +62,8 @@ impl Histogram {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// The duration that a share `q` of all durations does not exceed, rounded up to the end of its bucket;
-    /// zero without durations.
+    /// The duration that a share `q` of all durations does not exceed, rounded up to the end of its bucket, but
+    /// not above [`Histogram::max`]; zero without durations.
     pub fn quantile(&self, q: f64) -> Duration {
         let rank = ((q * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
         let mut seen = 0;

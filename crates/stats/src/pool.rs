@@ -7,10 +7,10 @@ use super::quantile::Ranked;
 use super::sketch::Sketch;
 use crate::{Distribution, Weighted};
 
-/// The number of samples (token events) that are stored exactly. They need 32 MiB.
+/// The number of samples that a pool stores exactly by default. They need 32 MiB.
 pub const SAMPLES_KEPT: usize = 1 << 21;
 
-/// Pooled values in bounded memory. With more than [`SAMPLES_KEPT`] samples, percentiles are within
+/// Pooled values in bounded memory. If there are more samples than the pool stores exactly, percentiles are within
 /// [`super::RELATIVE_ERROR`] of the exact ones, and [`Distribution::exact`] is false.
 #[derive(Clone, Debug)]
 pub struct Pool {

@@ -1,8 +1,9 @@
-//! Functions of real numbers that give the same bits on every machine, for random workloads: arrivals,
-//! lengths, think times. The functions of the standard library come from the platform and may differ in the
-//! last digit. The functions here are compiled from one source. Most statistics do not need them, because
-//! statistics do not affect requests. Square roots and the four basic operations do not need such
-//! functions: IEEE 754 determines every bit of their results.
+//! Functions of real numbers that give the same bits on every machine, for random numbers: arrivals, lengths,
+//! think times, the noise of the embedded engine. The functions of the standard library come from the
+//! platform and may differ in the last digit. The functions here are compiled from one source. Most
+//! statistics of measured values use the standard library, because a difference in the last digit does not
+//! matter there. Square roots and the four basic operations do not need such functions: IEEE 754 determines
+//! every bit of their results.
 
 /// The natural logarithm.
 pub fn ln(x: f64) -> f64 {

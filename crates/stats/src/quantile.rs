@@ -41,7 +41,7 @@ impl<'a> Ranked<'a> {
     }
 
     /// Like [`percentile`], but each value counts `weight` times. The running sum of weights gives the values at the
-    /// two nearest ranks. If the weights are whole numbers, the result is exactly that of repeated values.
+    /// two nearest ranks. If the weights are whole numbers, the result is that of repeated values, apart from rounding.
     ///
     /// # Panics
     /// If there are no values.

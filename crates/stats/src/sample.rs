@@ -1,4 +1,4 @@
-//! Values of a pass, one per request or read. Up to a limit, the values are stored exactly; with more values,
+//! Values of a pass, usually one per request. Up to a limit, the values are stored exactly; with more values,
 //! they are counted in a sketch.
 
 use super::curve::{Curve, Ordered};
@@ -7,11 +7,11 @@ use super::parts::Sums;
 use super::sketch::Sketch;
 use crate::Distribution;
 
-/// The number of values that are stored exactly. They need 2 MiB.
+/// The number of values that a sample stores exactly by default. They need 2 MiB.
 pub const VALUES_KEPT: usize = 1 << 18;
 
-/// Values with weight 1, in bounded memory. With more than [`VALUES_KEPT`] values, percentiles are within
-/// [`super::RELATIVE_ERROR`] of the exact ones, and [`Distribution::exact`] is false.
+/// Values with weight 1, in bounded memory. If there are more values than the sample stores exactly, percentiles are
+/// within [`super::RELATIVE_ERROR`] of the exact ones, and [`Distribution::exact`] is false.
 #[derive(Clone, Debug)]
 pub struct Sample {
     kept: usize,

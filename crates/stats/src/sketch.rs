@@ -5,7 +5,8 @@
 //! mantissa. So each octave has buckets of equal width, and no logarithm is computed. The middle of a bucket
 //! is within [`RELATIVE_ERROR`] of every value in the bucket.
 
-/// The largest relative difference between a percentile and the exact one.
+/// The largest relative difference between a percentile and the exact one, for percentiles whose magnitude is 0
+/// or from 1e-6 to 1e12.
 pub const RELATIVE_ERROR: f64 = 0.001;
 
 /// The number of mantissa bits that choose a bucket. With 9 bits, half a bucket is at most 1/1024 of its
@@ -17,7 +18,7 @@ const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
 /// Values closer to zero than this number count as zero. Times are whole nanoseconds, so no time in milliseconds,
 /// except 0, is so small. For times in microseconds, the difference does not matter.
 const SMALLEST: f64 = 1e-6;
-/// Larger values count as this value: in milliseconds, about thirty years.
+/// Larger magnitudes count as this number: in milliseconds, about thirty years.
 const LARGEST: f64 = 1e12;
 /// Weights are counted in whole multiples of 1 / `UNIT`.
 const UNIT: f64 = 1_048_576.0;
@@ -25,7 +26,8 @@ const UNIT: f64 = 1_048_576.0;
 /// The weights of values, by magnitude and sign.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sketch {
-    /// Weights by bucket, for values below zero and above zero. Each list is empty until it has a value.
+    /// Weights by bucket, in multiples of 1 / `UNIT`, for values below zero and above zero. Each list is empty until it
+    /// has a value.
     negative: Vec<u64>,
     positive: Vec<u64>,
     zero: u64,

@@ -1,5 +1,4 @@
-//! Compares statistics with values computed by hand and with the crate `statrs`, and checks their stated
-//! errors.
+//! Compares statistics with values computed by hand or by NumPy, and checks the stated error of the sketch.
 
 use proptest::prelude::*;
 

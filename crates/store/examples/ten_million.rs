@@ -1,6 +1,6 @@
-//! Creates a store with ten million requests: ninety runs of 100,000 requests and one run of a million. As
-//! after real measurements, each run has its log, its rows and its results. Use the store to measure how long
-//! queries take at this size:
+//! Creates a store with ten million requests: ninety runs of 100,000 requests and one run of a million. With
+//! REQUESTS, the store has about this number of requests. As after real measurements, each run has its log,
+//! its rows and its results. Use the store to measure how long queries take at this size:
 //!
 //! ```sh
 //! cargo run --release -p inferometer-store --example ten_million -- FOLDER [REQUESTS]
@@ -37,7 +37,7 @@ const PASSES: u32 = 4;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("give the folder to write to as the argument")?;
+    let folder = arguments.next().ok_or("give the folder to write to as the first argument")?;
     let requests: u32 = arguments.next().map_or(Ok(10_000_000), |text| text.parse())?;
     std::fs::create_dir_all(&folder)?;
     let mut store = Store::open(Path::new(&folder).join("inferometer.db"))?;

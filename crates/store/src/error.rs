@@ -1,4 +1,5 @@
-//! All errors of the store. Messages name the file, the problem, and a remedy if there is one.
+//! All errors of the store. A message names the problem, its place (a file, a run, a request or a tag), and a
+//! remedy if there is one.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +36,8 @@ pub enum StoreError {
     },
     /// This program cannot read this version of the log.
     #[error(
-        "{}: {what} has version {found}, but this program reads version {known}: use the program \
-         that wrote the log, or a newer one",
+        "{}: {what} has version {found}, but this program reads versions up to {known}: use the \
+         program that wrote the log, or a newer one",
         path.display()
     )]
     LogVersion {
@@ -168,7 +169,7 @@ pub enum StoreError {
         /// The kind.
         kind: &'static str,
     },
-    /// A process writes the run.
+    /// A process writes the run, or may write it.
     #[error(
         "run {run} is still being written: end the process that writes it, then remove the run"
     )]

@@ -1,6 +1,7 @@
 //! The live note: the progress of the current pass of a run, for other processes. The log does not contain
-//! this progress yet. The note is a small file next to the log. It is rewritten every second, and removed at
-//! the end of the run. No figure is computed from the note, and a run also works without the note.
+//! this progress yet. The note is a small file next to the log. During a pass, it is rewritten about once per
+//! second. It is removed when the results of the run are stored; a run that is killed leaves it behind. No
+//! figure is computed from the note, and a run also works without the note.
 
 use std::fs;
 use std::path::Path;
@@ -17,9 +18,9 @@ pub struct LiveNote {
     pub at_unix_ns: u64,
     /// The index of the current pass in the run, from 0.
     pub pass: u32,
-    /// Requests that have started.
+    /// Requests of the pass that have started.
     pub begun: u64,
-    /// Requests that have ended.
+    /// Requests of the pass that have ended.
     pub ended: u64,
     /// The number of chunks with output that arrived. The number of tokens in a chunk is known only after the
     /// end of its request.

@@ -104,7 +104,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
 #[test]
 fn a_streamed_token_takes_few_bytes_in_the_log() {
     let cases = [
-        ("399 requests of 512, one batch", 399, 512, 399, Looks::AfterRead, 4.0),
+        ("399 requests of 512, flushed once", 399, 512, 399, Looks::AfterRead, 4.0),
         ("399 requests of 128, flushed every 20 requests", 399, 128, 20, Looks::AfterRead, 5.0),
         ("10 requests of 512, flushed each", 10, 512, 1, Looks::AfterRead, 5.0),
         ("399 requests of 512, looks at any time", 399, 512, 399, Looks::AnyTime, 5.0),

@@ -1,5 +1,6 @@
-//! Tests that a store and its run logs from version 0.1.0 still open with the same content. One run
-//! has failures of many kinds, one run has conversations. The tests read only these recorded files.
+//! Tests that recorded stores of earlier schema versions still open, with their run logs and with the same
+//! content. One run has failures of many kinds, one run has conversations. The tests read only these recorded
+//! files.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 

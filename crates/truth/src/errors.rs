@@ -38,7 +38,7 @@ pub enum Mismatch {
     },
 }
 
-/// Quantiles of absolute errors or of interval widths, in microseconds; all 0 if there are no values.
+/// Quantiles of absolute errors, of interval widths or of send delays, in microseconds; all 0 if there are no values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorSpread {
     /// Median.

@@ -1,6 +1,6 @@
-//! The bare reader: a client that sends requests in a closed loop and counts token events. It does not parse events,
-//! and records only the time at which it read the first token of each request. So its CPU time and its delay are a
-//! lower bound for every client on this machine.
+//! The bare reader: a client that sends requests in a closed loop and counts token events. It does not parse events:
+//! it only searches for fixed texts. It records only the time at which it read the first token of each request. So
+//! hardly any client on this machine can have a smaller CPU time or a smaller delay.
 
 use std::net::SocketAddr;
 

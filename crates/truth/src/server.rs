@@ -1,6 +1,6 @@
 //! The reference server: sends streams of tokens. Each token has an absolute due time, and the text of the token is its
-//! send time. The server has one thread. It never delays a token to send several together, never drops a token, and
-//! never sends a token before its due time.
+//! send time. (With a gap of zero, only the first token of a stream has a due time.) The server has one thread. It
+//! never delays a token to send several together, never drops a token, and never sends a token before its due time.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -31,7 +31,8 @@ pub struct Pace {
 const TOKENS_PER_TURN: usize = 128;
 
 /// The handler of the server. It responds to `/v1/completions`, `/v1/models`, `/truth` (the server's counts) and
-/// `/truth/reset` (sets the counts to zero). An [`inferometer_http::Server`] runs it.
+/// `/truth/reset` (sets the counts to zero; streams in progress count from then on). An [`inferometer_http::Server`]
+/// runs it.
 pub struct TruthServer {
     pace: Pace,
     /// The streams with due times, by the due time of the next token.
@@ -137,6 +138,8 @@ impl TruthServer {
                 break;
             }
             let more = self.send_token(net, connections, id, due);
+            // This is still the entry of this token: a request that began in `send_token` is not due earlier, and it uses
+            // the same connection.
             let Some(mut next) = self.agenda.peek_mut() else { break };
             if more && !self.pace.gap.is_zero() {
                 // Dropping `next` moves the stream to its new position in the heap.
@@ -181,7 +184,7 @@ impl Handler for TruthServer {
             }
             "/truth" => respond(connection, 200, &json!(self.counters.stats())),
             "/truth/reset" => {
-                self.counters = Counters::default();
+                self.counters.reset(net.now());
                 respond(connection, 200, &json!({}));
             }
             other => {

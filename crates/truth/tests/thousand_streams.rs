@@ -1,5 +1,5 @@
 //! Tests the load generator with the reference server, over in-memory pipes in virtual time. There are a thousand
-//! streams, and every recorded instant must equal the server's send time.
+//! streams, and every recorded arrival of a token must equal the server's send time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@ pub(crate) enum PageError {
     /// There is no such page or file.
     #[error("{0}")]
     NotFound(String),
-    /// The query has an invalid value.
+    /// The request cannot be answered as it is, for example because the query has an invalid value.
     #[error("{0}")]
     BadQuery(String),
     /// A thread is still making this report or another one.

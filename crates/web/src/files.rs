@@ -22,7 +22,7 @@ const FILES: [File; 8] = [
     ("report.md", MARKDOWN, |_, summary, parts| Some(markdown::report(&parts.input(summary)))),
     ("table.md", MARKDOWN, |_, summary, _| Some(table::markdown(std::slice::from_ref(summary)))),
     ("cells.csv", "text/csv; charset=utf-8", |_, summary, _| Some(csv::cells(summary))),
-    ("summary.json", "application/json", |_, summary, _| Some(json::summary(summary) + "\n")),
+    ("summary.json", "application/json", |_, summary, _| Some(json::summary(summary))),
     ("plan.toml", PLAIN, |stored, _, _| Some(plan_text(stored))),
     ("blocks.log", PLAIN, |_, summary, _| published::log(summary)),
     ("blocks.md", MARKDOWN, |_, summary, _| published::size_tables(summary)),

@@ -5,7 +5,7 @@ use inferometer_http::pages::Response;
 
 use crate::markup::Html;
 
-/// The style sheet of the layout. The content uses the style sheet of reports.
+/// The style sheet of the dashboard, in addition to the style sheet of reports.
 pub(crate) const STYLE: &str = include_str!("web.css");
 /// The script that updates live views. Pages can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("web.js");

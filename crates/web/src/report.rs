@@ -10,7 +10,7 @@ use inferometer_store::StoredRun;
 
 use crate::error::PageError;
 
-/// The parts of a run's report that take long to make.
+/// The parts of a run's report that come from its log and its plan.
 pub(crate) struct ReportParts {
     /// The charts of the run.
     pub(crate) charts: Vec<Chart>,

@@ -43,7 +43,8 @@ impl ReportCache {
     ///
     /// # Errors
     /// [`PageError::NotReady`] if the log is long and a thread is making this report, or another one first.
-    /// Otherwise the errors of [`RunReport::make`].
+    /// [`PageError::Failed`] if the thread cannot be started, or ended without a report. Otherwise the errors
+    /// of [`RunReport::make`].
     pub(crate) fn of_run(
         &mut self,
         stored: &StoredRun,
@@ -59,7 +60,8 @@ impl ReportCache {
     ///
     /// # Errors
     /// [`PageError::NotReady`] if the cost is [`Cost::Long`] and a thread is making this report, or another one first.
-    /// Otherwise the errors of `make`.
+    /// [`PageError::Failed`] if the thread cannot be started, or ended without a report. Otherwise the errors
+    /// of `make`.
     fn get(
         &mut self,
         run: &str,

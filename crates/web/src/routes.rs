@@ -1,5 +1,5 @@
 //! The table of routes, which maps paths to the functions that make pages. This module itself makes only
-//! error pages and the token form.
+//! error pages, the token form, a redirect, the style sheet and the script.
 
 use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;

@@ -6,9 +6,9 @@ use memchr::memchr2;
 use crate::dialect::Framing;
 use crate::http::Head;
 
-/// Calls `message` for each message that ends with NUL or LF. Both bytes are safe as ends, because a JSON
-/// string contains them only as escapes. The incomplete message at the end is stored in `partial`. Returns
-/// its length in bytes.
+/// Calls `message` for each message that ends with NUL or LF and is not empty. Both bytes are safe as ends,
+/// because a JSON string contains them only as escapes. The incomplete message at the end is stored in
+/// `partial`. Returns its length in bytes.
 pub(crate) fn delimited(
     partial: &mut Vec<u8>,
     bytes: &[u8],
@@ -33,7 +33,7 @@ pub(crate) fn delimited(
 }
 
 /// Checks the header fields of a successful response. Returns why its body does not have the requested form;
-/// `None` if the header fields fit.
+/// `None` if the header fields fit, or if `content-type` is missing.
 pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")

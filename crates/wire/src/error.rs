@@ -42,8 +42,10 @@ impl WireError {
 }
 
 /// Returns a message for users from the body of an error response. The message is the text of the first of
-/// these JSON fields: `error`, `message`, `detail`, `msg`, `errors`. A body without these fields gives the
-/// beginning of the body, and an empty body gives the status. Secrets are removed before the message is cut.
+/// these JSON fields that contains text: `error`, `message`, `detail`, `msg`, `errors`. The field may also be
+/// an object with one of these fields, or a list; the texts of a list are joined. A body without such a text,
+/// or of more than 64 KiB, gives the beginning of the body. An empty text gives the status. Secrets are
+/// removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
     // Of a longer body, `text` is only the beginning. It is quoted without parsing.

@@ -20,7 +20,7 @@ use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum memory of a decoded message or of a decoded body, in bytes.
 pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
-/// Messages of at most this many bytes are decoded without an estimate of their decoded size.
+/// Messages of a stream with at most this many bytes are decoded without an estimate of their decoded size.
 const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The progress of a response.
@@ -44,7 +44,8 @@ pub struct ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader for the response to one request. It stores the text of the answer if `keep_text` is true.
+    /// A reader for the response to one request. It stores the texts of the answer and of its reasoning if
+    /// `keep_text` is true.
     pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         let body = Body {
             status: None,
@@ -58,7 +59,7 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
-    /// Removes these secrets from all stored texts of the server, except from the text of the answer.
+    /// Removes these secrets from all stored texts of the server, except from the answer and its reasoning.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.body.parsed = self.body.parsed.with_secrets(secrets);
@@ -75,7 +76,7 @@ impl ResponseReader {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
-    /// Drops the text of the answer and all events except the first ones. The events of the first `reads`
+    /// Drops the text, the reasoning and all events except the first ones. The events of the first `reads`
     /// socket reads remain, but at most `events` events.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         self.body.parsed.keep_beginning(reads, events);
@@ -144,8 +145,8 @@ impl ResponseReader {
         self.body.parsed
     }
 
-    /// The outcome, and for failures a message of the server or of the parser. Before the end of the
-    /// response, returns the outcome that the response would have if the connection ended now.
+    /// The outcome, and for failures an error message. Before the end of the response, returns the outcome of
+    /// a response that is cut off here.
     pub fn verdict(&self) -> (Outcome, Option<String>) {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {

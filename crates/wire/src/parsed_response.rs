@@ -1,5 +1,5 @@
-//! The decoded content of a response, in the terms of a record. It has no times: each event has the index of
-//! the socket read that completed it.
+//! The decoded content of a response, in the terms of a record. Events have no times: each event has the
+//! index of the socket read that completed it.
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
@@ -13,11 +13,11 @@ use crate::http::MessageEnd;
 pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The answer's text; `None` if the caller does not need it.
+    /// The answer's text; `None` if the text is not stored.
     pub text: Option<String>,
-    /// The text of the reasoning before the answer; `None` if the caller does not need it.
+    /// The text of the reasoning before the answer; `None` if the text is not stored.
     pub reasoning: Option<String>,
-    /// The finish reason, as the server names it.
+    /// The last finish reason, as the server names it; `None` before the first one.
     pub finish_reason: Option<String>,
     /// The token counts that the server states.
     pub usage: Usage,
@@ -25,11 +25,12 @@ pub struct ParsedResponse {
     pub server_times: ServerTimes,
     /// The message of the first error: of an error event, or of a finish reason such as `abort`.
     pub error: Option<String>,
-    /// The first problem in decoding, with the number of the message if a message caused it.
+    /// The first problem in decoding. A problem of a message usually states the number of the message.
     pub malformed: Option<String>,
     /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
-    /// Whether the dialect's end mark, such as `[DONE]`, has arrived. No part of the answer follows it.
+    /// Whether the last message has arrived: the dialect's end mark, such as `[DONE]`, or another message
+    /// that ends the answer. No part of the answer follows.
     pub done: bool,
     /// The index of the current socket read.
     read_index: u32,
@@ -40,14 +41,15 @@ pub struct ParsedResponse {
 }
 
 impl ParsedResponse {
-    /// An empty response. If `keep_text` is true, the text is stored, which costs a copy for each event.
+    /// An empty response. If `keep_text` is true, the text and the reasoning are stored, which costs a copy
+    /// for each event.
     pub fn new(keep_text: bool) -> Self {
         let text = keep_text.then(String::new);
         Self { reasoning: text.clone(), text, ..Self::default() }
     }
 
     /// Removes these secrets from stored texts of the server: errors, messages that cannot be decoded, the
-    /// finish reason. The answer itself is not changed.
+    /// finish reason. The answer and its reasoning are not changed.
     #[must_use]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
@@ -126,8 +128,8 @@ impl ParsedResponse {
         self.token(EventKind::ToolCall, chars(arguments), tokens);
     }
 
-    /// Adds the finish reason, cut to [`MAX_CHARS`] characters. A reason such as `abort`, with which a server
-    /// ends a request early, is also an error.
+    /// Adds an event with the finish reason, which is cut to [`MAX_CHARS`] characters. The response has then
+    /// ended properly. A reason such as `abort`, with which a server ends a request early, is also an error.
     pub fn finish(&mut self, reason: &str) {
         self.event(EventKind::Finish);
         let kept: String = self.secrets.redact(reason).chars().take(MAX_CHARS).collect();
@@ -153,7 +155,7 @@ impl ParsedResponse {
     }
 
     /// Adds the dialect's end mark as an event. The decoder of a dialect without an end mark does not call this
-    /// method: it sets the field `done` when the last message arrives.
+    /// method. If such a dialect defines which message is the last one, its decoder sets the field `done`.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
@@ -166,7 +168,7 @@ impl ParsedResponse {
         error.get_or_insert_with(|| record::detail(&secrets.redact(&message)));
     }
 
-    /// Records that a message cannot be decoded. Only the first such message is stored.
+    /// Records a problem in decoding. Only the first problem is stored.
     pub fn malformed(&mut self, what: String) {
         let Self { malformed, secrets, .. } = self;
         malformed.get_or_insert_with(|| record::detail(&secrets.redact(&what)));

@@ -6,7 +6,7 @@
 //! a message, the decoder drops this message, and [`Decoder::finish`] returns true.
 //!
 //! Servers send errors in two forms that the standard ignores: an `event: error` without data, whose text is
-//! in a comment, and a field `error`. This decoder returns both as messages.
+//! in a comment, and a field `error`. This decoder returns both as messages of the event `error`.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,11 @@ const ERROR: &str = "error";
 pub enum SseItem<'a> {
     /// A complete message: the empty line that ends it has arrived.
     Message {
-        /// The value of the `event` field. Empty if the message has none; the standard calls such an event
-        /// `message`.
+        /// The value of the last `event` field, or `error` after a field `error`. Empty if the message has
+        /// neither; the standard calls such an event `message`.
         event: &'a str,
-        /// The `data` lines of the message, joined by LF.
+        /// The values of the `data` and `error` fields of the message, joined by LF. For an error without
+        /// these fields, the text of the last comment.
         data: &'a str,
     },
     /// A comment line.
@@ -35,7 +36,7 @@ pub enum SseItem<'a> {
 /// Why a stream cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A message is longer than the limit.
+    /// A message, with its last comment, is longer than the limit.
     #[error("a server-sent message of more than {limit} bytes")]
     TooLong {
         /// The limit in bytes.
@@ -92,8 +93,8 @@ impl Decoder {
         self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
-    /// Decodes the bytes of one read. A message is passed to `sink` without a copy if it has one `data` line
-    /// that is complete within these bytes.
+    /// Decodes the bytes of one read. A message is passed to `sink` without a copy if it has one `data` line,
+    /// and if this line and the end of the message are within these bytes.
     ///
     /// # Errors
     /// When a message is longer than the limit. The decoder cannot be used any more.

@@ -1,8 +1,8 @@
 //! Measures the time and the memory that are needed to make prompts: `make_prompts [COUNT] [LENGTH]
 //! [TOKENIZER] [text|ids] [check]`. By default it makes 100,000 text prompts of 1,024 tokens with the
-//! embedded tokenizer. It prints the time in seconds, the number of prompts that do not have the requested
+//! embedded tokenizer. It prints the times in seconds, the number of prompts that do not have the requested
 //! length, and the peak of memory. With `check`, it counts the tokens of every text again, and prints how
-//! many texts do not have the requested number of tokens. It sends no requests.
+//! many texts do not have the requested number of tokens. It sends no requests to a serving engine.
 
 use std::time::Instant;
 

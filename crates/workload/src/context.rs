@@ -13,20 +13,20 @@ use crate::scope::PromptForm;
 /// The settings that all prompts of a run share.
 #[derive(Clone)]
 pub struct PromptContext {
-    /// The tokenizer, which counts tokens and converts them to text.
+    /// The tokenizer, which counts tokens and converts between tokens and text.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// A text that, together with the seed, determines the words and the order of text blocks. By
-    /// default, each run has its own salt, so each run has different prompts. Lengths, groups and the
-    /// choice of conversations do not depend on the salt.
+    /// A text that, together with the seed, determines the random words and the order of text blocks. By
+    /// default, each run has its own salt, so each run has different words and blocks. Lengths, groups and
+    /// the choice of conversations do not depend on the salt.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,
     /// The number of tokens that the server adds to each prompt, such as a beginning-of-sequence token or
-    /// a chat template. Prompts are made shorter by this number.
+    /// a chat template. Prompts that are made with a requested number of tokens are shorter by this number.
     pub reserve: u32,
-    /// The number of prompts made so far.
+    /// The number of prompts made so far. All turns of a conversation together count as one prompt.
     made: Arc<AtomicU64>,
     /// Set when no more prompts are needed. Calls that make prompts then return an error.
     pub stop: Arc<AtomicBool>,

@@ -1,5 +1,6 @@
-//! Opens the files of data sets, which must be regular files of at most [`MAX_FILE_BYTES`]. A row that
-//! would take too much memory after parsing is an error. Nothing here depends on the format of a file.
+//! Opens the files of data sets, which must be regular files of at most [`MAX_FILE_BYTES`]. If a file is read
+//! row by row ([`open`]), a row that is too long or would take too much memory after parsing is an error.
+//! Rows are not parsed here.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,7 +8,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-use inferometer_model::json::parsed_bytes;
+use inferometer_model::json::ParsedSize;
 use inferometer_net::file;
 
 use crate::error::WorkloadError;
@@ -87,21 +88,30 @@ pub(crate) struct DataSetReader {
     pub meter: RowMeter,
 }
 
-/// Measures the current row: the number of bytes read so far, and an upper bound of the memory that they
-/// take after parsing. Clones share these numbers.
+/// Measures the current row: the number of bytes read so far, and an estimate of the memory that they take
+/// after parsing. Clones share these numbers.
 #[derive(Clone, Default)]
-pub(crate) struct RowMeter(Rc<Cell<(usize, usize)>>);
+pub(crate) struct RowMeter(Rc<Cell<(usize, ParsedSize)>>);
 
 impl RowMeter {
-    /// Ends the current row, and starts to measure the next one.
+    /// Ends the current row, and starts to measure the next one. More bytes than this row may have been read. So if
+    /// the last read ended inside a string, the next one still begins inside it.
     pub fn next_row(&self) {
-        self.0.set((0, 0));
+        let (_, mut parsed) = self.0.get();
+        parsed.clear();
+        self.0.set((0, parsed));
+    }
+
+    /// Starts to measure a row that begins with the next byte that is added.
+    fn begin_row(&self) {
+        self.0.set(Default::default());
     }
 
     /// Adds bytes to the current row.
     fn add(&self, bytes: &[u8]) {
-        let (read, parsed) = self.0.get();
-        self.0.set((read + bytes.len(), parsed + parsed_bytes(bytes)));
+        let (read, mut parsed) = self.0.get();
+        parsed.add(bytes);
+        self.0.set((read + bytes.len(), parsed));
     }
 
     /// An error message if the current row is too large; otherwise `None`.
@@ -110,7 +120,7 @@ impl RowMeter {
         let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
         if read > MAX_ROW_BYTES {
             Some(format!("a row of more than {most_read} MiB, which is the limit"))
-        } else if parsed > MAX_PARSED_BYTES {
+        } else if parsed.bytes() > MAX_PARSED_BYTES {
             Some(format!("a row that needs more than {most_parsed} MiB of memory after parsing"))
         } else {
             None
@@ -138,7 +148,7 @@ impl Read for RowLimit {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
         }
         if let Some(last) = bytes.iter().rposition(is_end) {
-            self.meter.next_row();
+            self.meter.begin_row();
             self.meter.add(&bytes[last..]);
         }
         Ok(count)
@@ -173,6 +183,30 @@ mod tests {
         let mut lines = open(&path, RowEnd::Line).unwrap().reader.lines();
         let told = lines.find_map(Result::err).unwrap().to_string();
         assert!(told.contains("a row of more than 8 MiB"), "{told}");
+    }
+
+    #[test]
+    fn a_read_that_begins_inside_a_string_is_measured_as_the_rest_of_this_string() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.json");
+        let row = |string: u8, others: u8| {
+            let string = vec![string; CHUNK + CHUNK / 2];
+            [b"{\"a\":\"".as_slice(), &string, b"\",\"b\":", &vec![others; CHUNK]].concat()
+        };
+        for (row, is_too_large) in [(row(b'w', b'{'), true), (row(b'{', b'1'), false)] {
+            std::fs::write(&path, row).unwrap();
+            for row_end in [RowEnd::Line, RowEnd::Explicit] {
+                let DataSetReader { mut reader, meter } = open(&path, row_end).unwrap();
+                let mut first = vec![0; CHUNK];
+                reader.read_exact(&mut first).unwrap();
+                if row_end == RowEnd::Explicit {
+                    // A row may end before the end of a read.
+                    meter.next_row();
+                }
+                let told = io::copy(&mut reader, &mut io::sink()).err();
+                assert_eq!(told.is_some(), is_too_large, "{told:?}");
+            }
+        }
     }
 
     #[test]

@@ -25,13 +25,13 @@ pub enum WorkloadError {
     NoTokenizerInFolder {
         /// The folder.
         path: PathBuf,
-        /// The names of the first five files and folders in it, or `nothing`.
+        /// The names of the first five files and folders in it and the number of the others, or `nothing`.
         found: String,
     },
-    /// A tokenizer file that cannot be read.
+    /// A tokenizer file, or the folder of a tokenizer, that cannot be read.
     #[error("tokenizer: cannot read {}: {reason}", path.display())]
     UnreadableTokenizer {
-        /// The file.
+        /// The file or folder.
         path: PathBuf,
         /// Why it cannot be read.
         reason: String,
@@ -94,7 +94,7 @@ pub enum WorkloadError {
     /// A data set that cannot be opened or read, is too large, or has the wrong format.
     #[error("data set {}: {reason}", path.display())]
     UnreadableDataSet {
-        /// The file.
+        /// The file or folder.
         path: PathBuf,
         /// Why it cannot be used.
         reason: String,
@@ -121,15 +121,16 @@ pub enum WorkloadError {
     NotATrace {
         /// The file.
         path: PathBuf,
-        /// The first line that was found, and the expected first line.
+        /// What the first line is or contains, and what the accepted formats have instead.
         reason: String,
     },
     /// A data set without a usable row.
     #[error("data set {}: {}", path.display(), none_usable(*rows, why))]
     EmptyDataSet {
-        /// The file.
+        /// The file; for a corpus, its name, file or folder.
         path: PathBuf,
-        /// The number of its rows. For a corpus, the number of rows and files that cannot be used.
+        /// The number of its rows. For a corpus, the number of rows and files that cannot be used. If the
+        /// window of a trace contains no row, the number of usable rows of the trace.
         rows: u64,
         /// Why the rows cannot be used, or a statement that there are no rows.
         why: String,

@@ -1,7 +1,8 @@
-//! Makes prompts with an exact number of tokens. If tokens are decoded to text, encoding the text may
+//! Makes prompts with a requested number of tokens. If tokens are decoded to text, encoding the text may
 //! give another number of tokens. So the tokens of the text are counted, and the text is corrected and
-//! counted again, at most [`TRIES`] times. The result may still have another number of tokens than
-//! requested. A prompt states its counted tokens, and [`inexact`] makes a note of differences.
+//! counted again, with at most [`TRIES`] counts. The result may still have another number of tokens than
+//! requested. A prompt states its counted tokens, and [`inexact`] makes a note of differences. If the
+//! tokenizer keeps words apart, most texts are not counted (see [`texts`]).
 //!
 //! A tag is a sequence of seeded words at the beginning of a prompt. It makes prompts differ within their
 //! first KV block.
@@ -21,8 +22,8 @@ use crate::tokenizer::is_han;
 /// The maximum number of attempts to make one prompt.
 const TRIES: u32 = 32;
 
-/// In the first `PLAIN_TRIES` attempts, only the number of words is corrected. Later attempts also replace
-/// a word.
+/// After each of the first `PLAIN_TRIES` attempts, only the length of the text is corrected. After later
+/// attempts, a word is also replaced.
 const PLAIN_TRIES: u32 = 4;
 
 /// The number of random bits of a full tag. The probability that any two of a million prompts have the
@@ -237,8 +238,9 @@ pub fn at_positions(
     text_after(tokenizer, words, counted, "", &ids())
 }
 
-/// A prompt of `length` tokens: a tag of `tag` words, a line break, and as many tokens of `body` as fit.
-/// `body` is never cut within a character. If tokens are missing for that reason, words follow.
+/// A prompt of `length` tokens: a tag of `tag` words, a line break, and as many tokens of `body` as fit. If
+/// `tag` is 0, there is no line break. `body` is never cut within a character. If tokens are missing, words
+/// follow.
 pub fn tagged(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,

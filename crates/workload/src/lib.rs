@@ -1,7 +1,7 @@
-//! Makes prompts from random words, data sets, traces and conversations. The crate also contains the
-//! tokenizers, which count tokens and convert between tokens and text.
+//! Makes prompts from random words, text blocks, data sets, traces and conversations. The crate also contains
+//! the tokenizers, which count tokens and convert between tokens and text.
 //!
-//! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, [`PromptContext`] and
+//! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, files, [`PromptContext`] and
 //! [`PromptScope`] give the same requests, on every machine and with any number of threads. All random
 //! choices come from [`inferometer_stats::seed`]. The crate sends no request to the measured server: only
 //! [`fetch`] and [`tokenizer::hub`] use the network.

@@ -9,7 +9,7 @@ use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::thread::spawn_scoped;
 
 /// Returns the results of `work(0)` to `work(count - 1)`, or the error of the lowest index that failed.
-/// The number of threads is [`Tokenizer::calls_at_once`], by default one per processor.
+/// The largest number of threads is [`Tokenizer::calls_at_once`], by default one per processor.
 pub fn in_order<T, E>(
     tokenizer: &dyn Tokenizer,
     count: usize,

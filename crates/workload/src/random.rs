@@ -1,9 +1,9 @@
 //! The workload `random`: seeded words of the vocabulary.
 //!
 //! Each prompt has its own random stream of words, which depends on the seed, the salt of the run, the
-//! pass and the index. So a new salt changes prompts from the first token on, and two prompts differ
-//! within their first KV block. A prompt that is shorter than a full tag (about six tokens) has fewer
-//! random bits. For example, prompts of one or two tokens repeat.
+//! scope (cell, pass and repeat) and the index. So a new salt changes prompts from the first token on, and
+//! two prompts practically always differ within their first KV block. A prompt that is shorter than a full
+//! tag (about six tokens) has fewer random bits. For example, prompts of one or two tokens repeat.
 
 use std::sync::Arc;
 

@@ -30,8 +30,9 @@ pub const SCHEMA: &str = "inferometer.workload/1";
 /// The labels of passes that are not measured. Their requests are random words and are not in the file.
 const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
-/// The keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
-/// not in this list, because they come from the resolved plan. The prompts are in the file itself.
+/// The keys of a plan that are copied into the file, because they determine how requests are sent.
+/// Lengths, passes, numbers of requests, seed and salt are not in this list, because they come from the
+/// resolved plan. The prompts are in the file itself.
 const SENDING_KEYS: [&str; 24] = [
     "concurrency",
     "rate",
@@ -159,9 +160,9 @@ pub struct DumpLine {
     pub load: String,
     /// How the output of the request is sampled and delivered.
     pub sampling: Sampling,
-    /// When the request is due, in nanoseconds from the start of the pass. `None` if it is due when
-    /// another request ends. A replay uses this value only for recorded arrivals; it draws random
-    /// arrivals again from the seed.
+    /// When the request is due, in nanoseconds from the start of the pass. `None` if the pass is not an
+    /// open loop. A replay uses this value only for recorded arrivals; it draws random arrivals again from
+    /// the seed.
     pub due_ns: Option<u64>,
     /// The request.
     pub request: Request,
@@ -279,8 +280,8 @@ impl Replay {
         Ok(Self { path: path.to_owned(), passes })
     }
 
-    /// Requests for passes that are not measured: random words, with the lengths of the first recorded
-    /// request of the cell.
+    /// Requests for passes that are not measured: random words. Their lengths are those of a recorded request
+    /// of the cell, or those of the cell if the file has no request of it.
     fn unmeasured(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, cell, .. } = *wanted;
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());

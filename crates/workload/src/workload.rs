@@ -68,9 +68,9 @@ pub trait Workload: Send + Sync {
     /// If the requests cannot be made.
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError>;
 
-    /// One example prompt of each form (text, token ids, messages) in the data set. Empty if the
-    /// workload makes its prompts itself. A plan is refused before the run if its dialect cannot send
-    /// one of these forms.
+    /// One example prompt of each form (text, token ids, messages) in the data set. Empty if the data set
+    /// does not determine the form of the prompts. A plan is refused before the run if its dialect cannot
+    /// send one of these forms.
     fn verbatim_prompts(&self) -> Vec<&Prompt> {
         Vec::new()
     }

@@ -35,7 +35,9 @@ fn main() {
             println!("  {before} before, {after} after, {noise:?}: {rate:.1}");
         }
     }
-    println!("a slowdown of 5 % in as many rounds as are stated: found in a row, in any row (%)");
+    println!(
+        "a slowdown of 5 %, with the stated number of rounds: found in one row, in any row (%)"
+    );
     for (name, plan) in orders {
         for noise in NOISES {
             for rounds in [4, 6, 10, 20, 30] {
@@ -55,7 +57,7 @@ fn main() {
             }
         }
     }
-    println!("intervals of 95 % that hold a slowdown of 5 % (%)");
+    println!("95 % intervals that contain a slowdown of 5 % (%)");
     for (name, plan) in orders {
         for noise in NOISES {
             let of = |rounds| {

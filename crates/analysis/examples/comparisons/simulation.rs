@@ -1,5 +1,5 @@
 //! Simulated comparisons of repeats with known noise: how often the program reports a difference that does not exist,
-//! and how often it finds one that does. The simulation calls the program's own `compare`.
+//! and how often it finds a difference that exists. The simulation calls the program's own `compare`.
 
 use inferometer_analysis::compare::{Comparison, Options, RowVerdict, Series, Subject, compare};
 use inferometer_model::cell::CellPlan;
@@ -17,7 +17,7 @@ pub enum Noise {
     Independent,
     /// Each repeat has this correlation with the one before.
     Alike(f64),
-    /// The first repeats are slower: the first one by 10 %, later ones by less and less.
+    /// The first repeats are slower: the first one by about 10 %, later ones by less and less.
     WarmUp,
     /// Each repeat is slower than the one before, by 0.5 %.
     Drift,

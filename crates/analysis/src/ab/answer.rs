@@ -18,7 +18,7 @@ use crate::verdict::Met;
 pub struct AbAnswer {
     /// The answer in one sentence.
     pub sentence: String,
-    /// Which server is faster, or that there is no difference.
+    /// Which server is faster, or that there is no relevant difference, or that neither is certain.
     pub decision: AbDecision,
     /// Why the comparison ended.
     pub ended_by: AbEnding,
@@ -40,7 +40,8 @@ pub struct AbAnswer {
     pub pairs: u32,
     /// The number of requests in each block.
     pub block_requests: u64,
-    /// The number of requests at the start of each block that are left out of its figures.
+    /// The number of requests at the start of each block whose latencies are left out of its figures. Throughput is
+    /// computed from the time at which the first later request was sent.
     pub block_uncounted: u32,
     /// The number of planned requests in all blocks of both sides.
     pub requests: u64,
@@ -83,8 +84,8 @@ pub struct AbFigureAnswer {
     pub b: Option<f64>,
     /// The geometric mean over pairs of the ratio B / A; absent if no pair has the figure.
     pub ratio: Option<f64>,
-    /// The confidence interval of `ratio`. It stays valid if it is checked after every pair. Absent if an end of the
-    /// interval is unbounded.
+    /// The confidence interval of `ratio`. It stays valid if it is checked after every pair. Absent if the interval is
+    /// unbounded, or if no pair has the figure.
     pub ratio_ci: Option<[f64; 2]>,
     /// The probability that the interval covers the true ratio. It is 0.95 for the figure that decides. For
     /// the other figures, it is 1 - 0.05 / their number, so that all their intervals together cover the true
@@ -125,7 +126,7 @@ pub struct AbStep {
     pub of_pair: f64,
     /// The geometric mean of the ratios of all pairs up to this one.
     pub ratio: f64,
-    /// The confidence interval of `ratio`.
+    /// The confidence interval of `ratio`; absent if it is unbounded.
     pub ratio_ci: Option<[f64; 2]>,
 }
 
@@ -135,7 +136,8 @@ impl AbAnswer {
         self.figures.first()
     }
 
-    /// The figures as rows of a comparison of B with A, the baseline. Gates and reports read these rows.
+    /// The figures as rows of a comparison of B with A, the baseline. Reports read these rows. A figure that no pair
+    /// has is left out. If both sides are predictions without noise, the rows have no intervals.
     pub fn comparison(&self, place: (CellPlan, &PassPlan)) -> Comparison {
         let mut comparison = self.with_intervals(place);
         if self.without_noise {

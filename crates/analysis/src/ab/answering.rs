@@ -31,7 +31,8 @@ pub struct Sides<'a> {
     pub blocks: [&'a [Block]; 2],
     /// The seed and the salt that decided which side came first in each pair.
     pub order: (u64, &'a str),
-    /// Conditions on the differences. The comparison continues until these conditions are decided.
+    /// Conditions on the differences. The comparison continues until those on the figure that decides are met or
+    /// missed.
     pub gate: &'a [Condition],
     /// Whether the time limit cut off a block.
     pub out_of_time: bool,

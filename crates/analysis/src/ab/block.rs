@@ -25,7 +25,7 @@ pub struct Block {
     /// The number of completed requests.
     pub complete: u64,
     /// The values of the figures of the plan, in the order of the plan. A value is absent if the records lack the
-    /// figure, or if the value is not above zero.
+    /// figure, or if the value is not finite and above zero.
     pub values: Vec<Option<f64>>,
 }
 
@@ -48,7 +48,7 @@ pub struct BlockFold {
     sent: Vec<BlockRequest>,
     requests: u64,
     planned: Option<u32>,
-    /// Whether a request was not sent, or was cancelled by this program.
+    /// Whether a request was skipped or cancelled.
     is_cut: bool,
 }
 

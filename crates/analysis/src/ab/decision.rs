@@ -30,7 +30,7 @@ pub enum AbEnding {
     Known,
     /// Another pair would exceed the limit on requests or the limit on pairs.
     MaxRequests,
-    /// The maximum time has passed; pauses between blocks count too.
+    /// The maximum time has passed, or it cut off a block. Pauses between blocks count too.
     MaxTime,
     /// The last [`FEWEST_PAIRS`] pairs all lack the figure that decides.
     NoFigure,
@@ -45,7 +45,7 @@ pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
 }
 
 /// Whether a condition on the figure that decides is still open. A condition is open if only one end of the confidence
-/// interval meets it, or if there is no interval yet.
+/// interval meets it, if there is no interval yet, or if fewer than [`FEWEST_PAIRS`] pairs have the figure.
 pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences: &[f64]) -> bool {
     let name = plan.figures.first().map(|figure| figure.name());
     let mut own =

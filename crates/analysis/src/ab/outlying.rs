@@ -1,5 +1,5 @@
-//! Finds pairs of blocks whose ratio is far from all others, because the interval assumes
-//! that the logarithms of the ratios are roughly normal.
+//! Finds pairs of blocks whose ratio is far from the median of all pairs. The reason: the interval assumes that the
+//! logarithms of the ratios are roughly normal.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::ab::AbPlan;
@@ -10,7 +10,7 @@ pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
 
 /// The fewest pairs for this finding. With fewer pairs, the spread is too uncertain.
 const FEWEST: usize = 12;
-/// A pair is far from the others if its distance from the median exceeds this many standard deviations. The standard
+/// A pair is far from the median if its distance from it exceeds this many standard deviations. The standard
 /// deviation is estimated from the median absolute deviation.
 const DEVIATIONS: f64 = 6.0;
 /// The standard deviation of a normal distribution, divided by its median absolute deviation.
@@ -18,7 +18,7 @@ const OF_NORMAL: f64 = 1.4826;
 /// The most pairs that the message names.
 const MOST_NAMED: usize = 3;
 
-/// The finding on pairs that are far from the others. `differences` has the number of each pair and the logarithm of
+/// The finding on pairs that are far from the median. `differences` has the number of each pair and the logarithm of
 /// its ratio. A pair is never far if its distance from the median is within the smallest relevant difference.
 pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Finding> {
     if differences.len() < FEWEST {

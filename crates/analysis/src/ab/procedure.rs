@@ -42,7 +42,8 @@ pub struct Ab<'a> {
     differences: Vec<f64>,
     /// How many of the last pairs in a row lack the figure that decides.
     without: usize,
-    /// Conditions on the differences; the comparison continues until they are decided.
+    /// Conditions on the differences. The comparison continues until those on the figure that decides are met or
+    /// missed.
     gate: &'a [Condition],
 }
 

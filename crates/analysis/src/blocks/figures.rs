@@ -15,9 +15,11 @@ pub struct BlockFigures {
     pub planned: u64,
     /// The planned number of requests in flight; absent if the load has no such number.
     pub concurrency: Option<u32>,
-    /// Wall time of the first send, in nanoseconds since 1970.
+    /// Wall time of the first send, in nanoseconds since 1970. If no request was sent: the wall time at which the clock of
+    /// the run was 0.
     pub began_unix_ns: u64,
-    /// Wall time of the last end of a request, in nanoseconds since 1970.
+    /// Wall time of the last end of a sent request, in nanoseconds since 1970. If no request was sent: as for
+    /// `began_unix_ns`.
     pub ended_unix_ns: u64,
     /// Completed requests: the log's `n-request`.
     pub completed: u64,
@@ -29,7 +31,7 @@ pub struct BlockFigures {
     pub prompt_chars: u64,
     /// Characters of the answers of completed requests.
     pub completion_chars: u64,
-    /// Mean over completed requests of output tokens / latency in seconds.
+    /// Mean over completed requests of output tokens / latency in seconds; absent if no request has both.
     pub tokens_per_s_per_request: Option<f64>,
     /// How often answers had the requested length.
     pub keeping: LengthFigures,
@@ -51,7 +53,8 @@ impl BlockFigures {
         count.filter(|_| self.completed > 0).map(|count| count as f64 / self.completed as f64)
     }
 
-    /// The mean number of output tokens of a completed request.
+    /// The mean number of output tokens of a completed request; `None` if no request completed, or if the tokens are
+    /// unknown.
     pub fn completion_tokens_per_request(&self) -> Option<f64> {
         self.per_request(self.completion_tokens)
     }

@@ -26,7 +26,7 @@ pub struct Rule {
     pub holds: fn(&Answer) -> bool,
 }
 
-/// The rules. At most one of them applies to an answer.
+/// The rules. At most one of them applies to an answer. They use whole percents, rounded down.
 pub static RULES: [Rule; 3] = [
     Rule {
         name: "kept",

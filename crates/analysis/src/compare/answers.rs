@@ -84,7 +84,7 @@ pub struct AnswerRow {
 pub struct AnswerSide {
     /// The figure with its interval; absent if no run of this side has an answer.
     pub known: Option<SustainedLoad>,
-    /// Whether a search or a sweep ended before the answer was as precise as requested.
+    /// Whether a search or a sweep ended before the answer was as precise as requested, or without an answer.
     pub is_undecided: bool,
     /// Whether the figure is only a lower bound, because no tried load missed the objectives.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,13 +102,15 @@ pub struct AnswerSide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerVerdict {
-    /// The whole interval of the ratio is above 1, or the baseline serves no load at all but the contender does.
+    /// The whole interval of the ratio is above 1, or the baseline serves no load at all but all runs of the contender
+    /// have an answer.
     Higher,
-    /// The whole interval of the ratio is below 1, or the contender serves no load at all but the baseline does.
+    /// The whole interval of the ratio is below 1, or the contender serves no load at all but the baseline has an
+    /// answer.
     Lower,
     /// The interval of the ratio contains 1, and lies within the margin.
     NoDifference,
-    /// None of the above.
+    /// None of the above, or only some runs of a side have an answer.
     Unknown,
 }
 

@@ -64,7 +64,7 @@ pub enum GateError {
         text: String,
         /// The figure that the condition names.
         figure: String,
-        /// The reason: which side has the figure.
+        /// The reason, such as which side has the figure.
         why: String,
         /// The names of the compared figures.
         compared: String,
@@ -120,7 +120,8 @@ fn condition(text: &str) -> Option<Condition> {
     })
 }
 
-/// Judges each condition on every row with its figure, including the mean over all cells.
+/// Judges each condition on every row with its figure, including the mean over all cells and the answers of searches
+/// and sweeps.
 ///
 /// # Errors
 /// When no row has the figure of a condition.
@@ -215,8 +216,9 @@ impl Condition {
     /// Judges the condition on a row.
     ///
     /// - With an interval: the condition is met if the whole interval lies on the required side of the limit. It is
-    ///   missed if the whole interval lies on the other side, by more than chance over all rows. Otherwise it is
-    ///   undecided.
+    ///   missed if the whole interval lies on the other side. If a difference of zero would meet the condition, and the
+    ///   significance over all rows was tested, it is missed only if the difference is also significant. Otherwise the
+    ///   condition is undecided.
     /// - Without an interval: the condition is missed if the difference lies on the other side. If the difference lies
     ///   on the required side, the condition is undecided if more repeats could give an interval, and met if not.
     ///

@@ -45,8 +45,8 @@ pub const FEWEST_REPEATS: usize = 4;
 /// The options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// The smallest relevant difference, as a fraction of 1. If an interval lies between the negative of this margin
-    /// and the margin, the verdict is "no difference".
+    /// The smallest relevant difference, as a fraction of 1. If a difference is not significant, and its interval lies
+    /// between the negative of this margin and the margin, the verdict is "no difference".
     pub margin: f64,
     /// The seed of the random rotations and shuffles.
     pub seed: u64,
@@ -79,10 +79,11 @@ pub struct Comparison {
     /// Whether both sides are predictions. Then no drift of a machine can cause a difference.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub are_predictions: bool,
-    /// If both sides are searches or sweeps: one row for each figure of their answers.
+    /// If both sides are searches or sweeps: one row for each figure that the answers of both sides have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerRow>,
-    /// One row for each figure that both runs have. Empty if the answers of both sides are compared.
+    /// The means over all cells, then one row for each figure that both runs have. Empty if the answers of both sides
+    /// are compared.
     pub rows: Vec<Row>,
     /// Figures that only one of the two runs has.
     pub unmatched: Vec<Unmatched>,
@@ -91,7 +92,7 @@ pub struct Comparison {
     pub nothing_compared: Option<String>,
 }
 
-/// One figure, compared between both runs.
+/// One figure, compared between both runs. In the rows of `ab`, a repeat is a block, and means are geometric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The cell; absent for the geometric mean over all cells.
@@ -108,8 +109,8 @@ pub struct Row {
     pub contender: f64,
     /// The numbers of repeats of the baseline and of the contender.
     pub repeats: [usize; 2],
-    /// How much larger the contender's figure is, in percent. It comes from the geometric mean of the ratios within
-    /// rounds, or from the ratio of the geometric means.
+    /// How much larger the contender's figure is, in percent. It is estimated from the logarithms of the values, by the
+    /// model of the design.
     pub difference_pct: f64,
     /// 95 % confidence interval of `difference_pct`, for this row alone, by Student's t for the design. Absent with
     /// fewer than three repeats or rounds.
@@ -133,9 +134,10 @@ pub enum RowVerdict {
     Better,
     /// The contender is significantly worse.
     Worse,
-    /// The difference is significant, but a drift may be the cause, because the two runs were not measured in turn.
+    /// The difference is significant, but a drift may be the cause: the two runs were not measured in turn, and the
+    /// repeats of the baseline do not rule out a drift.
     Differs,
-    /// The interval of the difference lies within the margin.
+    /// The difference is not significant, and its interval lies within the margin.
     NoDifference,
     /// At least one run has a single value, and at least one run cannot be measured again. So the difference
     /// has no interval.

@@ -5,8 +5,8 @@
 //!
 //! The contrasts are orthonormal. So if the noise of the repeats is independent and normal, the noise of the contrasts
 //! is independent and normal too. This is not true if each repeat resembles the one before it (first-order
-//! autocorrelation). For each order, the largest effect of such noise is computed, and the error is increased
-//! accordingly.
+//! autocorrelation). For repeats in turn, the largest effect of such noise is computed, and the error is increased
+//! accordingly. For the other models, the caller may state the correlation (`widened_for`).
 
 use super::order::Order;
 
@@ -54,8 +54,8 @@ impl Model {
         }
         let candidates = [within_rounds(order), between_neighbours(order)];
         let models = candidates.into_iter().filter_map(|rows| Self::new(order, rows));
-        // The contrasts with the smaller error are used. Which contrasts these are depends only on the design, not on
-        // the measured values.
+        // The contrasts with the narrower interval are used. Which contrasts these are depends only on the design, not
+        // on the measured values.
         let best =
             models.map(Self::widened).max_by(|one, other| one.worth().total_cmp(&other.worth()));
         best.filter(|model| model.freedom() > 0)

@@ -9,7 +9,7 @@ use crate::prediction::Columns;
 /// The end of the name of a median.
 const MEDIAN: &str = "_p50";
 /// The figures that may be the headline (the figure that the answer states), in order of preference. The first one that
-/// is available is used.
+/// is available is used; if none is available, any figure.
 const HEADLINES: [&str; 7] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -70,7 +70,7 @@ impl Among {
 pub enum ReproductionResult {
     /// All figures are exactly equal, which is only possible for predictions.
     Identical,
-    /// The means and the medians differ by at most `within_pct`.
+    /// The throughputs, the means and the medians differ by at most `within_pct`.
     Same {
         /// The largest absolute end of an interval, in percent.
         within_pct: f64,
@@ -188,8 +188,8 @@ fn is_worse(row: &Row) -> bool {
     (row.difference_pct > 0.0) != row.higher_is_better
 }
 
-/// Whether the figure is a mean or a median. Tails are less certain, so they do not prevent two runs from counting as
-/// the same.
+/// Whether the figure is a throughput, a mean or a median. Tails are less certain, so they do not prevent two runs from
+/// counting as the same.
 fn is_central(row: &Row) -> bool {
     Columns::NAMES.contains(&row.figure.as_str()) || row.figure.ends_with(MEDIAN)
 }

@@ -20,8 +20,9 @@ struct Figure<'a> {
     /// The model for the difference; absent if there are too few repeats to estimate the noise.
     means: Option<(Model, FigureContrasts)>,
     /// Two models: one has a mean for each run; the other has a linear trend over time, plus a step between the runs.
-    /// *Better* or *worse* needs a significant difference with the same sign in both models. Present only if the
-    /// baseline has at least [`BOUNDS_DRIFT`] repeats.
+    /// *Better* or *worse* needs a significant difference with the same sign in both models. Present only if one run
+    /// was measured after the other, with at least [`BOUNDS_DRIFT`] repeats of the baseline and [`FEWEST_REPEATS`] of
+    /// the contender.
     bounded: Option<[(Model, FigureContrasts); 2]>,
 }
 

@@ -179,8 +179,8 @@ fn of_pass(
     Series { cell: None, load, figure, higher_is_better, values, times_s }
 }
 
-/// The geometric mean over all cells, for each repeat. It is computed for each figure that several cells have with the
-/// same number of repeats.
+/// The geometric mean over all cells, for each repeat. It is computed for each figure of a load that several cells have
+/// with the same number of repeats.
 pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
     let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
     for pair in pairs {

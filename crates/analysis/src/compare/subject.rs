@@ -20,8 +20,8 @@ const TOKENIZER: &str = "tokenizer";
 const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
 /// The number of digits of a hash that a reader sees.
 const SHORT_HASH: usize = 12;
-/// If a run has one of these findings, its figures do not mean what their names suggest. So every comparison of the run
-/// repeats the finding as a warning.
+/// If a run has one of these findings with the severity *warning*, its figures do not mean what their names suggest. So
+/// every comparison of the run repeats the finding.
 const OF_LENGTHS: [Code; 6] = [
     code::IMPORTED_OUTPUTS_SHORTER,
     code::IMPORTED_COLUMNS_INCONSISTENT,
@@ -44,9 +44,8 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts whose effect may be the purpose of the comparison, such as the version of the engine.
     pub(super) facts: BTreeMap<String, String>,
-    /// The identifiers of the runs, separated by spaces; absent if unknown. A comparison of a run with itself must
-    /// report no difference.
-    pub(super) identity: Option<String>,
+    /// The identifiers of the runs; absent if unknown. A comparison of a run with itself must report no difference.
+    pub(super) identity: Option<Vec<String>>,
     /// Warnings about the figures that apply in every comparison.
     pub(super) warnings: Vec<String>,
     /// The part of the plan that determines the prompts, except for the salt and the seed. Absent if the plan is
@@ -100,7 +99,7 @@ impl Subject {
                 .collect(),
             facts,
             is_predicted: summary.predicted,
-            identity: identity(summary),
+            identity: identity(summary).map(|run| vec![run]),
             warnings: warnings(summary),
             kind_of_prompts: None,
         };
@@ -147,23 +146,20 @@ impl Subject {
     /// The name of the first subject that contains a run of an earlier subject; `None` if there is none.
     pub fn first_duplicate(runs: &[Self]) -> Option<&str> {
         let is_known = |(at, run): &(usize, &Self)| {
-            let ids = |run: &Self| run.identity.clone().unwrap_or_default();
-            let before: Vec<String> = runs[..*at].iter().map(ids).collect();
-            let mut known = before.iter().flat_map(|ids| ids.split_whitespace());
-            let own = ids(run);
-            known.any(|id| own.split_whitespace().any(|one| one == id))
+            let mut known = runs[..*at].iter().flat_map(|before| before.identity.iter().flatten());
+            known.any(|id| run.identity.iter().flatten().any(|own| own == id))
         };
         runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
     }
 
     /// The identifiers of the runs, separated by spaces; `None` if unknown.
-    pub fn runs(&self) -> Option<&str> {
-        self.identity.as_deref()
+    pub fn runs(&self) -> Option<String> {
+        self.identity.as_ref().map(|runs| runs.join(" "))
     }
 
-    /// Joins several runs: the repeats of all of them, and the facts of the first one. If another run differs from the
-    /// first one, there is a warning. The columns of a published table are joined with the load that provides them in
-    /// another run.
+    /// Joins several runs: the repeats of all of them, and the facts of the first one. If a condition of another run
+    /// differs from that of the first one, there is a warning. Differing facts give no warning. The columns of a
+    /// published table are joined with the load that provides them in another run.
     ///
     /// # Panics
     /// If `runs` is empty.
@@ -198,7 +194,7 @@ impl Subject {
                     None => all.series.push(series),
                 }
             }
-            all.identity = all.identity.zip(run.identity).map(|(all, run)| format!("{all} {run}"));
+            all.identity = all.identity.zip(run.identity).map(|(all, run)| [all, run].concat());
         }
         all.series.iter_mut().for_each(Series::sort);
         all.loads_of_tables = loads;

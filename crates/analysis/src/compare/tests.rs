@@ -1,5 +1,5 @@
 //! Compares simulated runs with the noise of ten repeats of real engines. The tests show how often a comparison reports
-//! a difference that does not exist, and how often it finds one that does.
+//! a difference that does not exist, and how often it finds a difference that exists.
 
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -198,12 +198,12 @@ fn runs_measured_alternately_are_merged_and_their_rounds_counted() {
     let mut many = |from_s: f64, slower: f64| {
         let runs = (0..6).map(|at| {
             let run = run("", &mut rng, 1, (slower, from_s + 100.0 * f64::from(at)));
-            Subject { identity: Some(at.to_string()), ..run }
+            Subject { identity: Some(vec![at.to_string()]), ..run }
         });
         Subject::of_several("runs", runs.collect())
     };
     let (a, b) = (many(0.0, 1.0), many(50.0, 1.3));
-    assert_eq!(a.identity.as_deref(), Some("0 1 2 3 4 5"));
+    assert_eq!(a.runs().as_deref(), Some("0 1 2 3 4 5"));
     let compared = compare(&a, &b, Options::default()).unwrap();
     assert_eq!(compared.design, Design::Alternated { rounds: 6 });
     assert!(compared.rows.iter().any(|row| row.verdict == RowVerdict::Worse));

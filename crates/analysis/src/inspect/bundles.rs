@@ -81,8 +81,9 @@ impl BundledStreams {
         })
     }
 
-    /// The finding on streams with hidden gaps, if they are so few that the figures of gaps are kept. Streams that this
-    /// client read late are not reported, because the error bounds of the figures contain this effect.
+    /// The finding on streams with hidden gaps, if they are so few that the figures of gaps are kept. If this client
+    /// read all of these streams late, there is no finding, because the error bounds of the figures contain this
+    /// effect.
     fn few(&self) -> Option<Finding> {
         let (hidden, streams) = (self.gaps.hidden, self.gaps.streams);
         (hidden > self.read_late).then(|| {

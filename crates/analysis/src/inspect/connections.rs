@@ -91,7 +91,8 @@ impl KeptConnections {
     }
 
     /// Pairs each request on a new connection with a request on a reused connection that was sent at the same number of
-    /// requests in flight. If there are several such requests, the nearest one in send order is used.
+    /// requests in flight. If there are several such requests, the nearest one in send order is used. Each request is
+    /// in at most one pair. The requests of [`Self::at_start`] are left out.
     fn pairs(&self) -> Vec<Pair> {
         let at_start = self.at_start();
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();

@@ -11,7 +11,7 @@ use inferometer_model::record::{Record, TokensFrom};
 const EDGE_OF_STREAM: f64 = 1.0;
 /// Two correct token counts of a text differ by at most this number: one token at each end of the text.
 const EDGES_OF_TEXT: f64 = 2.0;
-/// In long outputs, two correct counts may differ by up to this share of the larger count.
+/// In long outputs, two correct counts may differ by more: by up to this share of the larger count.
 const TOLERATED_SHARE: f64 = 0.01;
 
 /// The advice on differing prompt lengths if the tokenizer counts prompts like the server.
@@ -156,9 +156,9 @@ impl InputLengths {
         let all: u64 = self.differences.values().sum();
         let differing = all - self.differences.get(&0).copied().unwrap_or(0);
         let message = format!(
-            "In {differing} of {all} completed requests, the server counted another number of prompt \
-                tokens than requested (chat template included). Over all {all} requests, the \
-                difference is {}; the mean is {:.1} tokens instead of {:.1}.",
+            "In {differing} of {all} completed requests with a requested prompt length and a count of \
+                the server, the server counted another number of prompt tokens than requested \
+                (chat template included). Over these {all} requests, the difference is {}; the mean is {:.1} tokens instead of {:.1}.",
             self.spread(all),
             self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
@@ -279,7 +279,7 @@ impl Counts {
         };
         let message = format!(
             "Events are not tokens: {} tokens arrived in {} events, {:.2} tokens per event. In {} of {} \
-             streams, tokens and events differ in number by more than 1 and by more than 1 %. {how}",
+             streams with a token count, tokens and events differ in number by more than 1 and by more than 1 %. {how}",
             self.stream_tokens,
             self.events,
             self.stream_tokens as f64 / self.events as f64,
@@ -296,9 +296,9 @@ impl Counts {
     pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
         let compared = self.compared;
         let message = format!(
-            "In {} of {compared} completed requests, the server's count of output tokens differs from \
-                that of the tokenizer (--tokenizer) by more than 2 tokens and by more than 1 %. Over \
-                all {compared} requests, the server counts {} tokens, and the tokenizer {}.",
+            "In {} of {compared} completed requests with both counts, the server's count of output \
+                tokens differs from that of the tokenizer (--tokenizer) by more than 2 tokens and by \
+                more than 1 %. Over these {compared} requests, the server counts {} tokens, and the tokenizer {}.",
             self.disagreeing, self.usage_tokens, self.tokenizer_tokens
         );
         let finding = Finding::of(code::TOKEN_COUNTS_DISAGREE, message);

@@ -6,7 +6,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::finish_reason::FinishReason;
 use inferometer_model::record::Record;
 
-/// The most reasons that the finding names, because a server may invent a new one for each answer.
+/// The finding names at most this many reasons, because a server may invent a new one for each answer.
 const MAX_NAMED: usize = 5;
 
 /// Counts completed requests by unknown finish reason.

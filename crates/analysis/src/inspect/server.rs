@@ -9,7 +9,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
-/// The share of the client's figure by which client and server may differ, in addition to the time in the network.
+/// The share of the client's figure by which client and server may differ, in addition to [`Allowed`].
 const SHARE: f64 = 0.05;
 /// The share that applies instead of [`SHARE`] if the median lies in the lowest bucket of the server's histogram. The
 /// histogram does not resolve such short times.
@@ -22,9 +22,9 @@ const MANY: f64 = 100.0;
 /// If two counts differ by at most this share, client and server counted the same requests or tokens.
 const SAME_COUNT: f64 = 0.02;
 
-/// Findings on the server's metrics of a pass, if these are incomplete or differ from the client's figures. A
-/// difference counts only if it is larger than the network and the histogram's buckets explain. `in_common` is the
-/// number of cached tokens per prompt that belong to the chat template.
+/// Findings on the server's metrics of a pass: failed reads, differences from the client's figures, and prefix cache
+/// hits. A difference of a latency counts only if the network, the client's own error and the histogram's buckets
+/// together do not explain it. `in_common` is the number of cached tokens per prompt that belong to the chat template.
 pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(metrics) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
@@ -95,6 +95,7 @@ fn others(pass: &PassSummary, metrics: &ServerMetrics) -> Option<Finding> {
 }
 
 /// The finding that the server found prompt tokens in its prefix cache, in addition to those of the chat template.
+/// Their number must be at least the share [`MATERIAL_SHARE`] of the looked-up tokens.
 fn cached(pass: &PassSummary, metrics: &ServerMetrics, in_common: u32) -> Option<Finding> {
     let (hits, queries) = metrics.prefix_hits.zip(metrics.prefix_queries)?;
     let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
@@ -117,7 +118,8 @@ struct Allowed {
     own: f64,
 }
 
-/// The message and the advice if client and server differ by more than is allowed; `None` if they do not.
+/// The message and the advice if client and server differ by more than is allowed. `None` if they do not, or if they
+/// counted different events.
 fn differs(
     words: &str,
     client: &Distribution,
@@ -272,7 +274,7 @@ mod tests {
 
     #[test]
     fn itl_differences_that_are_small_or_within_the_clients_error_bound_are_not_reported() {
-        // Columns: the client's mean, the server's mean, the server's lowest bucket, the client's bound in
+        // Columns: the client's mean, the server's mean, the bucket of the server's median, the client's bound in
         // microseconds, and whether a difference is reported.
         for (client, mean, p50, bound_us, is_told) in [
             (1.6, 1.5, [0.0, 10.0], 0.0, false),

@@ -1,5 +1,5 @@
-//! Reports the times that the server states for its requests, together with the client's E2E. This module judges
-//! neither of them, and reads no metrics of the server.
+//! Reports the times that the server states for its requests, together with the client's E2E. This module does not
+//! decide which of the two is right, and reads no metrics of the server.
 
 use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::finding::{Finding, code};

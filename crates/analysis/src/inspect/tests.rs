@@ -96,9 +96,9 @@ fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spre
         only(&inspect(&[good(), counted(9), counted(9), counted(6)])),
         (
             "input_length_differs",
-            "In 3 of 4 completed requests, the server counted another number of prompt tokens \
-                than requested (chat template included). Over all 4 requests, the difference is -2 \
-                to +1 tokens, median +0; the mean is 8.0 tokens instead of 8.0."
+            "In 3 of 4 completed requests with a requested prompt length and a count of the server, \
+                the server counted another number of prompt tokens than requested (chat template \
+                included). Over these 4 requests, the difference is -2 to +1 tokens, median +0; the mean is 8.0 tokens instead of 8.0."
         )
     );
     for (tokens, words) in [
@@ -168,12 +168,12 @@ fn a_tokenizer_that_disagrees_with_the_server_on_output_tokens_is_reported() {
     };
     assert_eq!(inspect(&[counted(98), counted(102)]), []);
     assert_eq!(
-        only(&inspect(&[counted(97), counted(100)])),
+        only(&inspect(&[counted(97), counted(100), good()])),
         (
             "token_counts_disagree",
-            "In 1 of 2 completed requests, the server's count of output tokens differs from \
-                that of the tokenizer (--tokenizer) by more than 2 tokens and by more than 1 %. Over \
-                all 2 requests, the server counts 200 tokens, and the tokenizer 197."
+            "In 1 of 2 completed requests with both counts, the server's count of output tokens \
+                differs from that of the tokenizer (--tokenizer) by more than 2 tokens and by more \
+                than 1 %. Over these 2 requests, the server counts 200 tokens, and the tokenizer 197."
         )
     );
 }

@@ -7,9 +7,12 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
-/// requests, fluctuations that are slower than one request would not be visible. If requests arrive at a rate, a
-/// multiple of 1 is enough, because [`Layout::memory`] states how long fluctuations last.
+/// requests, fluctuations that are slower than one request would not be visible.
 const FEWEST_STAYS: usize = 2;
+/// The fewest requests in the steady state if requests arrive at a rate. With fewer, chance decides whether slow
+/// fluctuations show. There must also be as many requests as are in flight. A larger multiple is not needed, because
+/// [`Layout::memory`] states how long fluctuations last.
+const FEWEST_ARRIVALS: usize = 50;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
 
@@ -70,7 +73,11 @@ impl Course {
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
         let begins_at_once = matches!(holds, KeptConstant::InFlight(_));
-        let fewest = FEWEST.max(if begins_at_once { FEWEST_STAYS * edge } else { edge });
+        let fewest = FEWEST.max(match begins_at_once {
+            true => FEWEST_STAYS * edge,
+            false if edge > 0 => edge.max(FEWEST_ARRIVALS),
+            false => 0,
+        });
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {

@@ -23,13 +23,13 @@ const FEWEST_FOR_RANGE: f64 = 5.0;
 /// steady state must have this many times as many requests as are in flight. With fewer, the number of groups is not
 /// known well enough.
 const FEWEST_GROUPS: f64 = 20.0;
-/// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, the error of
+/// The fewest effective requests above a percentile: 16 for the 90th and 5 for the 99th. With fewer, the error of
 /// the percentile is not known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
-const BEYOND_P99: f64 = 4.0;
+const BEYOND_P99: f64 = 5.0;
 /// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
 /// by chance. So the interval is made this many times as wide. With m times as many effective requests, the additional
-/// width is divided by m squared. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
+/// width is divided by the third power of m. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
 const WIDER_P90: f64 = 1.7;
 const WIDER_P99: f64 = 1.3;
 /// If the variance of neighbouring values at an edge is more than this many times the variance in the middle, the
@@ -65,6 +65,9 @@ pub(crate) struct MeanInterval {
     pub interval: [f64; 2],
     /// The number of independent requests that would give a mean with the same error.
     pub effective: f64,
+    /// The variance of a sum of neighbouring values in the steady state, divided by that of independent values; at
+    /// least 1.
+    pub inflation: f64,
 }
 
 /// The confidence interval of a percentile.
@@ -100,9 +103,10 @@ struct Wave {
     largest: f64,
 }
 
-/// The number of cosines for a series of this length: those whose period is longer than a request.
+/// The number of cosines for a series of this length: those whose period is at least as long as the stay of a request.
+/// The period of the k-th cosine is `2 / k` times the length of the series.
 pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
-    (middle / layout.in_flight).clamp(FEWEST_COSINES, COSINES)
+    (2 * middle / layout.in_flight).clamp(FEWEST_COSINES, COSINES)
 }
 
 impl<'a> Series<'a> {
@@ -181,20 +185,26 @@ impl<'a> Series<'a> {
         // delay of an overloaded client. No value here can be negative, so a negative lower end also means that the
         // error is unknown.
         let is_known = half <= mean && effective >= FEWEST_EFFECTIVE;
-        is_known.then_some(MeanInterval { interval: [mean - half, mean + half], effective })
+        let inflation = if alone > 0.0 { (long.variance / alone).max(1.0) } else { 1.0 };
+        is_known.then_some(MeanInterval {
+            interval: [mean - half, mean + half],
+            effective,
+            inflation,
+        })
     }
 
     /// The 95 % interval of a percentile, as two shares. `None` if the error of the percentile cannot be estimated.
     ///
     /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
-    /// weight of the values of request `i` that are not above `value`. `effective` is [`MeanInterval::effective`].
+    /// weight of the values of request `i` that are not above `value`. `mean` is the interval of the mean.
     pub(crate) fn shares(
         &self,
         share: f64,
         value: f64,
         below: &[f64],
-        effective: f64,
+        mean: &MeanInterval,
     ) -> Option<Shares> {
+        let effective = mean.effective;
         let is_tail = share > 0.5;
         let (beyond, wider) =
             if share < 0.95 { (BEYOND_P90, WIDER_P90) } else { (BEYOND_P99, WIDER_P99) };
@@ -234,15 +244,20 @@ impl<'a> Series<'a> {
         let mut own = independent / sum;
         if is_tail {
             // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
-            // independent values there are. Equal values show nothing about groups of other values.
+            // independent values there are. This does not apply to the first wave, whose values are high by design.
+            // Equal values show nothing about groups of other values.
             let is_constant = all.windows(2).all(|pair| pair[0] == pair[1]);
-            own = if is_constant { effective } else { own.min(effective) };
+            sum = sum.max(match &self.wave {
+                Some(_) => variance(rest) * rest.len() as f64 * mean.inflation,
+                None => independent / effective,
+            });
+            own = if is_constant { effective } else { (independent / sum).min(all.len() as f64) };
             if is_constant || own * (1.0 - share) < beyond {
                 return Some(Shares { ends: None, effective: own });
             }
             let times_fewest = own * (1.0 - share) / beyond;
-            let wider = 1.0 + (wider - 1.0) / times_fewest.powi(2);
-            sum = wider.powi(2) * independent / own;
+            let wider = 1.0 + (wider - 1.0) / times_fewest.powi(3);
+            sum *= wider.powi(2);
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
         let (low, high) = (share - half, share + half);

@@ -14,7 +14,7 @@ use crate::pass::PassSummary;
 fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> PassSummary {
     let mut rng = seed::rng(seed, &["wandering"]);
     let mut free_ms = vec![0.0_f64; in_flight];
-    let (mut speed, mut fold) = (0.0, PassFold::new(plan));
+    let (mut speed, mut prompts_ms, mut fold) = (0.0, 0.0, PassFold::new(plan));
     for index in 0..requests {
         let slot = (0..in_flight).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
         let start_ms = free_ms[slot];
@@ -22,8 +22,9 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
         let length = 1.0 + 0.5 * (seed::unit(&mut rng) - 0.5);
         // The prompts of the first wave are processed one after the other, so each request waits longer than the one
         // before.
-        let waits = if index < in_flight { index as f64 } else { 0.5 };
-        let ttft_ms = (5.0 + 4.0 * waits) * (1.0 + 0.1 * seed::normal(&mut rng).tanh());
+        let varies = 1.0 + 0.1 * seed::normal(&mut rng).tanh();
+        let ttft_ms = if index < in_flight { prompts_ms } else { 2.0 * varies } + 5.0 * varies;
+        prompts_ms += 4.0 * varies;
         let gap_ms = 10.0 * length * speed.exp();
         let mut record = steady(start_ms, ttft_ms, gap_ms, 4);
         record.index = index as u32;
@@ -116,6 +117,13 @@ fn open_loop_intervals_cover_the_true_value_even_if_a_pass_is_hardly_longer_than
         let enough = stated >= 190 && 10 * held >= 9 * stated;
         assert!(enough, "{what} of {requests} requests: {held} of {stated}");
     }
+    // Between the edges, fewer than 50 requests are left.
+    let short = of(90, 1);
+    assert_eq!(e2e_of(&short).mean_ci, None);
+    let why = short.intervals.none_because.unwrap();
+    let numbers: Vec<usize> = why.split([' ', ':']).filter_map(|word| word.parse().ok()).collect();
+    let [90, in_flight, enough] = numbers[..] else { panic!("{why}") };
+    assert_eq!(enough, 50 + 2 * in_flight);
     // There are too few groups of extreme values.
     let tails = (0..20).filter(|&seed| e2e_of(&of(400, seed)).p90_ci.is_some());
     assert_eq!(tails.count(), 0);
@@ -134,6 +142,24 @@ fn the_width_of_an_interval_matches_the_expected_effect_of_slow_fluctuations() {
     let expected = 1.96 * 0.75 * (0.144_f64.powi(2) + 0.2_f64.powi(2)).sqrt() / 20.0;
     let mean = widths.sum::<f64>() / 50.0;
     assert!((0.9..1.6).contains(&(mean / expected)), "{mean} for {expected}");
+}
+
+#[test]
+fn a_percentile_inside_the_first_wave_is_as_certain_as_the_times_of_its_prompts() {
+    // The first 64 of 400 requests wait for the prompts before them, so the 90th percentile is one of their values.
+    let plan = PassPlan::closed(64, Bound::requests(400));
+    let p90 = |seed| {
+        let pass = wandering(&plan, 64, 400, seed);
+        let values = pass.latency(&ttft::FROM_SENT).unwrap();
+        assert!(values.p99_ci.is_none() && values.effective_n <= Some(400.0), "{values:?}");
+        (values.p90, values.p90_ci.unwrap())
+    };
+    let found: Vec<(f64, [f64; 2])> = (0..50).map(p90).collect();
+    let truth = found.iter().map(|(value, _)| value).sum::<f64>() / 50.0;
+    let half_ms = found.iter().map(|(_, [low, high])| (high - low) / 2.0).sum::<f64>() / 50.0;
+    let held = found.iter().filter(|(_, [low, high])| (*low..=*high).contains(&truth)).count();
+    // A prompt takes 4 ms. With independent values, the interval would extend over 13 prompts on each side.
+    assert!(held >= 45 && half_ms < 6.0 * 4.0, "{held} of 50 hold, half the width is {half_ms} ms");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_figure_equal_to_its_limit_meets_only_inclusive_comparisons() {
 }
 
 #[test]
-fn an_objective_without_a_figure_is_undecided_and_is_missed_if_no_request_completed() {
+fn an_objective_without_a_figure_is_undecided_but_missed_if_no_request_completed() {
     let mut cells = cells();
     *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = None;
     let of = |cells: &[Cell]| judge(&parse("ttft_p99<500ms").expect("valid"), cells).remove(0);
@@ -143,7 +143,7 @@ fn an_objective_is_undecided_if_its_limit_lies_within_the_clients_error_range() 
         (0.0, 400.0, "41ms", true),
         // The figure is unreliable, but both ends of its range meet the objective.
         (0.0, 400.0, "500ms", false),
-        // The limit is inside the range, but the range is so narrow that the figure counts as exact.
+        // The limit is inside the range, but the range is so narrow that the figure is trusted.
         (39.9, 40.0, "39.95ms", false),
     ] {
         let mut cells = cells();

@@ -8,7 +8,7 @@ use inferometer_model::sample::{CardSample, Observed, Sample};
 use inferometer_model::time::Nanos;
 
 /// The minimum number of readings within a pass for which energy is reported, if an exporter reads the card. The values
-/// used for the start and the end of the pass may be old by one interval between readings: at most a tenth of the pass.
+/// used for the start and the end of the pass may be old by one interval between readings: about a tenth of the pass.
 pub const FRESH_READINGS: u64 = 10;
 
 /// The use of all observed cards during a pass.
@@ -26,11 +26,13 @@ pub struct HardwareUse {
     /// The use of each card.
     pub cards: Vec<CardUse>,
     /// The energy of all observed cards together in joules, whichever program used them. Absent if the energy of one
-    /// card is unknown.
+    /// card is unknown, or if no card answered.
     pub energy_j: Option<f64>,
-    /// `energy_j` / output tokens of the completed requests. Absent unless the plan names the cards of the server.
+    /// `energy_j` / output tokens of the completed requests. Absent if the plan does not name the cards of the server,
+    /// if `energy_j` is absent, or without such tokens.
     pub energy_per_output_token_j: Option<f64>,
-    /// `energy_j` / completed requests. Absent unless the plan names the cards of the server.
+    /// `energy_j` / completed requests. Absent if the plan does not name the cards of the server, if `energy_j` is
+    /// absent, or without completed requests.
     pub energy_per_request_j: Option<f64>,
 }
 
@@ -39,7 +41,7 @@ pub struct HardwareUse {
 pub struct CardUse {
     /// The number of the card in the machine.
     pub index: u32,
-    /// Share of the time in which the card was busy.
+    /// Share of the time in which the card was busy, 0 to 1.
     pub utilisation: Option<Level>,
     /// Power in watts.
     pub power_w: Option<Level>,
@@ -47,7 +49,8 @@ pub struct CardUse {
     pub clock_mhz: Option<Level>,
     /// The largest memory use in any sample, in bytes. Samples before and after the pass count too.
     pub memory_bytes: Option<u64>,
-    /// Energy in joules, from the first send of the pass to its last end.
+    /// Energy in joules, from the first send of the pass to its last end. Absent if it is unknown, for example because
+    /// an exporter has fewer than [`FRESH_READINGS`] readings within the pass.
     pub energy_j: Option<f64>,
     /// How the energy was determined.
     pub energy_from: Option<Energy>,
@@ -67,8 +70,8 @@ pub enum Energy {
 }
 
 impl HardwareUse {
-    /// The use in a pass. `window` lasts from the first sent byte to the end of the last answer. `None` without a
-    /// sample of a card.
+    /// The use in a pass. `window` lasts from the first sent byte to the end of the last answer. `None` if no card was
+    /// read.
     pub(crate) fn of(
         observed: &Observed,
         window: (Nanos, Nanos),

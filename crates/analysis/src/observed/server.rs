@@ -8,7 +8,8 @@ use inferometer_model::time::Nanos;
 /// The most instants of a timeline in a summary: a plot cannot show more.
 const MOST_INSTANTS: usize = 240;
 
-/// The server's own metrics during a pass. Counters state the increase from the first sample to the last.
+/// The server's own metrics during a pass. Counters state the increase from the first sample to the last. A counter is
+/// absent if one of these two samples lacks it, or if it decreased.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerMetrics {
     /// The number of reads of the metrics before, during and after the pass.
@@ -18,11 +19,13 @@ pub struct ServerMetrics {
     /// The reason for the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// The mean duration of a read in milliseconds, including the connection; 0 if no read succeeded.
+    /// The mean duration of a successful read in milliseconds, including the connection. Like the shortest and the
+    /// longest duration, it is 0 if no read succeeded.
     pub took_ms_mean: f64,
-    /// The shortest duration of a read, in milliseconds: at least two round trips to the server, more with TLS.
+    /// The shortest duration of a successful read, in milliseconds: at least two round trips to the server, more with
+    /// TLS.
     pub took_ms_min: f64,
-    /// The longest duration of a read, in milliseconds.
+    /// The longest duration of a successful read, in milliseconds.
     pub took_ms_max: f64,
     /// Processor time of this program for all of these reads, in milliseconds.
     pub client_cpu_ms: f64,
@@ -60,7 +63,7 @@ pub struct ServerMetrics {
 pub struct SourceMetrics {
     /// The server, or the address of its metrics.
     pub name: String,
-    /// The metrics of this server.
+    /// The metrics of this server, without a timeline.
     #[serde(flatten)]
     #[serde(rename = "says")]
     pub metrics: ServerMetrics,

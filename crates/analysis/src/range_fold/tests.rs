@@ -33,7 +33,8 @@ fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
         times[last.unwrap_or(times.len() - 1)]
     };
     let mut events: Vec<_> = (0..times.len()).map(|index| (stamp(index), Text, None)).collect();
-    // The stamp of a read belongs to its last event. This is a usage event here, so that no token's time is exact.
+    // The stamp of a read belongs to its last event. In the last read, this is a usage event, so the time of the last
+    // token is not exact either.
     events.push((stamp(times.len() - 1), Usage, None));
     let mut record = stream(0.0, &events);
     record.usage.completion = u32::try_from(times.len()).ok();
@@ -90,7 +91,7 @@ fn the_median_itl_has_a_range_even_if_most_arrival_times_are_exact() {
 }
 
 #[test]
-fn exact_arrivals_give_no_ranges_and_one_uncertain_arrival_gives_ranges_to_all_figures() {
+fn exact_arrivals_give_no_ranges_and_an_uncertain_one_gives_ranges_to_figures_that_depend_on_it() {
     let mut records: Vec<Record> = (0..9).map(|_| steady(0.0, 40.0, 10.0, 5)).collect();
     assert!(folded(&records).instrument.ranges.is_empty());
     // The first token of the last request has no kernel stamp: it arrived between 0 and 40.02 ms.

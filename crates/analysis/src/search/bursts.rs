@@ -16,7 +16,7 @@ const MOST: f64 = 0.75;
 
 /// Whether most requests start together. `dues` are the due times in ascending order, without those of the first
 /// rounds: the first rounds start together in every closed loop. The result is false if there are fewer requests than
-/// two rounds have.
+/// two rounds have, or if fewer than two requests are in flight.
 pub(super) fn start_together(dues: &[Nanos], in_flight: f64, latency_s: f64) -> bool {
     if in_flight < 2.0 || (dues.len() as f64) < 2.0 * in_flight {
         return false;

@@ -18,7 +18,7 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// The capacity, from trials at a rate. `None` unless a trial was saturated.
+    /// The capacity, from trials at a rate. `None` unless a trial was saturated whose rates are precise.
     pub(super) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<Self> {
         let rates = trials.clone().filter_map(|trial| trial.rates).filter(Rates::is_precise);
         if !rates.clone().any(|rate| rate.is_saturated()) {

@@ -39,7 +39,7 @@ pub(super) enum Of {
 /// The load at which a curve crosses its limit, as a logarithm, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Crossing {
-    /// The best estimate. If all trials lie on one side, it is an end of the searched range.
+    /// The best estimate. If all trials lie on one side, it may be an end of the searched range.
     pub at: f64,
     /// The lower end of the interval; absent if no trial bounds it.
     pub low: Option<f64>,
@@ -110,7 +110,7 @@ impl Fit<'_> {
         at_limit + curve.slope * (x - curve.at)
     }
 
-    /// The logarithm of the likelihood of a curve.
+    /// The logarithm of the likelihood of a curve, including the prior.
     fn likelihood(&self, curve: Curve) -> f64 {
         let (middle, off) = match self.of {
             Of::Share(_) => SLOPE_OF_SHARE,
@@ -269,8 +269,8 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
     Some(Crossing { at, low: end(from), high: end(to) })
 }
 
-/// The shares of requests that miss at every load which are tried, as multiples of the allowed share. Only 0 is tried,
-/// unless misses are rare and some requests missed in a steady state.
+/// The tried shares of requests that miss at every load, as multiples of the allowed share. Only 0 is tried, unless
+/// misses are rare and some requests missed in a steady state.
 fn constants(points: &[Point], of: Of) -> &'static [f64] {
     let misses = points.iter().any(|point| point.requests > 0.0 && point.y > 0.0);
     match of {

@@ -28,7 +28,7 @@ pub struct SearchAnswer {
     pub objectives: Vec<SearchObjective>,
     /// The probability, from 0 to 1, that the interval contains the edge: the highest load that meets the objectives.
     pub confidence: f64,
-    /// The search ends when the width of the interval is at most this share of the lower end of the interval.
+    /// The requested width of the interval, as a share of its lower end.
     pub precision: f64,
     /// How the search ended.
     pub outcome: SearchEnding,
@@ -36,7 +36,7 @@ pub struct SearchAnswer {
     /// the highest tried load that meets them. Absent if no tried load meets them.
     #[serde(default)]
     pub estimate: Option<f64>,
-    /// Whether no tried load missed the objectives, so that the true value may be higher than the estimate.
+    /// Whether no tried load missed the objectives. The true value may then be higher than the estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_one_sided: bool,
     /// The lower end of the interval of the estimate; absent if no trial bounds it.
@@ -52,7 +52,7 @@ pub struct SearchAnswer {
     /// Whether the trials at one load show that it meets the objectives, although the trials at a lower load show that
     /// this lower load misses them.
     pub contradicts: bool,
-    /// Whether requests that were alone on the server missed the objectives, so that no load meets them.
+    /// Whether requests that were alone on the server show that no load meets the objectives.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missed_alone: bool,
     /// Whether the client, not the server, may have been the limit at the lowest load that misses the objectives.
@@ -97,8 +97,8 @@ pub struct LoadAnswer {
     pub counted: u64,
     /// Whether the trials at this load show that the objectives are met or missed.
     pub claim: Claim,
-    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived, or if the
-    /// trial was too short to show a growth.
+    /// The growth of the queue in the last trial. Absent if requests ended about as fast as they arrived, if the trial
+    /// was too short to show a growth, or if it was cut off.
     pub saturation: Option<Saturation>,
     /// Present if so many requests missed an objective that the load cannot meet it. A trial may be cut off for this
     /// reason.
@@ -147,9 +147,10 @@ impl SearchAnswer {
         self.best().is_none() && self.loads.first().is_some_and(is_missed)
     }
 
-    /// The tried load whose figures illustrate the answer; `None` without an estimate. Only loads that are not above
-    /// the estimate, and that are not shown to miss the objectives, are considered. Of these, it is the highest load
-    /// with a trial that was long enough. If all trials were too short, it is the load with the most counted requests.
+    /// The tried load whose figures illustrate the answer. Only loads that are not above the estimate, and that are not
+    /// shown to miss the objectives, are considered. Of these, it is the highest load with a trial that was long
+    /// enough. If all trials were too short, it is the load with the most counted requests. `None` without an estimate
+    /// or without such a load.
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.best()?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;

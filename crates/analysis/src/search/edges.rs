@@ -35,8 +35,8 @@ pub struct TierEdge {
     pub first: Option<usize>,
 }
 
-/// The smallest share of misses that is assumed for a trial whose queue grows or whose load is above the capacity. If
-/// the trial were longer, nearly all later requests would miss.
+/// The smallest share of misses that is assumed for a trial that counts as overloaded, whose queue grows, or whose load
+/// is above the capacity. If the trial were longer, nearly all later requests would miss.
 const EVER_MORE: f64 = 0.9;
 /// For an objective on a mean: the logarithm of the mean divided by its limit. This value is assumed for a trial whose
 /// queue grows or whose load is above the capacity. In other trials, the logarithm is limited to this distance from 0.

@@ -19,7 +19,7 @@ const IN_A_CROWD: u64 = 8;
 /// The evidence that a load cannot meet a criterion: so many requests of a trial missed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Overwhelmed {
-    /// The index of the criterion.
+    /// The index of the criterion. In an answer: its index among the objectives of the answer.
     pub criterion: usize,
     /// The number of requests that certainly missed the criterion.
     pub missed: u64,
@@ -33,7 +33,7 @@ pub struct Overwhelmed {
 /// if no number is enough, as for a mean.
 ///
 /// `planned` requests are assumed to correspond to n independent ones: 12, or `planned` / 8 if this is less. M misses
-/// then correspond to n M / planned misses, rounded down. At the edge, the probability of at least this many misses
+/// then correspond to n * M / `planned` misses, rounded down. At the edge, the probability of at least this many misses
 /// (binomial distribution) must be at most one in ten thousand, divided by the number of criteria.
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
     let level = WRONG / criteria.len().max(1) as f64;

@@ -14,14 +14,16 @@ use super::trial::Trial;
 /// The number of requests of a trial far from the edge. Its only purpose is to show on which side of the edge the load
 /// lies.
 const PROBE: u64 = 40;
-/// Long trials begin when the logarithms of `good` and `bad` of the edge differ by at most this number.
+/// Long trials begin when the logarithms of `good` and `bad` of the edge differ by at most this number. For whole
+/// loads, they also begin when `good` and `bad` differ by at most 1.
 const BRACKET: f64 = 0.3;
 /// The smallest and the largest distance of a long trial from the estimate, as a logarithm of the load.
 const APART: (f64, f64) = (0.01, 0.1);
 /// The distance that is used if the interval has no lower end or no upper end. Without a lower end, this distance is
 /// multiplied by 1 to 5.
 const FAR_APART: f64 = 0.2;
-/// The load of a longer trial is at least this many times the highest load that met the objectives.
+/// A longer trial may have a lower load than the trial that was too short. If so, its load is at least this many times
+/// the highest load that met the objectives.
 const ABOVE: f64 = 1.25;
 /// If the rate of completions is below this share of the rate of arrivals, the load exceeds the capacity.
 const LEAVES: f64 = 0.75;
@@ -360,7 +362,8 @@ impl Search {
         (load, self.side_trial(load))
     }
 
-    /// A long trial, alternately below and above the estimate; always below until the lower end is known.
+    /// A long trial, alternately below and above the estimate. It is always below until the lower end is known, and
+    /// then always above until the upper end is known.
     fn near(&self, edge: &TierEdge) -> (f64, u64) {
         let estimate = edge.estimate.unwrap_or(self.settings.start);
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);

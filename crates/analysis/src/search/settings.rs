@@ -24,13 +24,14 @@ pub struct Settings {
     pub whole: bool,
     /// The probability, from 0 to 1, that the interval contains the edge: the highest load that meets the objectives.
     pub confidence: f64,
-    /// The search ends when the width of the interval is at most this share of its lower end.
+    /// The requested width of the interval, as a share of its lower end.
     pub precision: f64,
     /// The largest number of requests of all trials together.
     pub max_requests: u64,
     /// The largest number of trials.
     pub max_trials: u32,
-    /// The longest duration of all trials together, in seconds; absent without a limit.
+    /// The time limit in seconds, for the trials and for the other time that `Search::set_time` adds; absent without a
+    /// limit.
     pub max_time_s: Option<f64>,
 }
 

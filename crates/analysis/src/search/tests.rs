@@ -61,8 +61,6 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         planned: asked.requests,
         cut_off: 0,
         missed: judged.iter().map(missed).collect(),
-        startup: 0,
-        drain: 0,
         latency_s: 0.1,
         span_s: asked.requests as f64 / asked.load,
         completed: asked.requests,

@@ -41,23 +41,20 @@ pub struct Trial {
     pub planned: u64,
     /// The number of requests in flight when the trial was cut off, plus those that had not been sent.
     pub cut_off: u64,
-    /// For each criterion, the number of requests that certainly missed it. Requests of the start-up and of the drain
-    /// are included, and requests that were cut off after they had missed. The requests of the first two rounds of a
+    /// For each criterion, the number of requests that certainly missed it. These include requests of the start-up and
+    /// of the drain, and requests that were cut off after they had missed. The requests of the first two rounds of a
     /// closed loop are not included, because they wait behind more prompts than later requests. 0 for a criterion that
     /// cannot be judged (`lacks_gaps`).
     pub missed: Vec<u64>,
-    /// The number of requests of the start-up, which do not count.
-    pub startup: u64,
-    /// The number of requests of the drain, which do not count.
-    pub drain: u64,
-    /// The median time from the due time to the end, in seconds.
+    /// The median time from the due time to the end, in seconds. It is that of the completed requests, or of all if
+    /// none completed.
     pub latency_s: f64,
     /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,
     /// The number of requests that completed.
     pub completed: u64,
-    /// Whether the trial was long enough for a steady state. If not, the trial has a smaller share of misses than the
-    /// load has in the long run.
+    /// Whether the trial was long enough for a steady state; false if it was cut off. If the trial was too short, it
+    /// has a smaller share of misses than the load has in the long run.
     pub is_settled: bool,
     /// The result of the counted requests for each criterion.
     pub measured: Vec<Measure>,
@@ -215,8 +212,6 @@ impl TrialFold {
             planned,
             cut_off,
             missed,
-            startup: startup as u64,
-            drain: (self.rows.len() - end) as u64,
             latency_s,
             span_s: last_end.seconds_after(first),
             completed: self.rows.iter().filter(|row| row.stay.complete).count() as u64,

@@ -68,7 +68,8 @@ pub struct SweepAnswer {
     /// The number of cards that the server runs on; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
-    /// The figures at each load, in the order of loads.
+    /// The figures at each load, in the order of loads. In a sweep by rate, one request in flight comes before all
+    /// rates.
     pub levels: Vec<LevelAnswer>,
 }
 

@@ -28,7 +28,8 @@ pub struct LevelTrial {
     pub completed: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
-    /// The median time from the due time to the end of all requests, in seconds.
+    /// The median time from the due time to the end, in seconds. It is that of the completed requests, or of all if
+    /// none completed.
     pub latency_s: f64,
     /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,
@@ -36,7 +37,8 @@ pub struct LevelTrial {
     pub is_settled: bool,
     /// Whether requests completed, and all their outputs have the same length.
     pub has_equal_outputs: bool,
-    /// The growth of the number in flight, for arrivals at a rate. Absent if the trial was too short for an estimate.
+    /// The growth of the number in flight, for arrivals at a rate. Absent in a closed loop, or if the growth cannot be
+    /// estimated, for example because the trial was too short.
     pub growth: Option<Growth>,
     /// Completed requests per second.
     pub requests_per_s: Option<FigureEstimate>,
@@ -125,7 +127,7 @@ impl LevelFold {
         });
     }
 
-    /// Computes the figures of a trial that the time limit ended. `None` if too few requests had ended.
+    /// Computes the figures of a trial that the time limit ended. `None` if too few requests had completed.
     ///
     /// At a rate, only the requests that were due before the first cancelled one count. In a closed loop, the requests
     /// in flight at the limit count, too. Each is assumed to take the mean time of the completed requests, or the time

@@ -17,7 +17,7 @@ use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error}
 const STRIDE: f64 = 2.0;
 /// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
-/// The loads on both sides of the knee may differ by at most this factor before trials are made longer.
+/// The loads on both sides of the knee may differ by at most this factor, or by 1, before trials are made longer.
 const BRACKET: f64 = 1.2;
 /// A level is at the knee if its load differs from the load of the knee by at most this share.
 const AT_KNEE: f64 = 0.02;
@@ -268,7 +268,8 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// First a rate just above capacity, then the rate of the knee, then further trials above capacity.
+    /// If the tried rate is far above capacity, the next trial has a rate just above capacity. Then a trial at the rate
+    /// of the knee follows, and then further trials above capacity.
     ///
     /// Each further trial has as many requests as the last trial at this rate, or twice as many if that trial has not
     /// settled. Longer trials would not help: a server can keep one of several speeds for a whole trial. (If requests
@@ -309,7 +310,7 @@ fn is_unsettled(level: &Level) -> bool {
     !level.is_settled && level.trials < MOST_UNCLEAR
 }
 
-/// Rounds a rate to three digits.
+/// Rounds a rate to three significant digits.
 fn rounded(rate: f64) -> f64 {
     // The rate is parsed from decimal text, because a product would have a rounding error.
     format!("{rate:.2e}").parse().unwrap_or(rate)

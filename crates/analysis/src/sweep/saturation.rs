@@ -1,4 +1,6 @@
-//! Finds the lowest load at which a server is saturated: throughput no longer grows, but latency does.
+//! Finds the lowest load at which a server is saturated. In a closed loop, throughput no longer grows at this load, but
+//! latency grows or throughput falls. At a rate, requests arrive faster than they end. In both cases, a server is also
+//! saturated if clearly more of its requests fail than at a lower load.
 
 use inferometer_plan::search::Over;
 use inferometer_stats::wilson;

@@ -147,7 +147,7 @@ fn a_sweep_ends_at_each_limit_and_names_it() {
 #[test]
 fn a_server_whose_throughput_falls_after_its_peak_is_saturated_at_the_peak() {
     let sweep = swept(&plan(), 0.8);
-    // Higher loads are not tried.
+    // Loads above 100 in flight, where throughput falls, are not tried.
     assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0));
     let beyond = NextLevel { by: Over::Concurrency, load: 128.0, requests: 1_024 };
     let (mut one, mut other) = (Sweep::new(&plan()), Sweep::new(&plan()));

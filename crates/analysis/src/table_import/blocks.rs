@@ -1,7 +1,7 @@
 //! Reads text-block logs: the output of a client that ran closed loops over blocks of text, with a few lines for each
 //! loop. It judges no figure.
 
-use super::heading;
+use super::{heading, is_fence};
 
 /// The statements of a log about one closed loop. Means are over its completed requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ pub struct LoggedBlock {
     pub output_tokens: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
-    /// Completed requests per second.
+    /// Completed requests per second; 0 if the log does not state it.
     pub requests_per_s: f64,
     /// The times at which the loop began and ended, as text of the log.
     pub times: [String; 2],
@@ -43,8 +43,10 @@ impl LoggedBlock {
 pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
     let mut headings: Vec<(usize, String)> = Vec::new();
     let mut blocks: Vec<LoggedBlock> = Vec::new();
+    let mut is_code = false;
     for line in text.lines() {
-        if let Some((level, words)) = heading(line) {
+        is_code ^= is_fence(line);
+        if let Some((level, words)) = heading(line).filter(|_| !is_code) {
             headings.retain(|(known, _)| *known < level);
             headings.push((level, words.to_owned()));
         }
@@ -116,6 +118,13 @@ mod tests {
         [2023-12-20 21:24:17,889][53][INFO] n-request: 486\n\
         [2023-12-20 21:24:17,889][54][INFO] QPS: 0.41396933560477\n\
         [2023-12-20 21:24:17,891][261][INFO] chunk_size: 100, generate_size: 2000\n";
+
+    #[test]
+    fn a_comment_in_a_code_block_is_not_a_heading_of_a_log() {
+        let text = LOG.replace("```\n", "```\n# a comment of a script\n");
+        let [block] = &logged_blocks(&text)[..] else { panic!("not one block") };
+        assert_eq!(block.headings, ["A model", "A card"]);
+    }
 
     #[test]
     fn a_complete_block_of_a_log_is_parsed_and_a_truncated_block_is_skipped() {

@@ -1,7 +1,7 @@
 //! Reads published tables from Markdown text. This module opens no file, and judges no figure.
 //!
-//! Columns are recognised by the words of their headings (English or Chinese), in any order, with or without outer
-//! pipes. The input length may be in a line above the table instead (`**input 500**`).
+//! Columns are recognised by the words of their headings, in any order, with or without outer pipes. The headings of
+//! lengths may be English or Chinese. The input length may be in a line above the table instead (`**input 500**`).
 
 mod blocks;
 mod form;
@@ -22,7 +22,7 @@ pub struct PublishedTable {
     pub headings: Vec<String>,
     /// The model, the card and the engine that the headings name.
     pub place: HeadingFacts,
-    /// The rows that have a figure.
+    /// The rows that have both lengths and a figure.
     pub rows: Vec<PublishedRow>,
     /// The tables from which the rows come, with their format.
     pub forms: Vec<TableForm>,
@@ -75,7 +75,7 @@ enum Column {
     Figure(usize),
 }
 
-/// Reads the tables of a Markdown text whose rows have an input length, an output length and a figure. Consecutive
+/// Reads the tables of a Markdown text that have a row with an input length, an output length and a figure. Consecutive
 /// tables under the same headings are joined.
 ///
 /// # Errors
@@ -167,7 +167,7 @@ impl Reader {
         }))
     }
 
-    /// Adds a table if it has a row with a figure.
+    /// Adds a table if it has a row with both lengths and a figure.
     fn push(&mut self, rows: Vec<PublishedRow>, form: TableForm) {
         if rows.is_empty() {
             return;

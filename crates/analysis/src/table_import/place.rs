@@ -78,17 +78,24 @@ pub fn engine_in_prose(text: &str) -> Option<(&'static str, usize)> {
     let mut found: Option<(&str, usize)> = None;
     for (line, number) in text.lines().zip(1..) {
         let lower = line.to_lowercase();
-        let words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-        for word in words {
-            let Some(name) = named(word) else { continue };
+        for (_, name) in ENGINES.iter().filter(|(word, _)| has_word(&lower, word)) {
             match found {
-                None => found = Some((name, number)),
-                Some((known, _)) if known != name => return None,
+                None => found = Some((*name, number)),
+                Some((known, _)) if known != *name => return None,
                 Some(_) => {}
             }
         }
     }
     found
+}
+
+/// Whether a line contains this word. Letters, digits and hyphens beside it would belong to a longer word. The word
+/// itself may contain other characters, such as the dot of `llama.cpp`.
+fn has_word(line: &str, word: &str) -> bool {
+    let continues = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(continues) && !line[at + word.len()..].starts_with(continues)
+    })
 }
 
 fn named(word: &str) -> Option<&'static str> {
@@ -164,6 +171,8 @@ mod tests {
         let page = "记录不同模型在 vLLM 框架上的推理表现.\n\npython -m vllm.entrypoints.api\n";
         assert_eq!(engine_in_prose(page), Some(("vllm", 1)));
         assert_eq!(engine_in_prose(&format!("{page}\nTGI is slower\n")), None);
-        assert_eq!(engine_in_prose("no engine"), None);
+        assert_eq!(engine_in_prose(&format!("{page}\nllama.cpp is slower\n")), None);
+        assert_eq!(engine_in_prose("Measured with llama.cpp."), Some(("llama.cpp", 1)));
+        assert_eq!(engine_in_prose("no engine, no vllms and no my-vllm"), None);
     }
 }

@@ -23,7 +23,7 @@ pub enum BundleRunError {
     /// The runs cannot be bundled, or the bundle cannot be used.
     #[error("{0}")]
     Refused(String),
-    /// The file is not a complete bundle.
+    /// The file is not a valid bundle, or the bundle cannot be written.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.

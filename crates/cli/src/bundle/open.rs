@@ -70,7 +70,8 @@ impl Bundle {
     /// Opens a bundle and checks all of it.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a bundle or is damaged, or if its manifest contradicts its content.
+    /// If the file cannot be read, is not a bundle or is damaged, or if its manifest is invalid or contradicts its
+    /// content.
     pub fn open(path: &Path) -> Result<Self, BundleRunError> {
         let unreadable = |source| BundleRunError::Io { path: path.to_owned(), source };
         let file = file::open(path).map_err(unreadable)?;

@@ -27,9 +27,10 @@ pub fn readme(manifest: &Manifest) -> String {
          | file | |\n|---|---|\n\
          | `{SUMS}` | the checksums of all other files: `cd {FOLDER} && sha256sum -c {SUMS}` |\n\
          | `{MANIFEST}` | for each run: hashes of plan, requests and bodies, the server with its arguments, the \
-         machine; for each data set: its checksum |\n\
+         machine; for each input file: its checksum |\n\
          | `runs/RUN/{PLAN}` | the plan, resolved, with all defaults |\n\
-         | `runs/RUN/{PLAN_FILE}` | the plan as a file that `inferometer run` takes; absent for imported results |\n\
+         | `runs/RUN/{PLAN_FILE}` | the plan as a file that `inferometer run` takes; absent for imported results \
+         and for plans of incompatible versions |\n\
          | `runs/RUN/{SUMMARY}` | all figures, with intervals, findings and the verdict |\n\
          | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; \
          docs/store.md of inferometer describes the format, and `inferometer export RUN --format csv` writes the \

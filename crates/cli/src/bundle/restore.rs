@@ -19,7 +19,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// If the store has a different run with the same id, if the log in the bundle is incomplete or belongs to another run,
-/// or if the store cannot be written.
+/// if the bundle cannot be read, or if the store cannot be read or written.
 pub fn restore(
     store: &mut Store,
     bundle: &Bundle,

@@ -27,15 +27,16 @@ pub(crate) struct ResultRuns {
     pub(crate) id: Option<String>,
     /// The measured passes.
     pub(crate) runs: Vec<MeasuredRun>,
-    /// Sentences that say how the measured engine, card or model differs from those of the profile.
+    /// Sentences that say how the measured engine or card differs from that of the profile, or the measured model from
+    /// `--model`.
     pub(crate) differences: Vec<String>,
 }
 
 /// Reads the passes of a result file or of a stored run.
 ///
 /// # Errors
-/// If `measured` is neither a file nor a stored run, if the run is a prediction, if no request of a pass completed, or
-/// if a pass cannot be simulated.
+/// If `measured` is neither a file nor a stored run, if the file has no known format or does not state the load of its
+/// passes, if the run is a prediction, if no request of a pass completed, or if a pass cannot be simulated.
 pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
@@ -74,7 +75,8 @@ fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>,
     differences(&measured_on(target), Some(&target.model), config)
 }
 
-/// How the measured engine, card or model differs from those of the profile, as far as they are known.
+/// How the measured engine or card differs from that of the profile, and the model from that of `config`, as far as
+/// they are known.
 pub(crate) fn differences(
     measured_on: &MeasuredOn,
     model: Option<&str>,
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_engine_or_model_is_read_with_sentences_about_the_difference() {
+    fn a_file_of_another_engine_is_read_with_a_sentence_about_the_difference() {
         let read = read("sglang-detailed.jsonl").expect("a file");
         let told = read.differences.join("; ");
         assert!(told.contains("sglang was measured"), "{told}");

@@ -23,9 +23,10 @@ use crate::command_line::console;
 pub enum Failure {
     /// Wrong usage or a wrong plan, with all mistakes. Nothing was measured.
     Usage(Vec<String>),
-    /// The plan could not be carried out, or too many of its requests failed.
+    /// The command could not be carried out, or too many requests of its run failed.
     RunFailed(String),
-    /// An objective was not met.
+    /// An objective or a condition of a gate was not met, or requests arrived faster than the server completed them.
+    /// With `--strict`, also: a condition of a gate is undecided.
     Objective(String),
     /// The run is suspect, and `--strict` was given.
     Suspect(String),
@@ -33,7 +34,7 @@ pub enum Failure {
     Undecided(String),
     /// Interrupted by the user.
     Interrupted(String),
-    /// A failure of a run with objectives: it is printed as FAIL.
+    /// A failure of a run with objectives or a gate: it is printed as FAIL.
     Judged(Box<Self>),
 }
 
@@ -43,7 +44,7 @@ impl Failure {
         Self::Usage(vec![error.to_string()])
     }
 
-    /// The plan could not be carried out.
+    /// The command could not be carried out.
     pub fn run_failed(error: impl Display) -> Self {
         Self::RunFailed(error.to_string())
     }

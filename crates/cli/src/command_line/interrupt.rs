@@ -1,4 +1,5 @@
-//! Interruptions by the user: the first interruption stops the run cleanly, the second one ends the process.
+//! Interruptions by the user: the first interruption stops the run cleanly, the second one ends the process. Before a
+//! run has begun, the first interruption also ends the process, after a short wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};

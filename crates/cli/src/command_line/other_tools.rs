@@ -43,7 +43,7 @@ const COMMANDS: [(&[&str], &str); 4] = [
             server with the flags of vllm bench serve",
     ),
     (&["benchmark", "profile", "measure", "test"], "`inferometer run` measures a server"),
-    (&["list", "ls"], "`inferometer runs` lists the stored runs"),
+    (&["ls"], "`inferometer runs` lists the stored runs"),
     (&["man"], "`inferometer manual FOLDER` writes the manual pages"),
 ];
 

@@ -18,7 +18,7 @@ use crate::command_line::{interrupt, program};
 pub struct View {
     /// Print only errors and warnings on standard error.
     pub quiet: bool,
-    /// Show progress bars if standard error is a terminal.
+    /// Show progress bars if standard error is a terminal and `quiet` is false.
     pub progress: bool,
     /// Show the run in a full-screen view.
     pub tui: bool,
@@ -33,7 +33,7 @@ struct Terminal {
     /// The current progress bar.
     showing: Mutex<Option<ShownBar>>,
     screen: Mutex<Option<Screen>>,
-    /// The estimate after the last pair of blocks of a comparison; empty before there is one.
+    /// The text of the estimate after the last pair of blocks of a comparison; empty if there is no estimate yet.
     so_far: Mutex<String>,
     /// The live state of the run, from which bars read the remaining time.
     run: OnceLock<LiveState>,
@@ -82,8 +82,9 @@ impl Terminal {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the state of a comparison after a pair. If bars are drawn, the bar of the next block shows this state, so
-    /// that each state replaces the previous one. Without bars, a line is printed for only a few pairs.
+    /// Shows the state of a comparison after a pair. If bars are drawn, the bar of the next block shows this state, and
+    /// each state replaces the previous one. Without bars, and unless `quiet` is set, a line is printed for a few
+    /// pairs.
     fn pair(&self, pair: &PairEnded) {
         let so_far = match pair.so_far.as_str() {
             "" => String::new(),

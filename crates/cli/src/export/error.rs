@@ -11,10 +11,10 @@ use crate::stored_passes::PassesError;
 /// Why a run cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportRunError {
-    /// The run or the format does not have the requested data, or the file cannot be created.
+    /// The request does not fit the run, the format or the destination, or the file cannot be created.
     #[error("{0}")]
     Request(String),
-    /// Writing to the file or to standard output failed.
+    /// Writing failed, or a pass cannot be written in the format.
     #[error("{0}")]
     Write(String),
     /// The log of the run cannot be read.

@@ -24,7 +24,7 @@ pub struct Job<'a> {
     pub notes: &'a [Note],
     /// The kind of rows, for a format that has rows.
     pub what: ExportedRows,
-    /// The pass, for a format that contains one pass; None for all passes.
+    /// The number of the pass, from 0, for a format that contains one pass; None for all passes.
     pub pass: Option<u32>,
     /// The file or folder; None for standard output, or for the format's default.
     pub out: Option<&'a Path>,

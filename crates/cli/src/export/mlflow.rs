@@ -8,7 +8,7 @@ use std::path::Path;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_formats::export::mlflow::{Metric, Run, Status, part};
+use inferometer_formats::export::mlflow::{Metric, Run, Status, distinct_part, part};
 use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::Theme;
@@ -97,7 +97,8 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// The parameters of the run: target, engine, workload, and the keys of the plan with the prefix `plan.`.
+/// The parameters of the run: the target and its facts, the tokenizer, the host and two hashes. If the run has a plan,
+/// also the workload, and the keys of the plan with the prefix `plan.`.
 fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(String, String)> {
     let target = &summary.target;
     let mut params = vec![
@@ -150,7 +151,8 @@ fn tags(run: &StoredRun, job: &Job<'_>, summary: &Summary) -> Vec<(String, Strin
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .into();
-    tags.extend(run.row.tags.iter().map(|tag| (format!("tag.{}", part(tag)), tag.clone())));
+    let own = run.row.tags.iter();
+    tags.extend(own.map(|tag| (format!("tag.{}", distinct_part(tag)), tag.clone())));
     tags
 }
 
@@ -188,8 +190,8 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
     metrics
 }
 
-/// The value of a figure as a metric. None for the ends of intervals, for texts and flags, and for counts of anything
-/// other than requests.
+/// The value of a figure as a metric. None if the figure has no value, for the ends of intervals, for texts and flags,
+/// and for counts of anything other than requests.
 fn shown(figure: &str, value: &Value) -> Option<f64> {
     match value {
         Value::Number(Some(_)) if figure.contains("_lo_") || figure.contains("_hi_") => None,

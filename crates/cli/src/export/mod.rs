@@ -1,5 +1,5 @@
-//! The export formats of a stored run. Each format has an entry in [`FORMATS`]. Formats that do not consist of rows
-//! have a separate source file.
+//! The export formats of a stored run. Each format has an entry in [`FORMATS`]. `rows.rs` writes the formats that
+//! consist of rows; other files write the other formats.
 
 mod error;
 mod job;
@@ -83,5 +83,5 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// A description of the rows, and their columns.
+/// The description of one kind of rows, and its columns.
 pub type Columns = (&'static str, Vec<Field>);

@@ -1,5 +1,5 @@
-//! Exports in formats that consist of rows. The log is read once from start to end, and rows are written as they are
-//! read, so memory does not grow with the run.
+//! Exports in formats that consist of rows. Rows of requests and events are written while the log is read, so memory
+//! does not grow with the run. Rows of cells come from the results of the run.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -61,7 +61,8 @@ pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
     })
 }
 
-/// The columns of rows of requests or events. None for rows of cells, whose columns depend on the run.
+/// The description and the columns of rows of requests or events. None for rows of cells, whose columns depend on the
+/// run.
 pub fn columns(what: ExportedRows) -> Option<Columns> {
     match what {
         ExportedRows::Requests => Some((REQUESTS.about, REQUESTS.fields())),
@@ -213,7 +214,7 @@ fn records(
     Ok(())
 }
 
-/// The results of a run. If the run ended before it stored results, they are computed from its records.
+/// The results of a run. If the run has no stored results, they are computed from its records.
 pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());

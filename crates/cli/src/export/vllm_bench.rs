@@ -12,6 +12,7 @@ use inferometer_store::LoggedPass;
 use super::error::ExportRunError;
 use super::job::Job;
 use super::out::{Failed, Out};
+use super::rows::summary_of;
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
 
 /// Writes the file of one pass, or the files of all passes to a folder.
@@ -19,7 +20,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     expect_streams(run)?;
     expect_records(run)?;
-    let summary = results(job)?;
+    let summary = &summary_of(run, job.say)?;
     let passes = summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
     let folder = job.out.filter(|path| path.is_dir());
     let chosen = match (job.pass, folder) {
@@ -60,13 +61,8 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
 
 /// Writes the table in the format of published tables.
 pub fn write_table(job: &Job<'_>) -> Result<(), ExportRunError> {
-    let text = table::markdown(std::slice::from_ref(results(job)?));
+    let text = table::markdown(&[summary_of(job.run, job.say)?]);
     save(job, job.out, &text, format!("the table of run {}", job.run.row.id))
-}
-
-fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, ExportRunError> {
-    let without = || ExportRunError::write(format!("run {} has no results yet", job.run.row.id));
-    job.run.summary.as_ref().ok_or_else(without)
 }
 
 /// The passes with their numbers, as text.
@@ -77,7 +73,8 @@ fn places(summary: &Summary) -> String {
     numbered.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a text to a file or to standard output. For a file, `say` of the job receives `what` as the description.
+/// Writes a text to a file or to standard output. For a file, `say` of the job receives a message with the description
+/// `what`.
 fn save(
     job: &Job<'_>,
     path: Option<&Path>,

@@ -1,5 +1,5 @@
 //! Flags of other benchmarks and their equivalents in this program, for advice about unknown flags and keys. Each tool
-//! has a table in a data file.
+//! has a table in a data file; the HTTP load generators share one table.
 
 pub mod vllm;
 
@@ -9,9 +9,9 @@ use inferometer_model::suggest::closest;
 
 use vllm::FLAGS;
 
-/// Another tool, with its flags.
+/// Another tool, or several tools with a common table, with the flags.
 pub struct Tool {
-    /// The usual name of the tool.
+    /// The usual name of the tool, or the names of the tools.
     pub name: &'static str,
     /// The file in `docs/coming-from/` for users of the tool, if there is one.
     pub page: Option<&'static str>,
@@ -65,7 +65,7 @@ pub fn dashed(flag: &str) -> String {
     flag.replace('_', "-")
 }
 
-/// The equivalents of a flag, each with the tools that have the flag.
+/// The equivalents of a flag, each with the tools in which the flag has this equivalent.
 pub fn meanings(flag: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for tool in TOOLS.iter() {
@@ -90,8 +90,8 @@ pub fn misspelt(flag: &str, ours: &[&str]) -> Option<&'static str> {
     theirs.into_iter().find(|name| *name == found)
 }
 
-/// Advice about a key that a plan does not have, if it is the name of a flag of another tool. `keys` are the keys of a
-/// plan.
+/// Advice about a key that a plan does not have. None if the key is not the name of a flag of another tool. `keys` are
+/// the keys of a plan.
 pub fn advice_on_key(key: &str, keys: &[String]) -> Option<String> {
     let flag = format!("--{}", dashed(key));
     let meant = meanings(&flag);

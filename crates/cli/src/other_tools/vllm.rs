@@ -1,6 +1,6 @@
 //! The flags of `vllm bench serve`. The table `vllm.txt` states for each flag whether it works the same in this
-//! program, nearly the same, or is rejected. The parser and the advice of other commands read this table, and a test
-//! compares it with the users' page.
+//! program, nearly the same, or is rejected. The parser of `bench serve` and the advice of other commands read this
+//! table, and a test compares it with the users' page.
 
 use std::sync::LazyLock;
 

@@ -27,8 +27,8 @@ pub struct RepeatedRun {
 /// Resolves the plan of a bundled run again.
 ///
 /// # Errors
-/// If the run cannot be measured again, if a data file is missing, or if the plan resolves to other requests or loads
-/// than in the bundle.
+/// If the run cannot be measured again, if a data file is missing, if the plan resolves to other loads or settings than
+/// in the bundle, or if the plan would start another server command than the run.
 pub fn again(
     bundle: &Bundle,
     run: &Bundled,
@@ -222,7 +222,7 @@ fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError
     }
 }
 
-/// The flags of the embedded engine. Empty if a server is measured here.
+/// The flags of the embedded engine, without `noise`, which is a key of the spec. Empty if a server is measured here.
 fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<String, String> {
     match &there.target {
         TargetPlan::Embedded { engine_flags, .. }
@@ -238,8 +238,8 @@ fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<S
 /// Checks that this program resolves the plan to the same loads and settings as in the bundle. The requests are
 /// compared later, by their hash.
 fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
-    // A load from a recording contains the path of the recording, which differs here. So such loads are not compared;
-    // the hash of the requests covers the due times.
+    // A load from a recording contains the path of the recording, which differs here. So the loads of a plan with a
+    // recording are not compared; the hash of the requests covers the due times.
     let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
     let parts = [
         ("cells", there.cells == here.cells),
@@ -268,7 +268,7 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
 }
 
 /// The hash of the requests that the bundle's run sent. The new run must send the same requests. None for predictions,
-/// and if new prompts were requested.
+/// if new prompts were requested, and if the run has no hash.
 fn earlier_work(run: &Bundled, here: &LocalSetup) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;

@@ -33,7 +33,7 @@ pub struct Reproduced {
     pub remarks: Vec<String>,
     /// The result as data.
     pub answer: Reproduction,
-    /// Facts that differ: name, value in the bundle, value here.
+    /// Facts that differ: name, value in the bundle, value here. The facts of the machines are those of the first run.
     pub facts: Vec<[String; 3]>,
     /// The ids of the runs in the bundle.
     pub bundled: Vec<String>,

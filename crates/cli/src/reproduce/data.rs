@@ -1,5 +1,5 @@
-//! The input files of a bundle's requests: extracted from the bundle, or found on this machine by their checksums or
-//! names.
+//! The input files that a plan in a bundle names: extracted from the bundle, given by the user, or found on this
+//! machine by their checksums or names.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};

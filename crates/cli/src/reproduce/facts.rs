@@ -1,5 +1,5 @@
 //! The facts that differ between two runs and may explain different results. They concern the server, its cards and the
-//! machine. Facts that only identify a run, a file or an address are left out.
+//! client's machine. Facts that only identify a run, a file or an address are left out.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::target::Environment;
@@ -69,7 +69,8 @@ fn without_address(command: &str) -> Vec<&str> {
     kept
 }
 
-/// Facts about the client's machine and its cards. The comparison of runs does not contain these facts.
+/// Facts about the client's machine, and about the cards that were found on the server's machine. The comparison of
+/// runs does not contain these facts.
 fn of_machine(environment: &Environment) -> [(&'static str, Option<String>); 6] {
     let names: Vec<&str> =
         environment.cards.iter().filter_map(|card| card.name.as_deref()).collect();

@@ -1,6 +1,6 @@
-//! Measures the run of a bundle again. The result states whether the new figures are identical, the same within an
-//! interval, slower or faster, or whether this is undecided. It also states which facts differ. [`crate::compare`] does
-//! the comparison.
+//! Resolves the plans of a bundle's runs again, and compares new runs with them; the caller measures. The result states
+//! whether the new figures are identical, the same within an interval, slower, faster, or both, or whether the result
+//! is undecided or has no interval. It also states which facts differ. [`crate::compare`] does the comparison.
 
 mod again;
 mod answer;

@@ -1,5 +1,5 @@
 //! `ab`: two servers in alternating blocks, over sockets and in virtual time. The tests check outcomes, counts and
-//! documents, but never speeds.
+//! documents, but never measured speeds.
 
 use std::fs;
 use std::path::Path;
@@ -292,6 +292,10 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
         (&["--predict", "--b", "endpoint=chat"], "`endpoint` cannot differ between the sides"),
         (&["--b", "max-num-seqs=3"], "add --predict"),
         (&["--predict", "--b", "max-num-seq=3"], "(did you mean `max_num_seqs`?); only model"),
+        (
+            &["--workload", "jsonl", "--dataset", "x.jsonl", "--replay-rows"],
+            "replay_rows (--replay-rows): cannot be used: each block would have different arrivals",
+        ),
         (&["--slo", "ttft_p99<1s"], "is for one server (`inferometer run`)"),
         (
             &["--target", "http://a", "--target", "http://b", "--target", "http://c"],

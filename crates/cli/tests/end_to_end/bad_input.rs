@@ -277,7 +277,7 @@ fn predict_reports_all_mistakes_of_the_plan_and_the_engine_together() {
 }
 
 #[test]
-fn a_file_or_run_that_does_not_exist_is_wrong_usage_in_every_command() {
+fn a_missing_file_is_wrong_usage_in_reproduce_compare_and_predict() {
     let folder = folder();
     for arguments in [
         &["reproduce", "missing.tar.zst"][..],

@@ -39,7 +39,7 @@ fn bench_serve_prints_the_vllm_table_then_our_verdict_and_writes_the_result_file
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    // Metrics that --percentile-metrics leaves out are not printed. The steady-state metrics are always printed.
+    // Metrics that --percentile-metrics leaves out are not printed. The flag does not affect the steady-state metrics.
     assert!(!text.contains("Time per Output Token"), "{text}");
     assert!(text.contains("Steady-State Metrics"), "{text}");
     assert!(told(&out).contains("note: --seed:"), "{}", told(&out));

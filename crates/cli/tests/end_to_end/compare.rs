@@ -4,8 +4,8 @@ use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary of one pass. All compared summaries are derived from this summary, because two measurements never
-/// give the same figures.
+/// A measured summary of one pass. All measured summaries that a test compares are derived from it, because two
+/// measurements never give the same figures.
 fn measured(folder: &TempDir) -> Value {
     let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 1 \
                 --warmup 0 --salt s --quiet --json";

@@ -139,7 +139,7 @@ fn the_run_waits_for_a_loading_server_only_if_wait_is_given() {
 
     let questions = AtomicU32::new(0);
     let later = server(move |path, _| {
-        // The server is loading for the first two requests of the model list, and for all requests in between.
+        // The server is loading until the third request of the model list.
         let lists = path == "/v1/models";
         let asked = questions.fetch_add(u32::from(lists), Ordering::Relaxed) + u32::from(lists);
         if asked <= 2 { loading() } else { plain(path) }

@@ -1,5 +1,6 @@
-//! Tests the README and `docs/`. The commands in them are run, and their output must equal the documented output,
-//! except figures and names. Links must be valid. The Chinese pages must have the same structure as the English ones.
+//! Tests the documents of the root folder and of `docs/`. The commands in their `console` blocks are run. The output
+//! must equal the documented output, except figures and names of runs. Links within the repository must be valid. The
+//! Chinese pages must have the same structure as the English ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// Every document, by its path from the root.
+/// Every document of the root folder and of `docs/`, by its path from the root.
 fn documents() -> BTreeMap<String, String> {
     let root = root();
     let mut found = BTreeMap::new();
@@ -222,7 +223,8 @@ fn the_summary_of_the_book_lists_every_page_of_docs() {
     assert!(absent.is_empty(), "docs/SUMMARY.md lacks {absent:?}");
 }
 
-/// The parts of a page that are equal in all languages: levels of headings, rows of tables, commands and keys.
+/// The parts of a page that are equal in all languages: levels of headings, numbers of columns in rows of tables,
+/// images, commands and keys.
 fn shape(text: &str) -> Vec<String> {
     let mut shape = Vec::new();
     let mut in_code = false;

@@ -59,7 +59,8 @@ fn each_load_sends_the_same_requests_with_any_number_of_event_loops() {
             assert_eq!(several["plan_hash"], one["plan_hash"], "{load:?}");
             assert_eq!(several["workload_hash"], one["workload_hash"], "{load:?}");
             assert_eq!(passes(&several), passes(&one), "{load:?}, {loops} loops");
-            // In conversations, bodies depend on the timing of answers, so the hashes may differ.
+            // In conversations, bodies contain answers, and their order depends on the timing of the answers. So the
+            // hashes may differ.
             assert!(talks || several["body_hash"] == one["body_hash"], "{load:?}, {loops} loops");
         }
     }

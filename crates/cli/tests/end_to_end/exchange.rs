@@ -141,7 +141,8 @@ fn check_compared_predictions(at: &Path, table: &str) {
     }
 }
 
-/// Measures a run of the embedded engine whose requests are sent one by one; returns its id.
+/// Measures a run of the embedded engine whose requests are sent one by one. Writes its summary to `summary.json`, and
+/// returns its id.
 fn simulated(at: &Path) -> String {
     let run = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one \
                --one-by-one 2 --warmup 0 --quiet --json";

@@ -1,5 +1,5 @@
-//! Tests of `--metrics-listen`: a Prometheus client reads the metrics of a run, which is then interrupted; and the
-//! address is already in use.
+//! Tests of `--metrics-listen`: a client reads the metrics of a run, which is then interrupted. An address that is in
+//! use is refused.
 
 use serde_json::Value;
 
@@ -40,7 +40,8 @@ fn metrics_can_be_scraped_during_a_run_but_not_after_its_end() {
     let ended = "0 of 1 passes are complete";
     assert!(summary["findings"].to_string().contains(ended), "{}", summary["findings"]);
 
-    // The resumed run has the output folder of the first run. The settings for the connection apply to it as well.
+    // The resumed run has the output folder of the first run. The settings for the connection also apply to the resumed
+    // run.
     let plan = crate::support::command(folder.path())
         .args(["run", "--resume", run, "--dry-run"])
         .env("INFEROMETER_PROXY", "none")

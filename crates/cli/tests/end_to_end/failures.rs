@@ -1,4 +1,5 @@
-//! Failures around a run: each gives a message that states what is stored, and the documented exit code.
+//! Failures before, during and after a run: each gives a clear message and the documented exit code. Also tests the
+//! memory that a dry run states.
 
 use std::fs;
 use std::io::Read;

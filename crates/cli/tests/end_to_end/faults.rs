@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{folder, inferometer, is_generation, told};
 use crate::tiny_server;
 
-/// The number of requests that are sent to a server before a run, to identify it.
+/// The number of generation requests that are sent to a server before a run, to identify it.
 const QUESTIONS: usize = 2;
 const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
 

@@ -67,7 +67,7 @@ fn a_pause_of_the_client_process_makes_the_run_suspect() {
     let Scraped { mut run, errors, .. } = scraped;
     run.signal("-STOP");
     wait_until_stopped(run.id());
-    // The stop lasts as long as the run so far, so that it is a large part of the pass on any machine.
+    // The stop lasts as long as the run so far, and at least 700 ms. So it is a large part of the pass on any machine.
     let stop = began.elapsed().max(Duration::from_millis(700));
     std::thread::sleep(stop);
     run.signal("-INT");

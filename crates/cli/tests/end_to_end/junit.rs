@@ -1,4 +1,4 @@
-//! `--junit` of `run` and `search`: no file reports success if the command failed.
+//! `--junit` of `run`, `search` and `ab`: no file reports success if the command failed.
 
 use std::fs;
 use std::path::Path;

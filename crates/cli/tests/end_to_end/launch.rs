@@ -186,7 +186,7 @@ fn a_failed_run_is_resumed_and_its_completely_measured_cells_are_copied() {
     let whole = inferometer(folder.path(), &["run", "plan.toml", "--json", "--salt", salt]);
     let whole: Value = serde_json::from_slice(&whole.stdout).expect("one document");
     assert_eq!(whole["workload_hash"], summary["workload_hash"]);
-    // The new run does not depend on the old run, and a complete run cannot be resumed.
+    // The results of the new run are computed again from its own log. A complete run cannot be resumed.
     let run_id = summary["run_id"].as_str().expect("a name");
     let again = inferometer(folder.path(), &["report", run_id, "--json"]);
     assert_eq!(again.stdout, resumed.stdout);

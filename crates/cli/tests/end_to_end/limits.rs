@@ -239,8 +239,10 @@ fn no_server_answer_makes_the_client_exceed_the_documented_memory() {
             }
         });
         let target = ["run", "--target", &url, "--dialect", "openai-completions", "--model", "m"];
-        let load = ["--passes", "one_by_one", "--event-timeout", "60s"];
-        let run = Running::start(folder.path(), &[&target[..], &load, &SMALL].concat());
+        let load = ["--passes", "one_by_one", "--one-by-one", "2", "--event-timeout", "60s"];
+        let lengths = ["--input-lengths", "16", "--output-lengths", "4"];
+        let others = ["--warmup", "0", "--yes", "--quiet"];
+        let run = Running::start(folder.path(), &[&target[..], &load, &lengths, &others].concat());
         let (mib, output) = peak_mib(run);
         assert!(mib > 0 && mib <= 512, "{what}: {mib} MiB, {}", told(&output));
         assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {}", told(&output));

@@ -13,6 +13,7 @@ mod exchange;
 mod exposed;
 mod failures;
 mod faults;
+mod help;
 mod hostile;
 mod instrument;
 mod junit;

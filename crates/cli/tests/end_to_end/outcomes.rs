@@ -1,5 +1,5 @@
-//! Every way in which a request can fail, over real sockets. Each planned request has a record with the right outcome,
-//! no failed request counts as a success, and the exit code shows the failure.
+//! Requests that fail in different ways, over real sockets. Each planned request has a record with the right outcome,
+//! no failed request counts as a success, and the exit code is 1 if more requests fail than `--max-failures` allows.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

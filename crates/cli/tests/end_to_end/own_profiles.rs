@@ -138,7 +138,7 @@ fn a_learned_profile_predicts_other_runs_but_not_the_run_that_it_was_fitted_to()
     let run = [&["run", "--quiet"][..], &engine, &load, &["--requests", "4"]].concat();
     let output = inferometer(folder.path(), &run);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    // Import the same results twice, as if they came from a real server.
+    // Below, the same results are imported twice, as if they came from a real server.
     let mut reports = std::fs::read_dir(folder.path().join("inferometer-out")).expect("a folder");
     let report = reports.next().expect("a report").expect("an entry").path();
     let results = std::fs::read_to_string(report.join("summary.json")).expect("results");

@@ -1,5 +1,5 @@
-//! Tests predictions with the cost model for vLLM 0.8 and later, and related commands: stored runs simulated again,
-//! `memory`, `check --predictions`.
+//! Tests predictions with the cost model for vLLM 0.8 and later, predictions against stored runs, and the commands
+//! `memory` and `check --predictions`.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::support::{folder, inferometer, told};
 
 const TODAY: [&str; 6] = ["--model", "llama-3.1-8b", "--engine", "vllm-0.8", "--card", "l40s"];
 
-/// Every figure of every pass of a prediction.
+/// Every figure of every pass of a prediction, except the load.
 fn figures(summary: &Value) -> Vec<(String, Value)> {
     let cells = summary["cells"].as_array().expect("cells");
     let passes = cells.iter().flat_map(|cell| cell["predicted_passes"].as_array().expect("passes"));
@@ -200,7 +200,7 @@ fn memory_marks_a_context_that_does_not_fit_and_ends_with_the_longest_one_that_f
         (&["--lengths", "1024,40000"], "40000            0            0  does not fit"),
     ] {
         let output = of(lengths);
-        // The user did not give --max-model-len, so this is not an error.
+        // The user did not give --max-model-len, so a context that does not fit is not an error.
         assert_eq!((output.status.code(), told(&output)), (Some(0), String::new()));
         let text = text(&output);
         assert!(text.ends_with(answer) && text.contains(mark), "{text}");

@@ -146,7 +146,7 @@ fn a_search_is_decided_by_rank_0_and_measured_by_all() {
 fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
     let engine = Engine::start(&[]);
     let folder = folder();
-    // A request takes far longer than the time limit, so the first trial cannot end within it.
+    // At 2 requests/s, the first trial takes far longer than the time limit.
     let long = ["--input-lengths", "64", "--output-lengths", "4096", "--salt", "ranks", "--json"];
     let range = ["--start", "2", "--to", "4", "--max-time", "2s"];
     let ended = all(folder.path(), 2, &[&search(&engine.url)[..], &range, &long].concat());

@@ -86,6 +86,7 @@ fn an_https_server_is_measured_through_a_tunnel_and_the_proxy_sees_no_key() {
 fn no_proxy_and_the_proxy_flag_disable_a_proxy_and_the_flag_can_name_another() {
     let engine = Engine::start(&[]);
     let host = engine.url.trim_start_matches("http://");
+    // If REQUEST_METHOD is set, this program counts as a CGI program, and ignores HTTP_PROXY.
     for (variables, flags) in [
         (&[("ALL_PROXY", "http://127.0.0.1:9"), ("NO_PROXY", host)][..], &[][..]),
         (&[("HTTP_PROXY", "http://127.0.0.1:9")], &["--proxy", "none"]),

@@ -1,4 +1,5 @@
-//! A bundle's run measured again: identical, slower or undecided results, and the rejection of different work.
+//! A bundle's run measured again: identical, same, slower, faster or undecided results, and the rejection of different
+//! work.
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +68,7 @@ fn a_slower_server_is_reported_with_the_slowdown_and_the_facts_that_differ() {
     let first = document(at.path(), &repeated);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let bundle = bundle.to_str().expect("a path");
-    // The server is a hundred times slower. A busy machine could not slow a server down that much.
+    // The server is about a hundred times slower. A busy machine could not slow a server down that much.
     let slow = Engine::start_at("1", &["--profile", "a100-40g-vllm-0.32"]);
     let arguments = ["reproduce", bundle, "--target", &slow.url, "--quiet"];
     let again = document(at.path(), &[&arguments[..], &["--json"]].concat());
@@ -212,7 +213,8 @@ fn reproduce_refuses_missing_or_different_data_before_anything_is_measured() {
 #[test]
 fn reproduce_runs_the_embedded_engine_itself_and_a_server_command_only_on_request() {
     let at = folder();
-    // The run uses only default values. It is measured again with its resolved values, even on another server.
+    // Except for the speed, the run uses only default values. It is measured again with its resolved values, even on
+    // another server.
     document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let to = ["--target", "http://127.0.0.1:1", "--dry-run"];

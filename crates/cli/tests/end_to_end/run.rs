@@ -314,6 +314,9 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let of_complete = r#""outcome":"complete""#;
     let exported = String::from_utf8_lossy(&rows.stdout).matches(of_complete).count() as u64;
     assert_eq!(Some(exported), complete, "{}", told(&rows));
+    let file = inferometer(folder.path(), &["export", "--format", "vllm-bench"]);
+    let file: Value = serde_json::from_slice(&file.stdout).expect("a result file");
+    assert_eq!(file["completed"].as_u64(), complete, "{file}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
     assert!(summary["findings"].to_string().contains("run_incomplete"), "{summary}");
     assert!(told(&report).contains("warning"), "{}", told(&report));

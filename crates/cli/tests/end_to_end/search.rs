@@ -120,8 +120,8 @@ fn objectives_met_at_no_load_or_at_every_load_are_reported_with_an_exit_code() {
     assert!(
         ends(&never).1.is_some_and(|high| high < 2.0) && never["searches"][0]["estimate"].is_null()
     );
-    // With a real server, trials are cut off before any answer has ended, because an answer takes minutes at this
-    // speed. The cut-off must not count as a failure to measure.
+    // With a server over sockets, trials are cut off before any answer has ended, because an answer takes minutes at
+    // this speed. The cut-off must not count as a failure to measure.
     let engine = Engine::start_at("1", &[]);
     let cell = ["--input-lengths", "64", "--output-lengths", "8000"];
     let high = ["--from", "400", "--to", "800", "--max-requests", "900", "--warmup", "0"];
@@ -316,5 +316,17 @@ fn a_dry_run_of_a_search_states_its_limits_and_measures_nothing() {
             assert!(plan.contains(words), "{words}: {plan}");
         }
         assert!(!folder.path().join("inferometer.db").exists(), "a store was created");
+    }
+}
+
+#[test]
+fn a_search_that_cannot_be_predicted_starts_at_the_default_load() {
+    let folder = folder();
+    let blocks = ["--workload", "blocks", "--block-sizes", "100", "--wanted-lengths", "100"];
+    for more in [&blocks[..], &["--max-in-flight", "8", "--over-limit", "drop"]] {
+        let arguments = [&["search", "--slo", "ttft_p99<1s", "--dry-run"], more].concat();
+        let output = inferometer(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert!(!told(&output).contains("the search starts at"), "{}", told(&output));
     }
 }

@@ -104,7 +104,8 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Checks that neither the output of a command nor any file of a folder contains the key or its beginning.
+/// Checks that a command printed no secret of these tests, and that no file of a folder contains one in its content or
+/// path. The beginning of the key counts as a secret.
 fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
     let shown = [output.stdout.clone(), output.stderr.clone()].concat();
     let shown = String::from_utf8_lossy(&shown);

@@ -181,7 +181,7 @@ fn an_unknown_variable_gets_a_warning_but_variables_of_other_commands_do_not() {
 }
 
 #[test]
-fn all_commands_use_the_store_of_the_settings() {
+fn run_and_runs_use_the_store_of_the_settings() {
     let folder = folder();
     let variables = [("INFEROMETER_STORE", "mine.db"), ("INFEROMETER_SPEED", "100")];
     let arguments = ["run", "--input-lengths", "8", "--output-lengths", "4", "--requests", "2"];

@@ -1,5 +1,6 @@
 //! Stored runs: listed, shown, tagged, annotated with notes, exported in formats of other programs, and removed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -103,7 +104,7 @@ fn removed(folder: &Path, run: &str) {
 }
 
 #[test]
-fn exports_match_their_schemas_and_have_a_row_per_request_event_or_cell() {
+fn exports_match_their_schemas_and_have_a_row_per_request_event_or_pass() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);
@@ -150,6 +151,7 @@ fn a_run_is_exported_to_an_mlflow_file_store_with_its_figures_and_files() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);
+    text(folder, &["tag", &run, "+release", "+基线", "+对照"]);
     // Twice: the second export replaces the first.
     for _ in 0..2 {
         text(folder, &["export", "--format", "mlflow", "--out", "runs of ml"]);
@@ -169,6 +171,11 @@ fn a_run_is_exported_to_an_mlflow_file_store_with_its_figures_and_files() {
     let meta = read(&measured.join("meta.yaml"));
     assert!(meta.contains("status: 3") && meta.contains("/runs%20of%20ml/"), "{meta}");
     assert_eq!(read(&measured.join("params/model")), "chatglm3-6b");
+    let keys = fs::read_dir(measured.join("tags")).expect("a folder").map(|one| one.expect("one"));
+    let tags = keys.filter(|one| one.file_name().to_string_lossy().starts_with("tag."));
+    let tags: BTreeSet<_> = tags.map(|one| read(&one.path())).collect();
+    assert_eq!(tags, ["release", "基线", "对照"].map(str::to_owned).into());
+    assert_eq!(read(&measured.join("tags/tag.release")), "release");
     let history = read(&measured.join("metrics/24x6/saturated/output_tokens_per_s"));
     let [_, value, step] = history.split_whitespace().collect::<Vec<_>>()[..] else {
         panic!("{history}")

@@ -23,7 +23,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts an engine, a hundred times faster than real time.
+    /// Starts an engine that is a hundred times faster than the simulated hardware.
     pub fn start(flags: &[&str]) -> Self {
         Self::start_at("100", flags)
     }
@@ -221,7 +221,7 @@ pub fn value(text: &str, sample: &str) -> f64 {
     line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample} in {text}"))
 }
 
-/// The response to a GET request, with its head; None if no server listens.
+/// The response to a GET request, with its head; None if no server listens, or if the connection fails.
 pub fn get(address: &str, target: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

@@ -1,5 +1,5 @@
-//! Workloads end to end: their requests reach the server, and the output files of each workload are written. Figures
-//! are not tested.
+//! Workloads end to end: their requests reach the server, text blocks have additional output files, and a dumped
+//! workload is replayed. Figures are not tested.
 
 use std::fs;
 

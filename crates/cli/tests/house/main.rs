@@ -1,5 +1,6 @@
 //! Tests the structure of the workspace: each crate depends only on listed crates, modules do not import each other in
-//! cycles, and some code occurs only in listed files.
+//! cycles, and some code occurs only in listed files. Other tests check the beginning and the length of files, the
+//! examples in comments, and the spelling of documents.
 
 mod modules;
 mod spelling;
@@ -71,7 +72,8 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
     ("python", &["model", "plan", "report", "store", "run", "predict", "cli"]),
 ];
 
-/// Code that only the listed files may contain. The paths of the files begin with the crate.
+/// Code that only the listed files may contain, among the files in the folders `src`. The paths of the files begin with
+/// the crate.
 const ONLY_IN: [(&str, &[&str]); 8] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
@@ -126,7 +128,7 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crates")
 }
 
-/// The dependencies of each crate, without those of its tests.
+/// The dependencies of each crate, without those of its tests and its build script.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])

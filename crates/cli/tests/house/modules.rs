@@ -16,14 +16,14 @@ pub type Module = Vec<String>;
 /// The references between the modules of a crate.
 #[derive(Default)]
 pub struct Modules {
-    /// The paths in the file of each module, as written there.
+    /// The paths in the file of each module that may lead to another module, as written there.
     named: BTreeMap<Module, Vec<Vec<String>>>,
     /// The re-exports of each module: the name, and the path that it stands for.
     handed_on: BTreeMap<Module, Vec<(String, Vec<String>)>>,
 }
 
 impl Modules {
-    /// Reads the files below a crate's `src`.
+    /// Reads the files below a crate's `src`, except those of tests and fixtures.
     pub fn read(src: &Path) -> Self {
         let mut modules = Self::default();
         for file in crate::rust_files(src) {
@@ -137,7 +137,8 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
     Some(format!("below `{}`: {}", parent.join("::"), examples.join(", ")))
 }
 
-/// The paths in a file, and its re-exports.
+/// The paths in a file, and its re-exports. Only paths in `use` items, and paths that begin with `crate` or `super`,
+/// are collected. Code under `#[cfg(test)]` is left out.
 #[derive(Default)]
 struct Names {
     named: Vec<Vec<String>>,

@@ -11,7 +11,7 @@ use crate::meeting::JoinError;
 use crate::message::{Order, PassReport, Progress, SentRecord};
 use crate::pace;
 
-/// Receives the records of a rank. It is dropped after the last record.
+/// Receives the records of a rank. It is dropped after the last record, or if the rank is lost.
 pub type Sink = Box<dyn FnMut(Vec<SentRecord>) + Send>;
 
 /// The state of one of the ranks from 1 on.
@@ -156,7 +156,8 @@ impl RankStates {
         (1..).zip(&self.ranks).find_map(lost)
     }
 
-    /// Updates a rank's progress. When the rank is done, returns its sink, so that the caller can drop it.
+    /// Updates a rank's progress with the current order; progress with an earlier order is ignored. When the rank is
+    /// done, returns its sink, so that the caller can drop it.
     pub fn hear(&mut self, number: u32, order: u64, progress: Progress) -> Option<Sink> {
         if order != self.order() {
             return None;
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_is_not_returned_after_a_new_order_or_to_a_lost_rank() {
+    fn a_sink_is_not_stored_again_after_a_new_order_or_for_a_lost_rank() {
         let mut states = with_first_order();
         let taken = states.take_sink(1, 1).expect("the sink of the first order");
         assert!(states.bring_back(1, 1, taken).is_none());

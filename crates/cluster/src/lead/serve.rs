@@ -13,7 +13,8 @@ use crate::message::{Down, Progress, Up};
 /// least every 250 ms. In a run of 100,000 ranks, it sends one at least every 20 s (see `pace`).
 pub const LOST_AFTER: Duration = Duration::from_secs(30);
 
-/// Answers the messages of a rank until the end of the run. If the connection ends earlier, the rank counts as lost.
+/// Answers the messages of a rank until the end of the run. If the connection fails earlier, or the rank is silent for
+/// [`LOST_AFTER`], the rank counts as lost.
 pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
     let lost = loop {
         match answer(shared, number, link) {
@@ -38,8 +39,8 @@ fn answer(shared: &Shared, number: u32, link: &mut Link) -> io::Result<bool> {
     Ok(is_last)
 }
 
-/// Returns the answer to a message that arrived when rank 0's clock showed `clock`, and whether this is the last
-/// answer.
+/// Processes a message that arrived when rank 0's clock showed `clock`. Returns the answer, and whether this is the
+/// last answer.
 pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool) {
     let (mut is_last, mut sink) = (false, None);
     let (has, is_free, records) = match up {

@@ -1,4 +1,5 @@
-//! Accepts processes that connect to rank 0: ranks of this run join; all other processes are refused with a reason.
+//! Accepts processes that connect to rank 0: ranks of this run join; other processes are refused with a reason. If too
+//! many connections are open, a further one is closed without an answer.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +18,7 @@ use crate::token::{Token, TokenError, nonce};
 
 /// How long a process may take for each step of its introduction.
 const INTRODUCTION: Duration = Duration::from_secs(10);
-/// How long to wait after accepting a connection has failed.
+/// How long to wait after a failed attempt to accept a connection.
 const BEFORE_NEXT: Duration = Duration::from_millis(50);
 /// The number of connections that may be open in addition to one for each rank.
 const STRANGERS: usize = 64;
@@ -84,8 +85,8 @@ pub fn accept(
     }
 }
 
-/// Receives the introduction of a process. If the process joins as a rank, returns the number and the connection of
-/// the rank.
+/// Receives the introduction of a process. If the process joins as a rank, returns the number and the connection of the
+/// rank; otherwise None.
 fn welcome(
     stream: TcpStream,
     shared: &Shared,

@@ -155,7 +155,8 @@ impl<L: Rank0Connection> Rank0Thread<L> {
         }
     }
 
-    /// Collects the available records. Returns whether the pass is complete and these are its last records.
+    /// Collects the available records, up to the limits of one message. Returns whether the pass is complete and these
+    /// are its last records.
     fn collect(&mut self, shared: &MemberState, batch: &mut Vec<SentRecord>) -> bool {
         let mut state = shared.lock();
         let is_played = state.played.is_some();
@@ -179,8 +180,8 @@ impl<L: Rank0Connection> Rank0Thread<L> {
     /// Sends a message and processes the answer.
     fn ask(&mut self, shared: &MemberState) -> io::Result<()> {
         let (order, progress) = {
-            let state = shared.lock();
-            (state.order, state.progress(self.longest))
+            let mut state = shared.lock();
+            (state.order, state.report(self.longest))
         };
         let is_done = matches!(progress, crate::message::Progress::Done(_));
         let sent = self.line.now();

@@ -26,6 +26,8 @@ pub struct State {
     pub done: Option<Option<Box<PassReport>>>,
     /// Whether rank 0 knows that the order is done.
     pub told: bool,
+    /// Whether the main thread has made progress, or has failed, since the last message to rank 0.
+    unreported: bool,
     pub prepared: Option<String>,
     /// The instant at which the pass starts, by this rank's clock; None if it is not known yet.
     pub start: Option<Nanos>,
@@ -45,8 +47,10 @@ pub struct State {
 }
 
 impl State {
-    /// The progress of this rank. `round_trip_ns` is the longest round trip since the order was received.
-    pub fn progress(&self, round_trip_ns: u64) -> Progress {
+    /// The progress of this rank, for a message to rank 0. `round_trip_ns` is the longest round trip since the order
+    /// was received.
+    pub fn report(&mut self, round_trip_ns: u64) -> Progress {
+        self.unreported = false;
         match (&self.done, &self.prepared) {
             (Some(report), _) => Progress::Done(report.clone()),
             (None, Some(hash)) => Progress::Prepared { workload_hash: hash.clone(), round_trip_ns },
@@ -63,7 +67,7 @@ impl State {
 
     /// Whether rank 0 must be contacted immediately.
     pub fn has_news(&self) -> bool {
-        self.done.is_some() && !self.told || self.played.is_some()
+        self.unreported || self.done.is_some() && !self.told || self.played.is_some()
     }
 
     /// Returns the current order if the main thread has not taken it yet. If it has, the order counts as done now.
@@ -73,7 +77,7 @@ impl State {
             return None;
         }
         let order = self.what.clone()?;
-        self.taken = true;
+        (self.taken, self.unreported) = (true, true);
         if matches!(order, Order::End { .. }) {
             self.done = Some(None);
         }
@@ -161,7 +165,7 @@ impl MemberState {
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         let mut state = self.lock();
         if state.prepared.is_none() {
-            state.prepared = Some(workload_hash.to_owned());
+            (state.prepared, state.unreported) = (Some(workload_hash.to_owned()), true);
             self.changed();
         }
         state.start
@@ -184,10 +188,43 @@ impl MemberState {
 
     pub fn fail(&self, why: String) {
         let mut state = self.lock();
-        state.failed = Some(why);
+        (state.failed, state.unreported) = (Some(why), true);
         self.changed();
         while !state.left {
             state = self.wait(state, LOOK_EVERY);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::cell::CellPlan;
+
+    use super::*;
+
+    /// An action of the main thread, for which rank 0 must be contacted immediately.
+    type Action = fn(&MemberState);
+
+    #[test]
+    fn each_change_by_the_main_thread_is_news_until_the_other_thread_reports_it() {
+        let shared = MemberState::default();
+        // Without this, `fail` would wait for the other thread.
+        shared.lock().left = true;
+        shared.lock().take_order(1, Order::WarmUp { cell: CellPlan::OWN });
+        let actions: [(&str, Action); 4] = [
+            ("takes the order", |shared| _ = shared.take_order()),
+            ("is prepared", |shared| _ = shared.start("hash")),
+            ("is done", |shared| _ = shared.take_order()),
+            ("fails", |shared| shared.fail("no tokenizer".to_owned())),
+        ];
+        for (name, action) in actions {
+            assert!(!shared.lock().has_news(), "before it {name}");
+            action(&shared);
+            assert!(shared.lock().has_news(), "after it {name}");
+            let progress = shared.lock().report(0);
+            shared.lock().told = matches!(progress, Progress::Done(_));
+        }
+        shared.start("hash");
+        assert!(!shared.lock().has_news(), "rank 0 already knows that this rank is prepared");
     }
 }

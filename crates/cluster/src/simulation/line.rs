@@ -126,8 +126,8 @@ impl Made {
 }
 
 impl Script {
-    /// Executes the next step of the run. Returns false if there is nothing to do. During a pass, returns true only
-    /// after the last record was created.
+    /// Executes the next step of the run. Returns false if the rank must wait before its next step. During a pass,
+    /// returns true only once, after the last record was created.
     fn act(&mut self, shared: &MemberState, now: Nanos) -> bool {
         let (order, is_told) = {
             let state = shared.lock();

@@ -1,5 +1,5 @@
-//! Begins the requests that are due, or drops them at the limit of requests in flight. This module reads no
-//! responses.
+//! Begins the requests that are due. At the limit of requests in flight, drops them or lets them wait. This
+//! module reads no responses.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use inferometer_load::{Due, EndedRequest};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
-use inferometer_net::{Net, Wake};
+use inferometer_net::{Close, ConnId, Net, Wake};
 
 use super::Driver;
 use super::common::TakeResult;
@@ -18,7 +18,7 @@ use crate::job::Recorder;
 
 /// The maximum number of requests begun in one turn. It is limited so that arrived data is read soon.
 const BEGIN_PER_TURN: usize = 32;
-/// How long to wait before trying again, if the source had no request ready or the recorder had no room.
+/// How long to wait before trying again, if the encoder had no request ready or the recorder had no room.
 const RETRY: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
@@ -62,7 +62,7 @@ impl<R: Recorder> Driver<R> {
         let mut exchange = Box::new(Exchange::new(record, encoded));
         exchange.counted_bytes = exchange.answer_bytes();
         self.common.memory.begin(exchange.counted_bytes, exchange.record.planned_output());
-        if let Some((conn, used)) = self.connections.take_idle(server) {
+        if let Some((conn, used)) = self.take_idle(net, server) {
             exchange.record.kept_connection = Some(used);
             self.carry(net, conn, exchange);
             return;
@@ -78,6 +78,18 @@ impl<R: Recorder> Driver<R> {
                 self.finish(exchange.abandon(outcome, Some(error.to_string()), net.now()));
             }
         }
+    }
+
+    /// Takes an idle connection with a server. If connections are not reused any more, closes the idle connections that
+    /// a request has used: the server may close them too, and then the next request would be lost.
+    fn take_idle<N: Net>(&mut self, net: &mut N, server: usize) -> Option<(ConnId, bool)> {
+        while let Some((conn, used)) = self.connections.take_idle(server) {
+            if !used || self.reuses_connections() {
+                return Some((conn, used));
+            }
+            net.close(conn, Close::Gracefully);
+        }
+        None
     }
 
     /// Notifies the load model that a request ended, or was dropped.

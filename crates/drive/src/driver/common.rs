@@ -1,6 +1,6 @@
-//! The state that the event loops of a pass share: its requests in their order, its limits, the reasons to
-//! end it early, and the recorder. A loop waits for the lock when a request begins or ends, and when it checks
-//! whether the pass must end early. It never waits for the lock because of a token.
+//! The state that the event loops of a pass share: its requests in their order, its limits, the reasons to end it
+//! early, and the recorder. A loop waits for the lock while it prepares, when a request begins or ends, when it checks
+//! whether the pass must end early, and when the loop ends. It never waits for the lock because of a token.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +81,7 @@ pub(super) struct State<R> {
     pub planned: Option<u32>,
     /// The number of requests of this process that have a record or are in flight.
     pub next: u32,
-    /// The number of requests begun, without the later turns of conversations.
+    /// The number of requests begun or dropped, without the later turns of conversations.
     pub begun: u32,
     pub limit: InFlightLimit,
     pub loops: Vec<Loop>,
@@ -101,9 +101,10 @@ pub(super) struct State<R> {
 /// One of the event loops.
 #[derive(Default)]
 pub(super) struct Loop {
-    /// The part of the requests that this loop sends; `None` for the only loop of a pass.
+    /// The part of the requests that this loop sends; `None` if the pass is not split into loops.
     pub part: Option<Share>,
-    /// The number of requests of its part that this loop has begun, without the later turns of conversations.
+    /// The number of requests of its part that this loop has begun or dropped, without the later turns of
+    /// conversations.
     pub begun: u32,
     pub is_prepared: bool,
     pub is_done: bool,

@@ -1,8 +1,9 @@
 //! The driver: it begins requests when they are due according to the load model, and sends them over
 //! connections. It gives the record of each request to the recorder, with any outcome.
 //!
-//! The driver is an actor over a [`Net`]: nothing here sleeps or reads another clock, and nothing blocks while a
-//! request is in flight. No other work is done between a socket read and its time stamp.
+//! The driver is an actor over a [`Net`]: nothing here sleeps or reads another clock. While a request is in flight, the
+//! only waits are short waits for the lock that event loops share. No other work is done between a socket read and its
+//! time stamp.
 
 mod begin;
 mod common;
@@ -77,7 +78,7 @@ pub struct Driver<R> {
     /// Whether there may be a request to encode ahead.
     may_encode: bool,
     buffer: Vec<u8>,
-    /// When this loop next checks whether the pass must end early; `None` without a watcher.
+    /// When this loop next asks the watcher whether the pass must end early; `None` without a watcher.
     next_look: Option<Nanos>,
 }
 
@@ -228,8 +229,8 @@ impl<R: Recorder> Driver<R> {
         self.common.reuses_connections.load(Relaxed)
     }
 
-    /// The hash of the encoded bodies, and the recorder. For a share, the hash includes the bodies of the
-    /// other shares.
+    /// The hash of the encoded bodies, and the recorder. For a share, the hash includes the bodies of the other shares
+    /// if all requests of this share were sent.
     ///
     /// # Panics
     /// If the driver of another event loop of the pass still exists.

@@ -10,8 +10,8 @@ use super::{Driver, ENCODE_PER_TURN, Stage};
 use crate::connections::Purpose;
 use crate::job::Recorder;
 
-/// The maximum number of connections that are being opened at the same time. It is limited so that the
-/// server's accept queue does not overflow.
+/// The maximum number of connections that one event loop opens at the same time before a pass starts. It is
+/// limited so that the server's accept queue does not overflow.
 const MAX_OPENING: usize = 64;
 /// How long to wait before calling a gate again that has not decided the start yet.
 const GATE_PERIOD: Duration = Duration::from_millis(1);
@@ -40,8 +40,8 @@ impl<R: Recorder> Driver<R> {
                 (false, None) => Wake::WhenReady,
             };
         }
-        // If a connection could not be opened ahead, the request that needs it tries again, and its record
-        // shows the failure.
+        // If a connection could not be opened ahead, the request that needs it tries again. If this fails,
+        // too, the record of the request shows the failure.
         let prepared = self.common.lock().prepared(self.which, net.now());
         self.stage = Stage::Preparing { opened, until };
         match prepared {

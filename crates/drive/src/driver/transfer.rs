@@ -38,7 +38,7 @@ impl<R: Recorder> Driver<R> {
     pub(super) fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
         let result = net.read(conn, &mut self.buffer);
         let Some(exchange) = self.connections.carried(conn) else {
-            // The connection is idle. If anything arrives on it, it cannot be used any more.
+            // No request uses the connection. If data arrived on it, or if it was closed, it cannot be used any more.
             if !matches!(result, ReadResult::Empty) {
                 self.connections.remove(conn);
                 net.close(conn, Close::Gracefully);
@@ -76,8 +76,8 @@ impl<R: Recorder> Driver<R> {
             ReadResult::Closed | ReadResult::Failed(_)
                 if exchange.record.kept_connection == Some(true) && !exchange.answered() =>
             {
-                // The server had announced to keep the connection open. The request is lost, and its record
-                // states this reason. From now on, each request gets a new connection.
+                // The server had announced to keep the connection open. The request is lost, and its record states this
+                // reason. From now on, each connection is closed after its request.
                 self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
@@ -101,8 +101,8 @@ impl<R: Recorder> Driver<R> {
     }
 
     /// Ends one request of this loop, because all answers in flight together use too much memory. Among the requests of
-    /// this loop, it is the one whose answer exceeds its planned memory the most. An answer of another loop may exceed
-    /// its planned memory more: a loop cannot end the requests of others.
+    /// this loop, it is the one whose answer exceeds its planned memory the most; if none exceeds it, no request is
+    /// ended. An answer of another loop may exceed its planned memory more: a loop cannot end the requests of others.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;

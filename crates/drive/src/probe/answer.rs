@@ -40,8 +40,8 @@ impl UnexpectedAnswer {
         Self { path: path.to_owned(), status, location, is_page, message }
     }
 
-    /// Whether this answer comes from a server that is not ready yet, or from a gateway that got no valid answer
-    /// from its server.
+    /// Whether the status is 502, 503 or 504: the server may not be ready yet, or a gateway got no valid answer from
+    /// its server.
     pub fn may_pass(&self) -> bool {
         matches!(self.status, Some(502..=504))
     }
@@ -97,10 +97,10 @@ impl UnexpectedAnswer {
 /// Sends requests to a server, one after the other, and stores unexpected answers.
 pub(super) struct ProbeClient<'a> {
     client: &'a Client,
-    /// `None` before the first request. Afterwards, `Some` with the first answer if it was not JSON, otherwise
-    /// `Some(None)`.
+    /// `None` before the first request. Afterwards, `Some(None)` if the first answer was JSON with status 200,
+    /// otherwise `Some` with this answer.
     first: Option<Option<UnexpectedAnswer>>,
-    /// The answer of a server that is loading its model.
+    /// The first answer with status 502, 503 or 504 that may come from a server that is loading its model.
     loading: Option<UnexpectedAnswer>,
     last: Option<ClientResponse>,
     /// The header fields of all answers so far.
@@ -112,7 +112,7 @@ impl<'a> ProbeClient<'a> {
         Self { client, first: None, loading: None, last: None, headers: Vec::new() }
     }
 
-    /// The JSON at a path; `None` if the server has no such path or the response is not JSON.
+    /// The JSON at a path; `None` if the status is not 200 or the response is not JSON.
     pub(super) fn json(&mut self, path: &str) -> Result<Option<Value>, ClientError> {
         let response = self.client.get(path);
         self.take(path, response)
@@ -168,7 +168,7 @@ impl<'a> ProbeClient<'a> {
         }
     }
 
-    /// A header field of the last answer.
+    /// A header field of the last answer; `None` if there is no such field or no answer.
     pub(super) fn last_header(&self, name: &str) -> Option<&str> {
         self.last.as_ref()?.header(name)
     }
@@ -184,7 +184,7 @@ impl<'a> ProbeClient<'a> {
         field.map(|(_, value)| value.clone())
     }
 
-    /// The answer to the first request, if it was not JSON.
+    /// The answer to the first request, unless it was JSON with status 200.
     pub(super) fn unexpected(&self) -> Option<&UnexpectedAnswer> {
         self.first.as_ref()?.as_ref()
     }

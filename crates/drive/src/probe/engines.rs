@@ -1,5 +1,4 @@
-//! Functions that read information about a server from its answers, one for each engine. This module sends no
-//! requests.
+//! Functions that read information about a server from its answers. This module sends no requests.
 
 use serde_json::Value;
 

@@ -27,10 +27,10 @@ pub struct ServerInfo {
     pub facts: BTreeMap<String, String>,
     /// Whether the server answered with a list of models, which may be empty.
     pub lists_models: bool,
-    /// The answer to the request for the list of models, if it was not JSON.
+    /// The answer to the request for the list of models, unless it was JSON with status 200.
     pub unexpected: Option<UnexpectedAnswer>,
-    /// The answer of a server that is loading its model, or of a gateway that got no valid answer from its
-    /// server.
+    /// An answer with status 502, 503 or 504: of a server that is loading its model, or of a gateway that got
+    /// no valid answer from its server.
     pub loading: Option<UnexpectedAnswer>,
 }
 

@@ -235,7 +235,7 @@ fn a_server_that_is_loading_its_model_is_distinguished_from_a_ready_server() {
     const WELL: &str = "200 OK\r\n\r\n{}";
     let cases: [(Answers, bool); 4] = [
         (&[("/v1/models", LOADING), ("/health", LOADING)], true),
-        // llama.cpp lists its model while it loads it.
+        // llama.cpp lists its model already while the model is loading.
         (&[("/v1/models", LIST), ("/props", LOADING), ("/health", LOADING)], true),
         (&[("/v1/models", LIST), ("/props", LOADING), ("/health", WELL)], false),
         // A gateway that sends this answer for every unknown path.

@@ -46,7 +46,7 @@ fn the_tokenizer_endpoints_of_each_engine_are_found_and_used() {
     ] {
         let tokenizer = tokenizer(paths, text_key, answer_key, lead);
         let tokenizer = tokenizer.unwrap_or_else(|| panic!("{engine}: none was found"));
-        // The server adds the first token of a sequence itself; it is not part of the text.
+        // Some servers add a first token to each sequence. This token is not part of the text.
         assert_eq!(tokenizer.encode("ab").unwrap(), [97, 98], "{engine}");
         assert_eq!(tokenizer.decode(&[98, 97]).unwrap(), "ba", "{engine}");
         assert!(tokenizer.name().ends_with(paths[0]), "{engine}: {}", tokenizer.name());

@@ -1,8 +1,8 @@
 //! The memory of answers. An answer without an end affects no other request, and takes no more memory than the limits
-//! allow.
+//! allow. Also tests the waits for the recorder, and the reuse of connections.
 
 use inferometer_drive::{ANSWER_BYTES, ANSWERS_BYTES};
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, Read, Record};
 
@@ -42,8 +42,9 @@ fn an_endless_response_is_aborted_and_the_other_requests_complete() {
 }
 
 #[test]
-fn responses_that_exceed_the_common_memory_limit_are_aborted_largest_first() {
-    // Each answer is half a message of 4 MiB. 60 such answers exceed the limit for all answers together.
+fn responses_are_aborted_until_the_others_fit_into_the_common_memory_limit() {
+    // Each answer is the beginning of a message, and has 4 MiB. 60 such answers exceed the limit for all answers
+    // together.
     let half = format!("data: {}", "w".repeat(4 << 20));
     let mut setup = Setup::of(PassPlan::saturated(64), 64);
     setup.timeouts.total = Some(ms(40));
@@ -83,4 +84,24 @@ fn a_record_says_whether_its_connection_was_reused() {
     let kept: Vec<_> = records.iter().map(|record| record.kept_connection).collect();
     let [new, reused] = [Some(false), Some(true)];
     assert_eq!(kept, [new, new, reused, reused, reused, reused]);
+}
+
+#[test]
+fn after_a_server_closes_a_kept_connection_each_later_request_gets_a_new_one() {
+    let mut recording = Recording::of_file("trace");
+    // The first two requests are answered at the same time, so two connections become idle. The server closes the
+    // connection of the third request.
+    recording.read("0\n0\n0.1\n0.2\n0.3\n").expect("instants");
+    let (max_in_flight, over_limit) = (None, OverLimit::Queue);
+    let bound = Bound::none();
+    let pass = ReplayPlan { recording, speed: 1.0, bound, max_in_flight, over_limit };
+    let mut server = Server::new(ms(5), ms(1), 5);
+    server.hangs_up_on = Some(2);
+    let (records, _) = Setup::of(PassPlan::Replay(pass), 5).play(server, true);
+    let kept: Vec<_> = records.iter().map(|record| record.kept_connection).collect();
+    let [new, reused] = [Some(false), Some(true)];
+    assert_eq!(kept, [new, new, reused, new, new]);
+    for (at, record) in records.iter().enumerate() {
+        assert_eq!(record.outcome.is_complete(), at != 2, "{at}: {:?}", record.detail);
+    }
 }

@@ -177,7 +177,7 @@ fn a_pass_ends_at_its_maximum_time_and_cancels_requests_in_flight() {
     for record in records.iter().filter(|record| record.outcome != Outcome::Complete) {
         assert_eq!(why_stopped(record.detail.as_deref()), Some(STOPPED_AT_MAX_TIME));
     }
-    // A time limit has no effect on a pass that ends before it.
+    // A time limit has no effect on a pass that ends before this limit.
     setup.most_time = Some(ms(60_000));
     let (records, _) = setup.play(Server::new(ms(999), ms(1), 2), true);
     assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
@@ -307,7 +307,7 @@ fn a_busy_client_sends_late_but_has_exact_timestamps_and_its_pass_is_suspect() {
         let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])], &[]);
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
         assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
-        // The busy client sends requests 0, 2, 4 ... 10 ms after they are due.
+        // The delays of the busy client are 0, 2, 4, 6, 8 and 10 ms, again and again.
         let said = "the 99th percentile of send_delay is 10.000 ms, above the limit of 0.500 ms";
         assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
     }

@@ -36,6 +36,8 @@ pub struct Server {
     pub stall_after: Option<u32>,
     /// Responds to this request with an error; counted from 0 in the order of arrival.
     pub refuses: Option<usize>,
+    /// Closes the connection of this request without an answer; counted from 0 in the order of arrival.
+    pub hangs_up_on: Option<usize>,
     /// Responds to these requests with these bytes repeatedly, without an end.
     pub floods: Option<(Range<usize>, Vec<u8>)>,
     /// The connections of the requests in `floods`.
@@ -49,9 +51,21 @@ pub struct Server {
 impl Server {
     pub fn new(ttft: Duration, gap: Duration, tokens: u32) -> Self {
         let (parsers, agenda) = (BTreeMap::new(), VecDeque::new());
-        let (stall_after, refuses, prompts) = (None, None, Arc::default());
+        let (stall_after, refuses, hangs_up_on, prompts) = (None, None, None, Arc::default());
         let (floods, flooded) = (None, Vec::new());
-        Self { ttft, gap, tokens, stall_after, refuses, floods, flooded, prompts, parsers, agenda }
+        Self {
+            ttft,
+            gap,
+            tokens,
+            stall_after,
+            refuses,
+            hangs_up_on,
+            floods,
+            flooded,
+            prompts,
+            parsers,
+            agenda,
+        }
     }
 
     /// Receives a request. Returns whether tokens follow.
@@ -68,7 +82,11 @@ impl Server {
             let answer = response_head(503, &[("content-length", "0")]);
             net.write(conn, &answer).expect("a client that listens");
         }
-        !refused
+        let hangs_up = self.hangs_up_on == Some(number);
+        if hangs_up {
+            net.close(conn, Close::Gracefully);
+        }
+        !refused && !hangs_up
     }
 
     fn send(&self, net: &mut VirtualNet, conn: ConnId, index: u32) {
@@ -178,7 +196,7 @@ pub struct Setup {
     pub others_act_every: Duration,
     /// The hash of the request bodies.
     pub body_hash: RefCell<String>,
-    /// The client gets a processor only at multiples of this time.
+    /// The first loop gets a processor only at multiples of this time.
     pub client_acts_every: Duration,
 }
 
@@ -212,7 +230,8 @@ impl Setup {
         }
     }
 
-    /// Runs the pass. Returns its records, sorted by index, and the start of the pass.
+    /// Runs the pass. If `listening` is false, no server listens. Returns the records of the pass, sorted by
+    /// index, and its start.
     pub fn play(&self, server: Server, listening: bool) -> (Vec<Record>, Nanos) {
         let request = request("a b c".into(), server.tokens);
         let source = Box::new(Prepared::new(vec![request; self.requests as usize]));

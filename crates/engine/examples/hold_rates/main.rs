@@ -1,6 +1,7 @@
 //! Prints the errors of predictions of current engines, and how many measured figures lie in the stated ranges, by set
-//! and figure. The rows are in `data/rows/current`. Each row is predicted with the constants of four fits: to all rows,
-//! without half of the rows, without the row's set, and without the row's card. No fit uses the rows of `test.csv`.
+//! and figure. The rows are in `data/rows/current`. Each row of `calibration.csv` is predicted with the constants of
+//! four fits: to all rows, without half of the rows, without the row's set, and without the row's card. The rows of
+//! `test.csv`, which no fit uses, are predicted with the fit to all rows.
 //!
 //! Run in the crate's folder: `cargo run --release --example hold_rates [rows]`. It takes seconds, because the
 //! constants of all fits are stored (`refits.csv`). With `rows`, it also prints every figure.

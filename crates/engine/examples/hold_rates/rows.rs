@@ -19,9 +19,10 @@ pub enum Fit {
     Fitted,
     /// A fit without half of all rows.
     HalfLeftOut,
-    /// A fit without the row's set. `choose_from` selects the profile from those that still have measured rows.
+    /// A fit without the row's set. `choose_from` selects the profile; profiles of current engines are available only
+    /// if they still have measured rows.
     SetLeftOut,
-    /// A fit without all rows of the row's card.
+    /// A fit without all rows of the row's card. The profile is selected as for `SetLeftOut`.
     CardLeftOut,
     /// The built-in profiles, for rows that no fit used.
     Test,

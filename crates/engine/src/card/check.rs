@@ -1,5 +1,5 @@
-//! Checks of a card file: the form of its rows, and the range of each figure. A figure outside of its range is most
-//! often in another unit, so each message says what to write.
+//! Checks of a card file: its keys, tables and lists, and the range of each figure. A figure outside of its range is
+//! most often in another unit, so each message says what to write.
 
 use std::fmt::Write as _;
 
@@ -90,8 +90,8 @@ pub(super) fn wrong_tables(file: &Table) -> Vec<String> {
         .collect()
 }
 
-/// The mistake if a compute capability is written as a number with a zero at its end, such as 8.10. TOML reads 8.10 as
-/// 8.1.
+/// The mistake if a compute capability is written as a number with several digits after the point, the last of which is
+/// a zero, such as 8.10. TOML reads 8.10 as 8.1.
 pub(super) fn lost_zero(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Written {
@@ -108,7 +108,7 @@ pub(super) fn lost_zero(text: &str) -> Option<String> {
     })
 }
 
-/// Reads a compute capability: two whole numbers, or one number such as 8.9.
+/// Reads a compute capability: two whole numbers, or one number such as 8.9, which may also be a text.
 pub(super) fn capability<'de, D: Deserializer<'de>>(value: D) -> Result<(u32, u32), D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,5 +1,6 @@
 //! Derives the range of predictions for a new table (the measured rows of a model) from the errors of a few tables that
-//! were left out of fits.
+//! were left out of fits. Also derives the range for a table with few rows from its own errors and the errors of all
+//! tables (`of_few_rows`).
 //!
 //! The errors of a table have two parts: a bias that all its rows share, and a scatter around the bias. The half-width
 //! is the root of the sum of two squares: Student's t times the root mean square of the biases, and Student's t times
@@ -33,7 +34,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// The spread for a model without measured rows; `None` if no table was left out of a fit.
+    /// The spread for a model without measured rows; `None` if no errors of left-out rows are known.
     pub fn of(
         known: &[Profile],
         config: &ResolvedConfig,
@@ -128,8 +129,8 @@ const SCATTERS: f64 = 1.4;
 /// The scatter of repeated runs of the same engine, in percent. No range is based on a smaller scatter.
 const REPLICATES_PERCENT: f64 = 1.8;
 
-/// The range that contains 90 % of the rows of a table. With the cost model for vLLM 0.8 and later, each table has few
-/// rows. So the table's own errors are combined with the errors of all tables, which have the weight of
+/// The range that is expected to contain 90 % of the rows of a table. With the cost model for vLLM 0.8 and later, each
+/// table has few rows. So the table's own errors are combined with the errors of all tables, which have the weight of
 /// [`OTHERS_AS_ROWS`] rows.
 ///
 /// The rows of a table were measured with the same client and the same server, so their mean error shifts the range.
@@ -166,8 +167,8 @@ fn squares_around_mean(error: &SignedError) -> f64 {
     rows * (error.bias - shrunk_mean(error)).powi(2) + (rows - 1.0).max(0.0) * error.scatter.powi(2)
 }
 
-/// The signed errors of a table in fits without half of all rows. If the table has only absolute errors, their mean is
-/// assumed to be 0.
+/// The signed errors of a table in fits without half of all rows. If the table has only absolute errors, the mean of its
+/// signed errors is assumed to be 0.
 fn half_left_out(table: &Provenance, column: ErrorColumn) -> Option<SignedError> {
     signed(&table.without_half, column).or_else(|| {
         let scatter = p90(&table.left_out_lengths, column)? / NINE_OF_TEN;
@@ -182,9 +183,10 @@ fn alike<'a>(known: &'a [Profile], config: &ResolvedConfig) -> impl Iterator<Ite
 }
 
 /// The range for a model without measured rows, with the cost model for vLLM 0.8 and later. The range is computed as in
-/// [`Spread`], from the errors of all sets of rows that were left out of the fit as a whole. The constants of all
-/// profiles were fitted together, so the weights and the card of the sets do not matter. The biases are squared without
-/// subtracting their mean, so there are as many degrees of freedom as sets. Also returns the number of sets.
+/// [`Spread`], from the errors of all sets of rows of other models that were left out of the fit as a whole. The
+/// constants of all profiles were fitted together, so the weights and the card of the sets do not matter. The biases
+/// are squared without subtracting their mean, so there are as many degrees of freedom as sets. Also returns the number
+/// of sets.
 pub(super) fn of_other_sets(
     known: &[Profile],
     config: &ResolvedConfig,

@@ -90,8 +90,9 @@ fn series(version: &str) -> &str {
     &version[..end]
 }
 
-/// Returns the card that a text such as `NVIDIA H100 80GB HBM3` names. `None` if no card or several cards match.
-/// Drivers report the form factor of PCIe cards, and the memory instead of the form factor for other cards.
+/// Returns the card that a text such as `NVIDIA H100 80GB HBM3` names. `None` if no card or several cards match. For
+/// PCIe cards, drivers report this form factor. For other cards, they report the form factor (`SXM4`), only the kind of
+/// memory (`HBM3`), or neither.
 pub fn card_in_words(words: &str) -> Option<&'static Card> {
     let lower = words.to_lowercase();
     let is_pcie = lower.contains("pcie");

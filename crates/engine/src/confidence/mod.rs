@@ -83,7 +83,8 @@ pub struct Confidence {
 }
 
 impl Confidence {
-    /// The range around a prediction that is expected to contain 90 % of measurements.
+    /// The range around a prediction that is expected to contain 90 % of measurements; a guess ([`Self::guess`]) if the
+    /// column is not calibrated.
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         match self.range(column) {
             Some(LogRange { shift, half }) => around(predicted, half - shift, half + shift),
@@ -123,9 +124,10 @@ impl Confidence {
 /// `sequences` sequences run at the same time.
 ///
 /// If the profile has rows of the model, the errors of these rows are used, from fits without rows of the same length
-/// or without half of all rows. If the profile has no such rows, the errors of other models are used, whose whole
-/// tables were left out of fits. The older cost model prefers models with the same weights. If there are none, all
-/// models are used, which gives wider ranges.
+/// or without half of all rows. With the cost model for vLLM 0.8 and later, only rows on the same number of cards
+/// count. If the profile has no such rows, the errors of other models are used, whose whole tables were left out of
+/// fits. The older cost model prefers models with the same weights. If there are none, all models are used, which gives
+/// wider ranges.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
@@ -256,7 +258,7 @@ fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
     }
 }
 
-/// The range that contains 90 % of the rows of the model's own table.
+/// The range that is expected to contain 90 % of the rows of the model's own table.
 fn of_own(
     known: &[Profile],
     config: &ResolvedConfig,
@@ -311,8 +313,8 @@ fn not_covered(
     })
 }
 
-/// Returns why a cell is not covered if its requests are longer than the model's sliding window. Engines before vLLM
-/// 0.8 are simulated without such windows. If the profile has rows of the model itself, the cell is covered.
+/// Returns why a cell is not covered if its requests are longer than the model's sliding window. The older cost model
+/// does not simulate such windows. If the profile has rows of the model itself, the cell is covered.
 fn beyond_window(config: &ResolvedConfig, cell: CellPlan) -> Option<String> {
     let window = config.model.windows.filter(|_| config.profile.steps.is_none())?.tokens;
     let is_own = config.profile.provenance.iter().any(|it| it.table == config.model.name);

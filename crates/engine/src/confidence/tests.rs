@@ -23,7 +23,7 @@ fn a_profile_scaled_to_few_rows_gets_its_ranges_from_errors_of_the_profile_befor
                 .interval(ErrorColumn::Throughput, 100.0);
         high - low
     };
-    // Only two rows say nothing about other rows, so the range is a factor of two.
+    // The errors of a fit to only two rows say nothing about other rows, so the range is a factor of two.
     let alone = width(&config);
     let own = config.profile.provenance.iter_mut();
     let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();

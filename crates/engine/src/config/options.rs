@@ -73,7 +73,7 @@ impl EngineConfig {
     /// A model by name or path, under its default profile.
     ///
     /// # Errors
-    /// If there is no such model.
+    /// If there is no such model, or if the file cannot be read or does not describe a model.
     pub fn of_model(name: &str) -> Result<Self, EngineError> {
         Self::of(name, None)
     }
@@ -81,7 +81,7 @@ impl EngineConfig {
     /// A model by name or path, under a profile by name or file. `None` means the model's default profile.
     ///
     /// # Errors
-    /// If there is no such model or profile.
+    /// If there is no such model or profile, or if a file cannot be read or its contents are invalid.
     pub fn of(model_name: &str, profile_name: Option<&str>) -> Result<Self, EngineError> {
         let model = model(model_name)?;
         let profile = profile_name.map_or_else(|| default_profile(&model), profile)?;

@@ -144,7 +144,7 @@ impl ResolvedConfig {
         let cards = self.tensor_parallel_size;
         if cards > 1 && !self.profile.provenance.iter().any(|p| p.seen.cards == cards) {
             caveats.push(format!(
-                "the cost of tensor parallelism over {} cards is estimated from the speed of their link: \
+                "no measured row of the profile has {} cards; the cost of tensor parallelism is an estimate: \
                     uncalibrated",
                 self.tensor_parallel_size
             ));

@@ -1,17 +1,19 @@
 //! The cost of a step in seconds: the calibrated cost model and its terms. Nothing is scheduled here.
 //!
 //! There are two cost models. The cost model for vLLM 0.8 and later is in `v1` and is used for profiles with `steps`.
-//! The older cost model is in this file and is used for the engine versions of 2023.
+//! The older cost model is in this file and is used for the other profiles, most of which are of engines of 2023.
 //!
 //! B is the number of sequences, C the number of context tokens in the batch, and G the number of output
-//! tokens among them. n is the number of prompts, each padded to s tokens, the length of the longest. r is
-//! the number of tokens that a mixed step computes, and S the number of its sequences that get a token. L is
-//! the number of layers and H the number of query heads:
+//! tokens among them. n is the number of prompts, p the length of a prompt, and s the length of the longest
+//! prompt, to which all prompts are padded. r is the number of tokens that a mixed step computes, and S the
+//! number of its sequences that get a token. A chunk of a prompt goes from token `begin` to token `end`. L is
+//! the number of layers and H the number of query heads. The other names are constants of the profile
+//! ([`crate::profile::Constants`]), or are explained below:
 //!
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
-//! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / F)
-//! mixed(B, r, C)  = host(B) + max(L floor, products(r, S) + C context
+//! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(p^2) / F)
+//! mixed(B, r, C)  = host(B) + max(L floor, products(r, S) + C max(kv / bw, 4 L width / reread)
 //!                                          + 2 L width sum(end^2 - begin^2) / F)
 //! host(B)         = step + sqrt(B) batch_root + B sequence_layer_head L H
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
@@ -24,14 +26,15 @@
 //!
 //! - `output`: in every step, the sampler of vLLM 0.2.6 and later creates nested lists and a tensor of all output
 //!   tokens of the batch, on the host (`model_executor/sampling_metadata.py`).
-//! - `reread`: the decode attention of vLLM 0.2.x reads keys and values again for each query head. If several heads
-//!   share keys and values, the card's cache serves these reads.
+//! - `reread`: the decode attention of vLLM 0.2.x reads keys and values again for each query head, with this number of
+//!   bytes per second. If several heads share keys and values, the card's cache serves these reads.
 //! - `chain`: if there are few sequences, they are split into parts of 512 tokens. One thread block reads a part token
-//!   by token. If the batch is too small to fill the card, the step waits for this thread block.
+//!   by token; `chain` is its time per token and layer. If the batch is too small to fill the card, the step waits for
+//!   this thread block.
 //!
-//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step passes through all
-//! pipeline stages in sequence, with a transfer from each stage to the next. In a mixture of experts, a step reads the
-//! weights of every expert that at least one token is routed to.
+//! Tensor parallelism divides H, products, attention and KV, and adds two reductions per layer. A step passes through
+//! all pipeline stages in sequence, with a transfer from each stage to the next. In a mixture of experts, a step reads
+//! the weights of every expert that at least one token is routed to.
 
 mod shape;
 
@@ -280,8 +283,8 @@ mod tests {
             let config = EngineConfig::of_model(model).unwrap();
             let alike = EngineConfig { model: dense, ..config };
             let alike = CostModel::new(&alike.resolve().unwrap());
-            // Apart from the router's few parameters, one token has the same cost in both models. Many tokens have
-            // different costs.
+            // Apart from the router's few parameters, one token has the same cost in both models. With 32 tokens, the
+            // mixture costs more than twice as much, because it reads more experts.
             let near = cost.products_of((1.0, 1.0)) / alike.products_of((1.0, 1.0));
             assert!((near - 1.0).abs() < 0.01, "{near}");
             let wide = cost.products_of((32.0, 32.0)) / alike.products_of((32.0, 32.0));

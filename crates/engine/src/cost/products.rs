@@ -16,9 +16,10 @@ const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
-    /// The number of parameters, in all layers, that are multiplied with one token.
+    /// The number of parameters on each card, in all layers, that are multiplied with one token.
     linear: f64,
-    /// The number of parameters of one expert, summed over all layers with experts; 0 if the model has no experts.
+    /// The number of parameters of one expert on each card, summed over all layers with experts; 0 if the model has no
+    /// experts.
     expert: f64,
     experts: Option<Experts>,
     parameter_bytes: f64,
@@ -149,7 +150,7 @@ mod tests {
             for weights in Weights::ALL {
                 let mut config = EngineConfig::of("qwen-14b", Some(&profile.name)).unwrap();
                 config.weights = Some(weights);
-                // An old card may not support these weights.
+                // The profile or its card may not support these weights.
                 let Ok(resolved) = config.resolve() else { continue };
                 let products = Products::new(&resolved);
                 assert!(products.seconds(1.0, 1.0) > 0.0, "{} {weights}", profile.name);

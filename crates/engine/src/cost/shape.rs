@@ -12,7 +12,7 @@ pub enum StepShape {
         /// The sum of the squares of the prompt lengths.
         squares: u64,
     },
-    /// The step computes chunks of prompts together with decoding sequences.
+    /// The step computes chunks of prompts, alone or together with decoding sequences.
     Mixed {
         /// Number of sequences.
         sequences: u32,
@@ -22,15 +22,15 @@ pub enum StepShape {
         rows: u32,
         /// The number of sequences that get a token.
         sampled: u32,
-        /// The number of tokens whose keys and values are read, by decoding sequences and by later chunks of prompts.
-        /// If some layers have sliding-window attention, this number is summed over layers. The same applies to
-        /// `squares` and to the context of a decode step.
+        /// The number of tokens whose keys and values are read: the tokens of decoding sequences, and the tokens before
+        /// each chunk of a prompt. If some layers have sliding-window attention, this number is summed over layers. The
+        /// same applies to `squares` and to the context of a decode step.
         context: u64,
         /// The sum of end^2 - begin^2 over all chunks of prompts, from position `begin` to position `end` in the
         /// prompt.
         squares: u64,
     },
-    /// Every sequence gets a token.
+    /// Each sequence computes one token.
     Decode {
         /// Number of sequences.
         sequences: u32,

@@ -1,5 +1,6 @@
 //! The cost of a step of vLLM 0.8 and later, in seconds. It is composed of single operations that were measured on the
-//! card (`data/cards`), and of a few constants ([`StepConstants`]).
+//! card (`data/cards`), and of a few constants ([`StepConstants`]). If an operation was not measured on the card, its
+//! speed is estimated from the data sheet. The formula leaves out the constants that are factors on these speeds.
 //!
 //! R is the number of rows (tokens that are computed), B the number of sequences, and C the tokens of context that
 //! decoding reads. n is the number of prompts or chunks of prompts, each from token `begin` to `end`; S is the number
@@ -12,7 +13,7 @@
 //! host = step + B sequence, and prompt_step where n > 0
 //! ```
 //!
-//! - `attention`: the latency of the kernels of decode attention, measured on the card.
+//! - `attention`: the latency of the kernels of decode attention, measured on the card, or a typical value.
 //! - `products(R)`: the card's measured curve of time per parameter by rows. With few rows, reading the weights limits
 //!   the speed; with many rows, multiplying does. In a mixture of experts, each expert that at least one token is
 //!   routed to has its own product, with the rows of its tokens.
@@ -46,8 +47,8 @@ const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
 /// The numbers of rows for which the curve is estimated if the products were not measured on the card.
 const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 /// The shares of the data sheet's speeds that cards typically reach. They were measured on other cards, and are used
-/// for cards that were not measured. In order: weight reads, matrix products, weight reads with eight bits, matrix
-/// products with eight bits, reads of keys and values, attention of prompts.
+/// for operations that were not measured on the card. In order: weight reads, matrix products, weight reads with eight
+/// bits, matrix products with eight bits, reads of keys and values, attention of prompts.
 const STREAM_SHARE: f64 = 0.74;
 const PRODUCTS_SHARE: f64 = 0.78;
 const FP8_STREAM_SHARE: f64 = 0.65;
@@ -105,7 +106,7 @@ impl V1Cost {
         let attention = operations.map_or(ATTENTION_SHARE * card.dense_flops_per_s, |it| {
             it.prompt_attention_tflops * 1e12
         }) * constants.products_factor;
-        // In a mixture of experts, a token passes through the experts that it is routed to.
+        // In a mixture of experts, a token passes through the experts that it is routed to, and the shared experts.
         let passed = model.experts.map_or(model.intermediate, |experts| {
             (experts.per_token + experts.shared) * experts.intermediate
         });

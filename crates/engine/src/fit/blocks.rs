@@ -9,8 +9,9 @@ use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
 use crate::text_blocks::ClosedLoopLoad;
 
-/// The logarithmic error above which the weight of a row decreases. The log does not state the cost of failed requests.
-/// So some rows have large errors with any constants, and must not distort the fit.
+/// The logarithmic error with which a row has half of its weight. The weight decreases with the size of the error. The
+/// log does not state the cost of failed requests. So some rows have large errors with any constants, and must not
+/// distort the fit.
 const ROBUST: f64 = 0.02;
 
 /// One measured closed loop of a log.
@@ -32,7 +33,7 @@ const HEADER: &str = "block_characters,asked_characters,input_tokens,output_toke
 /// Parses blocks from CSV; lines that begin with `#` are ignored. `path` is used only in messages.
 ///
 /// # Errors
-/// If the header is wrong, or a field is not a positive number.
+/// If the header is wrong, or a row does not have seven positive finite numbers.
 pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, EngineError> {
     let block = |[characters, requested, input, output, in_flight, completed, speed]: [f64; 7]| {
         MeasuredBlock {

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 /// Parses the rows of a table with `N` columns. `path` is used only in messages.
 ///
 /// # Errors
-/// If the header is not `header`, or a field is not a positive finite number.
+/// If the header is not `header`, or a row does not have `N` positive finite numbers.
 pub(super) fn parse<const N: usize>(
     text: &str,
     path: &str,

@@ -117,8 +117,8 @@ pub fn fit(
 
 /// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants
 /// remain unchanged. `ridge_weight` is the weight of the ridge term. `residuals` is a function of a profile and the
-/// residuals of the ridge. This function appends the residuals of the rows and returns all residuals; `None` if the
-/// engine cannot start with the profile.
+/// residuals of the ridge. This function appends the residuals of the rows and returns all residuals; `None` if they
+/// cannot be computed with the profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -186,8 +186,8 @@ pub fn constants_of(weights: Weights) -> &'static [&'static str] {
 /// kernels with the same weights.
 pub const TGI_CONSTANTS: [&str; 4] =
     ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
-/// The constants that are fitted for four V100 cards, in addition to those of the A100: the cost of separate worker
-/// processes, and the efficiency of a slow link.
+/// The only constants that are fitted for four V100 cards: the cost of separate worker processes, and the efficiency of
+/// a slow link.
 pub const V100_CONSTANTS: [&str; 2] = ["batch_root_us", "link_efficiency"];
 
 /// The constants that rows of models with FP16, FP32 or FP8 weights determine.
@@ -201,8 +201,8 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// The values at which the search starts. They are round and near the fitted values: of both FP16 tables, and for
-/// `gptq.*` and `awq.*` of the tables with these weights.
+/// The values at which the search starts: round numbers near fitted values. The values of `gptq.*` and `awq.*` are near
+/// those of fits to tables with these weights, all other values near those of a fit to both FP16 tables.
 const ROUND: [(&str, f64); 13] = [
     ("step_us", 4000.0),
     ("sequence_layer_head_ns", 150.0),

@@ -74,7 +74,7 @@ pub fn parameter(name: &str) -> Result<&'static Parameter, EngineError> {
     PARAMETERS.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
         let known: Vec<_> = PARAMETERS.iter().map(|parameter| parameter.name).collect();
         EngineError::Invalid {
-            flag: "--fit",
+            flag: "constant",
             found: name.to_owned(),
             expected: format!("must be one of {}", known.join(", ")),
         }

@@ -36,7 +36,7 @@ const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_pe
 /// states how the outputs ended.
 ///
 /// # Errors
-/// If the header is wrong, or a field is not a positive number.
+/// If the header is wrong, or a row does not have seven positive finite numbers.
 pub fn parse_rows(
     text: &str,
     path: &str,

@@ -1,6 +1,6 @@
 //! Calibration on few rows: fits three multipliers instead of single constants, because a few rows cannot determine
-//! each constant of a profile. The multipliers are for the host's times, the memory bandwidths and the speeds of
-//! matrix products.
+//! each constant of a profile. The multipliers are for the host's times (except `batch_root_us`), the memory bandwidths
+//! and the speeds of matrix products.
 
 use super::solve::least_squares;
 use super::{MeasuredTable, fit, residuals};

@@ -52,8 +52,8 @@ pub fn leave_table_out(
     errors(&fit(start, &others, names)?, &left)
 }
 
-/// Returns the errors of the rows of `tables`, which have FP16 weights. The fit uses only one table of quantised
-/// weights. All constants that the predictions of FP16 rows need come from this fit.
+/// Returns the errors of the rows of `tables`, which have FP16 weights. The fit ([`fit_to_other_weights`]) uses only
+/// one table of quantised weights. All constants that rows with FP16 weights determine come from this fit.
 ///
 /// # Errors
 /// See [`fit`].

@@ -1,5 +1,5 @@
-//! Reads a model's sizes from a Hugging Face `config.json`, as vLLM reads it. Nothing is guessed: a missing key is an
-//! error that names the key.
+//! Reads a model's sizes from a Hugging Face `config.json`, as vLLM reads it. Missing keys get the defaults that vLLM
+//! and the transformers library have for them. If a key without such a default is missing, the error names the key.
 
 use std::path::Path;
 
@@ -78,8 +78,8 @@ const GEMMA3: [(&str, u32); 6] = [
     ("sliding_window", 4096),
 ];
 
-/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. For Gemma 3, vLLM does not
-/// multiply the length with any kind.
+/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. For Gemma 3, vLLM multiplies
+/// the length for no kind.
 const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
 
 /// The largest accepted size, such as a width or a number of layers. All sizes of real models are smaller.
@@ -115,7 +115,7 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
 }
 
 /// The name of the model in a file. For a `config.json`, it is the name of the folder, as on the hub. Otherwise it is
-/// the name of the file without extension.
+/// the name of the file without extension. If there is no such name, it is `model`.
 fn name_of(path: &Path) -> String {
     let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
     let named =
@@ -134,7 +134,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
                 .to_owned(),
         );
     }
-    let model_type = config.text("model_type").ok_or("has no `model_type`")?;
+    let model_type = config.text("model_type").ok_or("`model_type` is absent or not a text")?;
     let mlp = mlp(&model_type)?;
     let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
     let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
@@ -148,7 +148,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         None if mlp == Mlp::Plain => {
             config.number(&["ffn_dim"]).unwrap_or(hidden.saturating_mul(4))
         }
-        None => return Err("has no `intermediate_size`".to_owned()),
+        None => return Err("`intermediate_size` is absent or not a whole number".to_owned()),
     };
     let layers = config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?;
     let spec = ModelSpec {
@@ -177,8 +177,8 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     Ok(spec)
 }
 
-/// Returns the keys of the text model if the file describes a model of images and text, because the parameters of the
-/// image model are not counted. For Gemma 3, absent keys get their defaults.
+/// If the file describes a model of images and text, moves the keys of the text model to the top level, because the
+/// parameters of the image model are not counted. For Gemma 3, absent keys get their defaults.
 fn with_defaults(mut config: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Object(text)) = config.remove("text_config") {
         config.extend(text);
@@ -243,7 +243,9 @@ impl Config {
     }
 
     fn required(&self, keys: &[&str]) -> Result<u32, String> {
-        self.number(keys).filter(|&value| value > 0).ok_or(format!("has no `{}`", keys[0]))
+        self.number(keys)
+            .filter(|&value| value > 0)
+            .ok_or(format!("`{}` is absent or not a whole number above 0", keys[0]))
     }
 
     fn kv_heads(&self, heads: u32) -> u32 {

@@ -41,11 +41,13 @@ pub fn built_in(name: &str) -> Option<&'static ModelSpec> {
 /// no sliding window, and v0.3 has another vocabulary.
 const FIRST_VERSION: &str = "v0.1";
 
-/// Parts at the end of a hub id that name a tuned version, its date or its file format, but no other size.
+/// Parts at the end of a hub id that name a tuned version, the base version or the file format. They do not change the
+/// sizes.
 const TUNED: [&str; 5] = ["instruct", "chat", "it", "hf", "base"];
 
-/// The last part of a hub id in lower case, without the parts that name a tuned version. A version after the first is
-/// kept at the end, because its sizes may differ.
+/// The last part of a hub id in lower case, without `meta-` at its start and without the parts at its end that name a
+/// tuned version, its date or its file format. A version after the first is kept at the end, because its sizes may
+/// differ.
 fn untuned(id: &str) -> String {
     let id = id.rsplit('/').next().unwrap_or(id).to_lowercase();
     let mut parts: Vec<&str> = id.strip_prefix("meta-").unwrap_or(&id).split('-').collect();

@@ -124,7 +124,7 @@ impl ModelSpec {
         }
     }
 
-    /// Parameters of one expert, summed over all layers with experts.
+    /// Parameters of one expert, summed over all layers with experts; 0 if the model is not a mixture of experts.
     pub fn expert_parameters(&self) -> f64 {
         self.experts.map_or(0.0, |experts| {
             let layers = f64::from(self.layers - experts.dense_layers);
@@ -145,7 +145,7 @@ impl ModelSpec {
         f64::from(self.vocabulary) * f64::from(self.hidden)
     }
 
-    /// Bytes of all weights in memory. Embeddings are never quantised.
+    /// Bytes of the weights in memory: linear layers and embeddings. Embeddings are never quantised.
     pub fn weight_bytes(&self, weights: Weights) -> f64 {
         let embeddings = if self.tied_embeddings { 1.0 } else { 2.0 };
         self.linear_parameters() * weights.bytes_per_parameter()

@@ -76,7 +76,8 @@ impl Noise {
     /// optional.
     ///
     /// # Errors
-    /// If a part is wrong. The error names the part and states which values are allowed.
+    /// If a part is wrong or is given twice, or if there is no kind of noise. The error names the part or the whole
+    /// text, and states what is wrong or allowed.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let mut noise = Self::default();
         for part in text.split(',').map(str::trim) {
@@ -123,7 +124,7 @@ impl Noise {
                         .ok_or_else(|| {
                             problem(
                                 "write burst=PROBABILITY:FACTOR, the share of slow steps (0 to 1) \
-                                    and the factor of their time (1 or more), such as \
+                                    and the factor of their time (1 to 1000000), such as \
                                     burst=0.001:5",
                             )
                         })?;
@@ -215,7 +216,7 @@ fn number(text: &str, least: f64, most: f64) -> Option<f64> {
     text.parse().ok().filter(|number| (least..=most).contains(number))
 }
 
-/// Parses a time of at least a microsecond: `20ms`, `5s`, `10m`, `2h`.
+/// Parses a time from 1e-6 to 1e9 seconds: `20ms`, `5s`, `10m` (or `10min`), `2h`.
 fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let unit_s = match &text[split..] {
@@ -262,7 +263,7 @@ mod tests {
             ("drift=0.1:0s", "--noise drift=0.1:0s:", "drift=0.02:60s"),
             ("warmup=x:5s", "--noise warmup=x:5s:", "SHARE:TIME"),
             ("burst=2:5", "--noise burst=2:5:", "0 to 1"),
-            ("burst=0.1:0.5", "--noise burst=0.1:0.5:", "1 or more"),
+            ("burst=0.1:0.5", "--noise burst=0.1:0.5:", "1 to 1000000"),
             ("pause=20:10s", "--noise pause=20:10s:", "20ms:10s"),
             ("step=0.1,seed=-1", "--noise seed=-1:", "whole number"),
         ] {

@@ -27,7 +27,7 @@ pub struct Sequence {
     pub computed: u32,
     /// The number of tokens that the current step computes. Only engines with chunked prefill use this number.
     pub scheduled: u32,
-    /// The hashed blocks of the prompt; absent if the engine has no prefix cache.
+    /// The hashed blocks of the prompt; absent if the engine has no prefix cache or the request has no hashes.
     pub prefix: Option<Box<Prefix>>,
 }
 
@@ -80,7 +80,7 @@ pub struct Queues {
     pub preemptions: u64,
     /// The number of decode steps since the last prompt step.
     pub decodes_since_prompt: u32,
-    /// The number of tokens of admitted sequences that were looked up in the prefix cache so far.
+    /// The number of tokens of the sequences that were admitted so far; 0 if there is no prefix cache or it is off.
     pub prefix_queries: u64,
     /// The number of these tokens that were found in the prefix cache.
     pub prefix_hits: u64,

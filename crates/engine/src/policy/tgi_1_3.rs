@@ -1,6 +1,6 @@
 //! The scheduler of Text Generation Inference 1.3.x. Waiting prompts are computed in a separate batch when enough of
-//! them wait or enough steps have passed; then they join the running batch. KV blocks for the whole output are
-//! allocated at the start, so no sequence is ever preempted.
+//! them wait, when enough steps have passed, or when no sequence runs; then they join the running batch. KV blocks for
+//! the whole output are allocated at the start, so no sequence is ever preempted.
 //!
 //! The number of requests per batch is not limited; `max_concurrent_requests` belongs to the router.
 

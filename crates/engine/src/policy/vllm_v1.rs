@@ -61,7 +61,7 @@ impl Scheduler for VllmV1 {
             max_paddings: 0,
             max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
             // Without the reservation, the engine would repeatedly begin and preempt a long prompt that does not fit.
-            // Profiles without step constants have no reservation. With them, a preempted prompt loses little, because
+            // Under profiles without step constants, there is no reservation. A preempted prompt then loses little if
             // the blocks of its computed part remain cached.
             reserves_prompts: is_of_today,
         })
@@ -108,7 +108,8 @@ impl Scheduler for VllmV1 {
 
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
         let running = &queues.running;
-        // The last prompt token may be computed in a separate step, which is not a decode step.
+        // The last token of a prompt may be computed in a separate step. This step generates the first output token, so
+        // it does not count here.
         let decoding = |sequence: &Sequence| {
             sequence.generated > 0 && sequence.computed + 1 == sequence.tokens()
         };
@@ -130,7 +131,8 @@ impl Scheduler for VllmV1 {
     }
 }
 
-/// Removes waiting prompts that leave no room for an output token; vLLM's front end rejects them.
+/// Removes prompts at the front of the waiting queue that leave no room for an output token; vLLM's front end rejects
+/// such prompts.
 fn too_long(queues: &mut Queues) -> Vec<Sequence> {
     let mut ignored = Vec::new();
     let limit = queues.limits.max_model_len;
@@ -175,7 +177,8 @@ struct Admission {
     tokens: u32,
 }
 
-/// The part of the first waiting sequence that fits into the rest of the step; `None` if the sequence must wait.
+/// The part of the first waiting sequence that fits into the rest of the step; `None` if no sequence waits or the first
+/// one cannot be admitted.
 fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     let first = queues.waiting.front()?;
     let limits = queues.limits;
@@ -208,8 +211,10 @@ fn admit(queues: &mut Queues, Admission { cached_blocks, tokens }: Admission) {
     sequence.blocks = cached_blocks;
     sequence.computed = cached_blocks * queues.kv.block_size();
     sequence.scheduled = tokens;
-    queues.prefix_queries += u64::from(sequence.tokens());
-    queues.prefix_hits += u64::from(sequence.computed);
+    if queues.kv.has_prefix_cache() {
+        queues.prefix_queries += u64::from(sequence.tokens());
+        queues.prefix_hits += u64::from(sequence.computed);
+    }
     let until = sequence.computed + tokens;
     queues.kv.hold(sequence.prefix.as_deref(), &mut sequence.blocks, (until, tokens));
     queues.running.push(sequence);

@@ -19,7 +19,9 @@ pub struct Provenance {
     pub role: Role,
     /// Number of rows.
     pub rows: u32,
-    /// The assumed numbers of requests: (saturated pass, one-by-one pass).
+    /// The assumed numbers of requests: (saturated pass, one-by-one pass). With the cost model for vLLM 0.8 and later:
+    /// the largest number of requests of a run, and 1. For a text-block log: the smallest and the largest number of
+    /// requests of a block.
     pub requests: (u32, u32),
     /// The ranges that the rows cover.
     pub seen: Coverage,
@@ -27,7 +29,9 @@ pub struct Provenance {
     pub errors: ColumnErrors,
     /// Absolute errors in percent, per column, of fits without the predicted row. With the older cost model, one fit is
     /// without all rows of the same input length, another without all rows of the same output length. With the cost
-    /// model for vLLM 0.8 and later, the fit is without half of all rows. Empty if no constant was fitted on the rows.
+    /// model for vLLM 0.8 and later, the fit of a built-in profile is without half of all rows, and the fit of a user's
+    /// profile is at least without the row and its replicates. Empty if no constant was fitted on the rows, or if they
+    /// are too few to leave any out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_lengths: ColumnErrors,
     /// Signed errors of the same fits as [`Self::left_out_lengths`]. Only with the cost model for vLLM 0.8 and later.
@@ -35,10 +39,11 @@ pub struct Provenance {
     pub without_half: SignedErrors,
     /// Absolute errors in percent, per column, of a fit without the whole table. With the cost model for vLLM 0.8 and
     /// later, the fit is without all rows of the row's set (column `set` of the measured rows). Empty if no other table
-    /// has rows of the same kernel, because the errors would then be meaningless.
+    /// has rows of the same kernel, because the errors would then be meaningless. Also empty if a user fitted the
+    /// profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
-    /// Signed errors of the table, predicted by a fit to the other tables with the same weights.
+    /// Signed errors of the same fits as [`Self::left_out_table`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_table: SignedErrors,
     /// Signed errors of the table, predicted by a fit to tables with other weights only.
@@ -90,9 +95,9 @@ pub struct Coverage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// All constants were fitted to them.
+    /// Constants of the engine or of the card were fitted to them.
     Fitted,
-    /// Only the constants of their kernel were fitted to them.
+    /// The constants of their kernel were fitted to them; for AWQ, also two constants that depend on the version.
     FittedKernel,
     /// No constant was fitted to them.
     HeldOut,

@@ -39,7 +39,7 @@ pub struct StepConstants {
     pub sequence_layer_us: f64,
     /// Time of a layer's attention per prompt or chunk of a prompt, in microseconds.
     pub prompt_layer_us: f64,
-    /// Factor on the bandwidth with which weights are read.
+    /// Factor on the bandwidth with which weights, activations and logits are read.
     pub bandwidth_factor: f64,
     /// Factor on the speed of matrix products of many rows, and of the attention of prompts.
     pub products_factor: f64,

@@ -42,7 +42,7 @@ fn a_profile_with_an_impossible_value_is_refused_with_the_key() {
 }
 
 #[test]
-fn a_profile_of_an_earlier_schema_is_read_only_if_it_has_no_constants_of_mixed_steps() {
+fn a_profile_of_an_earlier_schema_is_read_only_if_it_has_no_step_constants() {
     for profile in profiles() {
         let earlier = toml::to_string(profile).unwrap().replace("schema = 2", "schema = 1");
         let is_read = Profile::parse(&earlier, "x").is_ok();

@@ -32,7 +32,7 @@ pub struct Generation {
     pub(super) arrived: Nanos,
     pub(super) first_token: Option<Nanos>,
     pub(super) last_token: Option<Nanos>,
-    /// Whether the response failed or stalls, so that nothing more is sent.
+    /// Whether the response failed or stalls. If so, nothing more is sent.
     pub(super) sends_nothing: bool,
 }
 

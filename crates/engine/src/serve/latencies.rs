@@ -80,7 +80,7 @@ impl Latencies {
             );
         }
         let name = "vllm:request_success_total";
-        exposition.family(Kind::Counter, name, "Requests that ended.");
+        exposition.family(Kind::Counter, name, "Completed requests, by the reason of their end.");
         for (reason, count) in [("stop", self.ended_at_stop), ("length", self.ended_at_length)] {
             exposition.sample(
                 name,

@@ -1,5 +1,5 @@
 //! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects the configured
-//! faults. `/engine/accounts` reports the true times of each finished request.
+//! faults. `/engine/accounts` reports the true times of the newest finished requests, at most 100,000.
 
 mod accounts;
 mod api;
@@ -28,7 +28,7 @@ pub use front::Front;
 /// The settings of the HTTP front end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontConfig {
-    /// The model name that requests must state, usually the hub id or name of the model.
+    /// The model name that OpenAI requests must state, usually the hub id or name of the model.
     pub served_model_name: String,
     /// The faults to inject, and into which requests.
     pub faults: Vec<Fault>,

@@ -74,8 +74,8 @@ fn at_least_85_percent_of_held_out_figures_lie_in_their_calibrated_ranges() {
     assert!(all >= 40 && 100 * inside >= 85 * all, "{inside} of {all}: {outside:?}");
 }
 
-/// No profile was fitted to rows of this model. Its rows have thousands of tokens, or hundreds of requests in
-/// flight.
+/// The profile of this engine version has no rows of this model. The tested rows have thousands of tokens, or hundreds
+/// of requests in flight.
 #[test]
 fn rows_far_from_the_fitted_rows_are_reported_as_uncalibrated() {
     for run in test_rows().iter().filter(|run| run.set.starts_with("gpustack")) {

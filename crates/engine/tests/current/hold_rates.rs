@@ -23,7 +23,7 @@ fn by_set(rows: &[Predicted], fit: Fit) -> BTreeMap<String, Counted> {
 }
 
 #[test]
-fn calibrated_ranges_contain_at_least_85_percent_of_measured_figures_but_not_all() {
+fn calibrated_ranges_contain_at_least_85_percent_of_figures_and_not_all_of_left_out_rows() {
     let least = 85;
     // `fewest` is the least number of figures with a calibrated range.
     for (fit, fewest) in [(Fit::Fitted, 195), (Fit::HalfLeftOut, 195), (Fit::Test, 48)] {
@@ -31,7 +31,7 @@ fn calibrated_ranges_contain_at_least_85_percent_of_measured_figures_but_not_all
         let [mut inside, mut all] = [0, 0];
         for (set, counted) in &sets {
             let [of_set, figures] = counted.calibrated;
-            // One figure more or less may be outside by chance.
+            // In each set, one more figure may be outside by chance.
             assert!(100 * (of_set + 1) >= least * figures, "{fit:?} {set}: {of_set} of {figures}");
             inside += of_set;
             all += figures;

@@ -46,8 +46,8 @@ fn every_profile_of_a_current_engine_has_the_median_and_maximum_errors_that_it_s
         }
     }
     assert_eq!(rows, runs.len(), "each row belongs to exactly one table of one profile");
-    // Largest median errors in percent, in the order of `ERROR_NAMES`: output tokens/s, TPOT, TTFT p50, TTFT p99,
-    // E2E p50; then TTFT p50 and TTFT p99 of runs with a limit of requests in flight.
+    // The limits of the median errors in percent, in the order of `ERROR_NAMES`: output tokens/s, TPOT, TTFT p50,
+    // TTFT p99, E2E p50; then TTFT p50 and TTFT p99 of runs with a limit of requests in flight.
     for (at, most) in [(0, 1.0), (1, 1.0), (2, 2.5), (3, 10.0), (4, 1.0), (5, 4.0), (6, 10.0)] {
         assert!(median(&errors, at) < most, "figure {at}: {}", median(&errors, at));
     }

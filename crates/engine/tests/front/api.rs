@@ -114,8 +114,33 @@ fn informational_endpoints_describe_the_served_model() {
 
 #[test]
 fn a_current_engine_caches_prompt_prefixes_and_exports_current_metrics() {
+    let metrics = metrics_after_a_repeated_prompt(None);
+    for line in [
+        "vllm:prefix_cache_queries_total{model_name=\"chatglm3-6b\"} 128",
+        "vllm:prefix_cache_hits_total{model_name=\"chatglm3-6b\"} 48",
+        "vllm:kv_cache_usage_perc{model_name=\"chatglm3-6b\"} 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+    for gone in ["gpu_cache_usage_perc", "time_per_output_token_seconds"] {
+        assert!(!metrics.contains(gone), "{gone}");
+    }
+}
+
+#[test]
+fn an_engine_whose_prefix_cache_is_off_counts_no_queries_of_the_cache() {
+    let metrics = metrics_after_a_repeated_prompt(Some(false));
+    for name in ["prefix_cache_queries_total", "prefix_cache_hits_total"] {
+        let line = format!("vllm:{name}{{model_name=\"chatglm3-6b\"}} 0");
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+}
+
+/// The metrics of a current engine after two requests with the same prompt of 64 tokens.
+fn metrics_after_a_repeated_prompt(prefix_caching: Option<bool>) -> String {
     let mut engine = engine_config();
     engine.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
+    engine.prefix_caching = prefix_caching;
     let prompt = "word ".repeat(64);
     let body = json!({ "model": "chatglm3-6b", "prompt": prompt, "max_tokens": 2 });
     let mut calls = vec![call("POST", "/v1/completions", Some(&body))];
@@ -129,17 +154,7 @@ fn a_current_engine_caches_prompt_prefixes_and_exports_current_metrics() {
         calls.push(later);
     }
     let calls = with_engine(engine, FrontConfig::new("chatglm3-6b"), Duration::ZERO, calls);
-    let (_, metrics) = response(&calls[2]);
-    for line in [
-        "vllm:prefix_cache_queries_total{model_name=\"chatglm3-6b\"} 128",
-        "vllm:prefix_cache_hits_total{model_name=\"chatglm3-6b\"} 48",
-        "vllm:kv_cache_usage_perc{model_name=\"chatglm3-6b\"} 0",
-    ] {
-        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
-    }
-    for gone in ["gpu_cache_usage_perc", "time_per_output_token_seconds"] {
-        assert!(!metrics.contains(gone), "{gone}");
-    }
+    response(&calls[2]).1
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub enum BundleError {
     /// The manifest, the checksum list or another document is invalid, or two of them contradict each other.
     #[error("{0}")]
     Content(String),
-    /// The output cannot be written, or a part that must be written cannot be read.
+    /// The output cannot be written, or a part that must be written cannot be read or has changed.
     #[error("its content cannot be written: {0}")]
     Unwritable(std::io::Error),
 }

@@ -1,5 +1,5 @@
-//! A bundle: several runs in one tar archive, compressed with gzip. Standard tools can open a bundle. Its first
-//! file lists the checksums of all other files: JSON documents, run logs, a README, data files.
+//! A bundle: one or more runs in one tar archive, compressed with gzip. Standard tools can open a bundle. Its
+//! first file lists the checksums of all other files: JSON documents, plan files, run logs, a README, data files.
 //!
 //! Equal parts give a bundle with equal bytes. A bundle may come from an untrusted source. The reader
 //! therefore allows only plain names and limited sizes, and never uses a name as a path. No code here opens a

@@ -12,7 +12,7 @@ pub fn problem(name: &str) -> Option<&'static str> {
         return Some("its name is empty or too long");
     }
     if name.starts_with('/') || name.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Some("its name leads out of the bundle");
+        return Some("its name has an empty part, or a part `.` or `..`");
     }
     (!name.chars().all(is_plain)).then_some("its name has a character that is not allowed")
 }

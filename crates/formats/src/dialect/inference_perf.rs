@@ -80,8 +80,8 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
     ToolTable { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
 }
 
-/// Returns the times between tokens, in seconds. The first token of each chunk gets the gap before the chunk,
-/// except in the first chunk. Every other token gets zero.
+/// Returns the times between tokens, in seconds. The first token of each chunk gets the gap before the chunk;
+/// the first token of the first chunk gets no value. Every other token gets 0.
 fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
     let tokens = tokens_of(stream);
     let inside = |count: usize| std::iter::repeat_n(0.0, count.saturating_sub(1));
@@ -93,8 +93,8 @@ fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
     all
 }
 
-/// Returns the number of tokens of each visible chunk. A chunk that does not state its tokens gets an equal
-/// share of the output tokens.
+/// Returns the number of tokens of each visible chunk. If a chunk does not state its tokens, the number is
+/// the output tokens divided by the number of visible chunks, rounded.
 fn tokens_of(stream: &Stream<'_>) -> Vec<usize> {
     let chunks = stream.visible();
     let even = f64::from(stream.output) / chunks.len().max(1) as f64;

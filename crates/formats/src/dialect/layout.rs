@@ -100,8 +100,8 @@ impl ToolTable {
         object.into()
     }
 
-    /// Returns the table as text. Figures are printed one on a line, as vLLM and SGLang do; statistics are printed
-    /// as a table.
+    /// Returns the table as text. Figures are printed one per line, as vLLM and SGLang do; statistics are
+    /// printed as a table.
     pub fn text(&self) -> String {
         const WIDTH: usize = 50;
         let mut out = format!("{:=^WIDTH$}\n", format!(" {} ", self.title));

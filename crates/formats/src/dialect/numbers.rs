@@ -25,7 +25,7 @@ impl Numbers {
         self.0.iter().sum()
     }
 
-    /// The mean; 0 if there are no values, as the tools print it.
+    /// The mean; 0 if there are no values, as vLLM and SGLang print it.
     pub fn mean(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.sum() / self.0.len() as f64 }
     }

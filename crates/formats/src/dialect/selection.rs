@@ -99,11 +99,11 @@ pub struct ServingSelection {
     pub percentiles: Vec<f64>,
     /// Limits in milliseconds for TTFT, TPOT or E2EL. A request is good if it meets all of them.
     pub goodput: Vec<(ServingMetric, f64)>,
-    /// Whether all requests arrive when the pass begins, and then wait in the client. If not, each request
-    /// arrives when it is due.
+    /// Whether all requests arrive when the pass begins ([`Self::begin`]), and then wait in the client. If
+    /// not, or if `begin` is absent, each request arrives when it is due.
     pub all_arrive_at_start: bool,
-    /// When the pass began. `vllm bench serve` measures its duration from this instant. If absent, the duration
-    /// of the pass itself is used.
+    /// When the pass began. `vllm bench serve` measures its duration from this instant. If absent, or if no
+    /// request ended after it, the duration of the pass itself is used.
     pub begin: Option<Nanos>,
     /// How the steady-state window is found; absent if its figures are not wanted.
     pub steady_state: Option<SteadyStateWindow>,

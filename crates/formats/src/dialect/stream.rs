@@ -9,7 +9,8 @@ use inferometer_model::time::Nanos;
 pub(crate) struct Stream<'a> {
     pub record: &'a Record,
     /// The pick, which other tools use as the start of the request. The client picks a request after the
-    /// request's wait in the client, and before the client connects.
+    /// request's wait in the client, and before the client connects. If the record has no pick, this is the
+    /// start of sending.
     pub start: Nanos,
     /// The chunks that contain output of any kind, or empty content without a role. There is at least one.
     pub chunks: Vec<Chunk>,
@@ -29,7 +30,8 @@ pub(crate) struct Chunk {
     pub visible: bool,
     /// Whether the chunk contains text of the answer, not reasoning or a tool call.
     pub answer: bool,
-    /// The number of tokens, if the stream states it.
+    /// The number of tokens, if the stream states it. `None` for all chunks of a request if the sum of these
+    /// numbers is impossible ([`Record::can_have`]).
     pub tokens: Option<u32>,
 }
 

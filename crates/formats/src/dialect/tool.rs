@@ -52,7 +52,8 @@ pub struct Pass<'a> {
     /// The request rate in requests/s, if it is constant and finite.
     pub rate: Option<f64>,
     /// The duration that the tool would have measured, in seconds. If absent, the duration is computed from the
-    /// records, for most tools from the first pick to the last end of a request.
+    /// records, for most tools from the first pick to the last end of a request. The table of vLLM 0.2 always
+    /// computes it from the records.
     pub duration_s: Option<f64>,
 }
 
@@ -64,7 +65,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Returns [`Self::duration_s`], otherwise the seconds from the first pick to the last end of any
-    /// request. `None` if the result is not positive.
+    /// request. `None` if the result is unknown or not positive.
     pub(super) fn duration(&self) -> Option<f64> {
         let picked = self.records.iter().filter_map(|record| record.picked.or(record.send_start));
         let ended = self.records.iter().filter_map(|record| record.ended);

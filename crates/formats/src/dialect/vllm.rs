@@ -64,7 +64,7 @@ pub(crate) struct Request {
 }
 
 /// Returns the seconds from the arrival of a request to its start, at least 0. A request arrives when it is
-/// due; with `selection.all_arrive_at_start`, it arrives when the pass begins.
+/// due; with `selection.all_arrive_at_start`, it arrives at `selection.begin`, if this instant is known.
 pub(crate) fn queued(start: Nanos, due: Nanos, selection: &ServingSelection) -> f64 {
     let arrived = selection.begin.filter(|_| selection.all_arrive_at_start).unwrap_or(due);
     start.seconds_after(arrived).max(0.0)
@@ -88,7 +88,7 @@ impl Request {
         (self.output > 1).then(|| (self.latency - self.ttft) / f64::from(self.output - 1))
     }
 
-    /// Whether the request meets all limits. The TPOT of a request with one token counts as 0.
+    /// Whether the request meets all limits. The TPOT of a request with at most one output token counts as 0.
     fn is_good(&self, limits: &[(ServingMetric, f64)]) -> bool {
         limits.iter().all(|(metric, limit_ms)| {
             let seconds = match metric {

@@ -24,7 +24,7 @@ pub enum Status {
     Finished = 3,
     /// The run failed.
     Failed = 4,
-    /// The run was interrupted.
+    /// The run was interrupted or killed.
     Killed = 5,
 }
 
@@ -76,8 +76,10 @@ impl Run {
         let experiment = self.experiment(&store)?;
         let id = &sha256_hex(self.name.as_bytes())[..32];
         let folder = store.join(&experiment).join(id);
-        // MLflow ignores names that begin with a dot, so it does not see an incomplete run.
-        let fresh = store.join(format!(".{id}.new"));
+        // The files are first written to this folder. It gets the final name only when it is complete, so the
+        // folder with the final name never has an incomplete run. It is inside the store, because a folder can only be
+        // renamed within one file system. MLflow does not look into folders whose names end with `.trash`.
+        let fresh = store.join(format!(".{id}.trash"));
         remove(&fresh)?;
         for part in ["params", "tags", "metrics", "artifacts"] {
             fs::create_dir_all(fresh.join(part))?;
@@ -166,6 +168,17 @@ pub fn part(text: &str) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
+/// Returns a text of a user in a form that can be a part of a key, and that differs for each text: if [`part`] changes
+/// the text, the first 8 digits of the text's SHA-256 are added.
+pub fn distinct_part(text: &str) -> String {
+    let kept = part(text);
+    if kept == text {
+        return kept;
+    }
+    let hash = &sha256_hex(text.as_bytes())[..8];
+    if kept.is_empty() { hash.to_owned() } else { format!("{kept}-{hash}") }
+}
+
 fn put(folder: &Path, key: &str, text: &str) -> io::Result<()> {
     let path = folder.join(key);
     if let Some(folder) = path.parent() {
@@ -196,4 +209,52 @@ fn uri(path: &Path) -> String {
         if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
     format!("file://{}", path.to_string_lossy().bytes().map(encode).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_texts_have_different_parts_of_keys() {
+        let texts = ["a.b-c_1", "a/b", "a:b", "a_b", "基线", "对照", "基线-2", "-2"];
+        let parts = texts.map(distinct_part);
+        assert_eq!((&*parts[0], &*parts[3], &*parts[7]), ("a.b-c_1", "a_b", "-2"));
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        for (at, part) in parts.iter().enumerate() {
+            assert!(!part.is_empty() && part.chars().all(is_allowed), "{part}");
+            assert!(!parts[..at].contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn mlflow_sees_no_incomplete_run_in_the_store() {
+        let store = tempfile::tempdir().expect("a folder");
+        let run = Run {
+            experiment: "an experiment".to_owned(),
+            name: "run".to_owned(),
+            started_unix_ms: 1,
+            ended_unix_ms: None,
+            status: Status::Finished,
+            params: Vec::new(),
+            tags: Vec::new(),
+            metrics: Vec::new(),
+        };
+        let names = |folder: &Path| -> Vec<String> {
+            let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("one"));
+            entries.map(|entry| entry.file_name().into_string().expect("a name")).collect()
+        };
+        // What MLflow lists in its file store: each folder is an experiment, except those with this ending.
+        let experiments = || -> Vec<String> {
+            names(store.path()).into_iter().filter(|name| !name.ends_with(".trash")).collect()
+        };
+        let is_incomplete = |_: &Path| {
+            let [experiment] = <[String; 1]>::try_from(experiments()).expect("one experiment");
+            assert_eq!(names(&store.path().join(experiment)), ["meta.yaml"]);
+            Ok::<_, io::Error>(())
+        };
+        let folder = run.write(store.path(), is_incomplete).expect("written");
+        assert!(folder.join("meta.yaml").is_file());
+        assert_eq!(names(store.path()), experiments(), "the temporary folder is gone");
+    }
 }

@@ -31,13 +31,13 @@ pub enum Presence {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name, which ends with the unit: `ttft_ms`.
+    /// The name. It ends with the unit, if the values have one: `ttft_ms`.
     pub name: Cow<'static, str>,
     /// The type of the values.
     pub kind: Kind,
     /// Whether every row has a value.
     pub presence: Presence,
-    /// The meaning, in one sentence.
+    /// The meaning, in one or two sentences; empty for columns of cells.
     pub about: Cow<'static, str>,
 }
 

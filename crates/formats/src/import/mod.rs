@@ -1,8 +1,10 @@
-//! Imports: published tables, logs and the result files of other tools, as runs of the store.
+//! Imports: published tables, logs, the result files of other tools and our own `summary.json`, as runs of
+//! the store.
 //!
-//! A figure of another tool is stored as our figure if both have the same definition. In addition, every figure
-//! is stored under the tool's own name ([`inferometer_analysis::imported::ImportedPass`]). No code here opens a
-//! file, reads a clock or connects to a server.
+//! A figure of another tool is stored as our figure if both have the same definition. In addition, the
+//! figures of a log or a result file, except those in lists, are stored under the tool's own names
+//! ([`inferometer_analysis::imported::ImportedPass`]). No code here opens a file, reads a clock or connects
+//! to a server.
 
 mod error;
 mod source;

@@ -30,7 +30,8 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     Ok(runs)
 }
 
-/// Returns the headings in the file above the run.
+/// Returns the section of the file that contains the run: the headings above the run, or its name in the
+/// file.
 fn section(run: &Import) -> Vec<String> {
     run.summary.imported.as_ref().map_or_else(Vec::new, |imported| imported.section.clone())
 }

@@ -18,7 +18,8 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
-    /// No program listens at the address, or no route leads to it.
+    /// The connection cannot be opened: for example, no program listens at the address, or no route leads to
+    /// it.
     #[error("{url}: cannot connect: {source}")]
     Unreachable {
         /// The address as given.
@@ -64,7 +65,7 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The response is not HTTP, or not the JSON that was expected.
+    /// The response is not HTTP, not the JSON that was expected, incomplete or too large.
     #[error("{url}{path}: not a valid answer: {what}")]
     Garbled {
         /// The address as given.
@@ -97,7 +98,7 @@ pub(super) fn reason(source: &io::Error) -> String {
     }
 }
 
-/// The error for a failed TLS handshake, with advice.
+/// The error for a failed TLS connection, with advice if its cause is known.
 pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
     match tls_failure(&source) {
         Some(TlsFailure::NotTls) => ClientError::OtherProtocol {

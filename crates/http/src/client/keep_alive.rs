@@ -29,7 +29,7 @@ impl KeepAliveClient {
     /// the server: if it fails on a pooled connection, the client sends it again on a new connection.
     ///
     /// # Errors
-    /// When no response arrives, or the response is not HTTP.
+    /// When no complete response of the server arrives, or when the response is not HTTP or too large.
     pub fn post(
         &self,
         path: &str,

@@ -36,9 +36,9 @@ use crate::proxy::{Proxies, Proxy, advice};
 
 /// The size limit of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// The limit on the memory of a parsed response body, in bytes.
+/// The limit on the estimated memory of a response body after parsing as JSON, in bytes.
 const MAX_PARSED_BYTES: usize = 256 << 20;
-/// The default deadline of a whole response, as a multiple of the timeout.
+/// The default deadline of a whole request, and of a whole response, as a multiple of the timeout.
 const DEADLINE_TIMEOUTS: u32 = 6;
 
 /// How to connect to servers. The default: no proxy, trust in the authorities that Mozilla trusts, no client
@@ -102,11 +102,12 @@ enum Reuse {
 }
 
 impl Client {
-    /// Resolves a server's name and connects once, to check that it listens.
+    /// Resolves a server's name and connects to its addresses, one after the other, until one connection is
+    /// open (with a proxy: to the addresses of the proxy). Sends no request.
     ///
     /// # Errors
-    /// When the name cannot be resolved, no address accepts a connection, or the TLS settings or the proxy
-    /// cannot be used.
+    /// When the name cannot be resolved, no connection can be opened, or the TLS settings or the proxy cannot
+    /// be used.
     pub fn reach(
         url: &Url,
         headers: Vec<(String, String)>,
@@ -135,9 +136,10 @@ impl Client {
         Err(last)
     }
 
-    /// Resolves the server's name and connects to each address of the same IP version as this client's
-    /// address. Returns a client for each address that accepts a connection, this client first, and the other
-    /// addresses with their errors. Behind a proxy, or for a Unix socket, returns only this client.
+    /// Resolves the server's name and connects to each other address of the same IP version as this client's
+    /// address. Returns this client and a client for each of these addresses that accepts a connection, and
+    /// the remaining addresses with their errors. Returns only this client behind a proxy, for a Unix socket,
+    /// or if the name cannot be resolved.
     pub fn at_each_address(&self) -> (Vec<Self>, Vec<(Address, ClientError)>) {
         let Address::Internet(own) = &self.address else { return (vec![self.clone()], Vec::new()) };
         let found = match &self.proxy {
@@ -177,7 +179,7 @@ impl Client {
     /// Sends a GET request for a path. Returns the response, whatever its status is.
     ///
     /// # Errors
-    /// When no response arrives, or the response is not HTTP.
+    /// When no complete response of the server arrives, or when the response is not HTTP or too large.
     pub fn get(&self, path: &str) -> Result<ClientResponse, ClientError> {
         self.request("GET", path, None)
     }
@@ -185,7 +187,7 @@ impl Client {
     /// Posts JSON to a path. Returns the response, whatever its status is.
     ///
     /// # Errors
-    /// When no response arrives, or the response is not HTTP.
+    /// When no complete response of the server arrives, or when the response is not HTTP or too large.
     pub fn post(
         &self,
         path: &str,
@@ -308,12 +310,12 @@ impl Client {
             }
         }
         if parsed_bytes(&response.body) > MAX_PARSED_BYTES {
-            return Err(self.garbled(path, "the parsed answer needs more than 256 MiB of memory"));
+            return Err(self.garbled(path, "the parsed answer may need over 256 MiB of memory"));
         }
         Ok((response, parser.keep_alive()))
     }
 
-    /// Whether the server accepts a TLS connection. No request is sent.
+    /// Whether the server accepts a TLS connection. No request is sent to the server.
     pub fn takes_tls(&self) -> bool {
         let Ok(tls) = TlsClient::new(&self.url.host, &Trust::AnyCertificate, None) else {
             return false;

@@ -1,5 +1,6 @@
-//! Who may read a site. By default, all clients if the server listens on a loopback address, otherwise
-//! clients with a token. This module only decides; it reads no socket.
+//! Who may read a site. If the server listens on a loopback address, these are by default all clients that
+//! name a loopback address in the `Host` field; otherwise clients with a token. This module only decides; it
+//! reads no socket.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -23,9 +24,9 @@ const COOKIE: &str = "inferometer-token";
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderAccess {
-    /// Every client that names a loopback address in the `Host` field. Another name can mean a DNS rebinding
-    /// attack: the page of another site sends the request, and the name of that site resolves to this
-    /// machine.
+    /// Every client that names a loopback address or `localhost` in the `Host` field. Another name can mean a
+    /// DNS rebinding attack: the page of another site sends the request, and the name of that site resolves
+    /// to this machine.
     Loopback,
     /// Every client.
     Everybody,

@@ -34,9 +34,10 @@ const LIMITS: Limits = Limits {
 /// The time between two events of a stream.
 const EVENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Header fields of every response that restrict browsers. A browser then loads nothing from other sites,
-/// runs only our scripts, and does not show the page inside another page. It does not tell other sites which
-/// page was read.
+/// Header fields that restrict browsers. Every response has them; a field of the response itself replaces the
+/// field of the same name. A browser then loads nothing from other sites, runs only our scripts, and does not
+/// show the page inside another page. It does not tell other sites which page was read, and asks the server
+/// before it uses a stored page.
 const BROWSER_POLICY: [(&str, &str); 5] = [
     (
         "content-security-policy",

@@ -11,8 +11,9 @@ pub struct RequestTarget {
 }
 
 impl RequestTarget {
-    /// Parses a request target. Segments and values are percent-decoded, `+` is a space in a query, and empty
-    /// segments are left out. Bytes that are not UTF-8 become U+FFFD.
+    /// Parses a request target. Segments, names and values are percent-decoded, `+` is a space in a query,
+    /// and empty segments are left out. An invalid percent sign stays as it is. Bytes that are not UTF-8
+    /// become U+FFFD.
     pub fn parse(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -45,7 +46,8 @@ impl RequestTarget {
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty()).collect()
     }
 
-    /// A link to the same path with some query values changed; `None` removes a name.
+    /// A link to the same path with some query values changed; `None` removes a name. Names with an empty
+    /// value are left out.
     pub fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
         let unchanged = self.query.iter().filter(|(name, value)| {
             !value.is_empty() && !changes.iter().any(|(changed, _)| changed == name)

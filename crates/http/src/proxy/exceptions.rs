@@ -1,5 +1,5 @@
 //! `NO_PROXY`: the servers that are reached without a proxy, with the syntax of curl and other programs.
-//! Names are compared as they are written, and never resolved.
+//! Names are never resolved. When names are compared, case and a final dot do not matter.
 
 use std::net::IpAddr;
 

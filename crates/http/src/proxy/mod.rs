@@ -126,11 +126,11 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both. The
-    /// servers of `no_proxy` are reached without a proxy. If a variable is given in lower case and in upper
-    /// case, the one in lower case is used. An empty variable counts as absent. `HTTP_PROXY` is ignored if
-    /// `REQUEST_METHOD` is set, because this program is then a CGI program. There, `HTTP_PROXY` contains the
-    /// header `Proxy` of a client's request.
+    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` if one of them is
+    /// absent. The servers of `no_proxy` are reached without a proxy. If a variable is given in lower case
+    /// and in upper case, the one in lower case is used. An empty variable counts as absent. `HTTP_PROXY` is
+    /// ignored if `REQUEST_METHOD` is set, because this program is then a CGI program. There, `HTTP_PROXY`
+    /// contains the header `Proxy` of a client's request.
     pub fn of_variables(variables: Variables<'_>) -> Self {
         let value = |name| variables(name).filter(|value| !value.trim().is_empty());
         let is_cgi = variables("REQUEST_METHOD").is_some();

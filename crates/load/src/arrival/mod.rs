@@ -128,7 +128,7 @@ mod tests {
             let gaps = gaps(arrivals, seed, 10_000);
             prop_assert!(gaps.iter().all(|&gap| gap >= 0.0));
             // The relative standard deviation of a gamma gap is 1/sqrt(shape). For the mean of 10,000 gaps
-            // at a shape of 0.2, it is 2.2 %. The test allows five such deviations.
+            // at a shape of 0.2, it is 2.2 %. The test allows a little more than five such deviations.
             let mean = gaps.iter().sum::<f64>() / 10_000.0;
             prop_assert!((mean - 1.0).abs() < 0.12, "{}", mean);
         }

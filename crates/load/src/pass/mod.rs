@@ -1,5 +1,6 @@
-//! How a pass loads the server, as data: the list of all load models. Each model has one file with its
-//! description before a pass ([`LoadPlan`]) and the model during a pass ([`LoadModel`]).
+//! How a pass loads the server, as data: the list of all loads. The file of a load has its description before
+//! a pass ([`LoadPlan`]), and the model during a pass ([`LoadModel`]), unless the load uses the model of another
+//! file.
 
 use std::fmt;
 
@@ -170,8 +171,8 @@ impl PassPlan {
     }
 
     /// The seed of the random choices of this pass. It is computed from the seed of the plan, the cell, the
-    /// load and the repeat (from 1). So the same pass has the same arrivals in every run, and two passes of a run have
-    /// different arrivals, unless the arrivals are those of vLLM.
+    /// load and the repeat (from 1). So the same pass makes the same random choices in every run with the same seed.
+    /// Two passes of a run make different random choices, unless the arrivals are those of vLLM.
     ///
     /// If the arrivals are those of vLLM, the first repeat has the seed of the plan. Then it has the gaps that vLLM
     /// draws with this seed, in each cell and at each rate. Trials of a search or a sweep, and pairs of blocks, are
@@ -219,8 +220,8 @@ impl PassPlan {
         }
     }
 
-    /// The same arrivals, `factor` times as fast. `None` if due times depend on the ends of requests, or if
-    /// the rate has stages.
+    /// The same arrivals, `factor` times as fast. The time bound is divided by `factor`. `None` unless the load
+    /// is an open loop with a constant rate, or a replay.
     pub fn faster(&self, factor: f64) -> Option<Self> {
         let mut faster = self.clone();
         let bound = match &mut faster {

@@ -129,7 +129,8 @@ pub struct Open<A: Iterator<Item = Nanos>> {
 }
 
 impl<A: Iterator<Item = Nanos>> Open<A> {
-    /// Creates the model. `arrivals` must be in order of time; arrivals after the bound are ignored.
+    /// Creates the model. `arrivals` must be in order of time. Arrivals beyond the count of `bound`, and those
+    /// that are not before its time limit, are ignored.
     pub fn new(arrivals: A, bound: Bound) -> Self {
         let mut arrivals = arrivals;
         let next = arrivals.next();

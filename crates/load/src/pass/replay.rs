@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_stored_as_a_hash_that_depends_only_on_its_offsets() {
+    fn a_stored_recording_has_a_hash_of_its_offsets_but_not_the_offsets() {
         let (first, same, other) =
             (read("0\n1\n").unwrap(), read("5\n6\n").unwrap(), read("0\n2\n").unwrap());
         assert_eq!(first.sha256, same.sha256);

@@ -1,4 +1,4 @@
-//! Parses objectives from text. A text that cannot be parsed is an error with an example of a valid text.
+//! Parses objectives from text. The error for a text that cannot be parsed says what is valid.
 
 use inferometer_model::suggest::did_you_mean;
 
@@ -51,7 +51,7 @@ pub enum SloError {
         /// The metric of the objective.
         metric: JudgedMetric,
     },
-    /// The limit is not a number in the unit of the metric.
+    /// The limit is not a number in a unit of the metric, or it is a time that is not above 0.
     #[error("`{text}` has no valid limit; after the comparison, write {}",
         expected(*.metric))]
     BadLimit {

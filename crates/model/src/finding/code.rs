@@ -1,6 +1,6 @@
-//! All kinds of findings, one entry each, in the order of a run.
+//! All kinds of findings, one entry each, grouped by subject.
 //!
-//! An entry has a stable name, a severity and a meaning. It has advice if all findings of the kind have the
+//! An entry has a stable name, a severity and a meaning. It has advice if findings of the kind usually have the
 //! same advice. Code that creates a finding, or searches for one, uses the entry here.
 
 use super::{Code, Severity};
@@ -42,7 +42,7 @@ codes! {
         "Processes that measured together differ in latency by more than chance: their machines, or their \
             connections to the server, differ.";
     SERVERS_DIFFER = "servers_differ", Warning,
-        "Servers behind one load state different versions or limits."
+        "Servers behind one load state different engines, versions or settings."
         => "use equal servers, or compare the figures by server";
     ADDRESS_UNREACHABLE = "address_unreachable", Warning,
         "An address of the server's name accepted no connection and received no requests."
@@ -83,7 +83,7 @@ codes! {
 
     // Prompts and data sets.
     PROMPTS_NOT_AS_ASKED = "prompts_not_as_asked", Note,
-        "Prompts differ from the plan: in length, or because some occur twice.";
+        "Prompts differ from the plan: in length, or because some repeat or overlap earlier ones.";
     WORKLOAD_HASH_COVERS_A_PART = "workload_hash_covers_a_part", Note,
         "The hash of the workload does not cover all requests."
         => "give --requests, so that the hash covers every request";
@@ -255,11 +255,11 @@ codes! {
     SEARCH_TRIAL_CUT_OFF = "search_trial_cut_off", Note,
         "A trial was ended early, because its result was already certain.";
     SEARCH_TRIAL_LOST = "search_trial_lost", Warning,
-        "A trial was discarded, because its records are incomplete.";
+        "A trial was discarded: its records are incomplete, or do not show the result that ended it early.";
     SEARCH_NOT_SETTLED = "search_not_settled", Warning,
-        "The server was still busy with a cancelled trial when the next one began.";
+        "The server may still have been busy with a cancelled trial when the next one began.";
     SEARCH_NOT_FINISHED = "search_not_finished", Warning,
-        "The search ended before it reached the precision of --precision.";
+        "The search ended without an answer that is as precise as --precision requires.";
     SEARCH_NOT_MONOTONE = "search_not_monotone", Warning,
         "The objectives were met at a higher load and missed at a lower one."
         => "search again with a warmed-up server and no other users";

@@ -23,7 +23,7 @@ pub struct Code {
     pub severity: Severity,
     /// The meaning, in one sentence.
     pub means: &'static str,
-    /// The advice, if it is the same for all findings of this kind.
+    /// The advice of its findings, unless a finding sets another one; `None` if the table has no advice.
     pub advice: Option<&'static str>,
 }
 
@@ -65,7 +65,7 @@ impl Finding {
         codes.iter().any(|code| self.is(*code))
     }
 
-    /// Replaces the severity of the code, if the severity depends on what was found.
+    /// Replaces the severity of the code. Used if the severity depends on what was found.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -79,7 +79,7 @@ impl Finding {
         self
     }
 
-    /// Replaces the advice of the code, if the advice depends on what was found.
+    /// Replaces the advice of the code. Used if the advice depends on what was found.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

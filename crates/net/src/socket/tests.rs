@@ -5,7 +5,9 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 
+use crate::run_delay::RunDelay;
 use crate::{
     Actor, Address, Arrived, Close, ConnId, EpollNet, Nanos, Net, ReadResult, Ready, Wake, sys,
 };
@@ -64,9 +66,14 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// A server that sends one word back on each of `connections` connections. It accepts the first connection
-/// after a message on `begin`.
-fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHandle<()> {
+/// A server that sends one word back on each of `connections` connections, `after` this time. It accepts the first
+/// connection after a message on `begin`.
+fn echo(
+    path: &Path,
+    connections: usize,
+    after: Duration,
+    begin: Receiver<()>,
+) -> thread::JoinHandle<()> {
     let listener = UnixListener::bind(path).unwrap();
     sys::set_backlog(&listener, 4).unwrap();
     thread::spawn(move || {
@@ -75,6 +82,9 @@ fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHan
             let mut stream = stream.unwrap();
             let mut word = [0; 4];
             stream.read_exact(&mut word).unwrap();
+            // Nobody sends on this channel, so the wait ends after its time.
+            let (_keep, never) = channel::<()>();
+            let _ = never.recv_timeout(after);
             stream.write_all(&word).unwrap();
         }
     })
@@ -85,7 +95,7 @@ fn data_from_a_unix_socket_has_an_arrival_interval_and_no_kernel_timestamp() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let (tell, begin) = channel();
-    let server = echo(&path, 1, begin);
+    let server = echo(&path, 1, Duration::ZERO, begin);
     let mut client = Client::of(&path, 1);
     client.all_begun = Some(tell);
     EpollNet::new().unwrap().run(&mut client).unwrap();
@@ -97,12 +107,34 @@ fn data_from_a_unix_socket_has_an_arrival_interval_and_no_kernel_timestamp() {
 }
 
 #[test]
+fn the_arrival_interval_of_data_that_end_a_sleep_begins_shortly_before_the_wake_up() {
+    if RunDelay::of_this_thread().since_last().is_none() {
+        // Without the kernel's account, the interval begins before the sleep.
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // A busy machine may preempt the client, which widens the interval: one narrow interval is enough.
+    let is_narrow = (0..50).any(|round| {
+        let path = folder.path().join(format!("{round}.sock"));
+        let (tell, begin) = channel();
+        let server = echo(&path, 1, Duration::from_millis(10), begin);
+        let mut client = Client::of(&path, 1);
+        client.all_begun = Some(tell);
+        EpollNet::new().unwrap().run(&mut client).unwrap();
+        server.join().unwrap();
+        let [arrived] = client.came[..] else { panic!("{:?}", client.failed) };
+        arrived.user.since(arrived.empty_before) < Duration::from_millis(1)
+    });
+    assert!(is_narrow);
+}
+
+#[test]
 fn connections_that_exceed_the_accept_queue_are_opened_once_the_server_has_room() {
     let wanted = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let (tell, begin) = channel();
-    let server = echo(&path, wanted, begin);
+    let server = echo(&path, wanted, Duration::ZERO, begin);
     let mut client = Client::of(&path, wanted);
     client.all_begun = Some(tell);
     EpollNet::new().unwrap().run(&mut client).unwrap();

@@ -47,7 +47,7 @@ pub struct Readiness {
 }
 
 impl Epoll {
-    /// The maximum number of descriptors that one wait reports.
+    /// The maximum number of descriptors that one wait reports; one more if a timer ends the waits.
     pub const BATCH: usize = 1024;
 
     /// A new, empty instance.

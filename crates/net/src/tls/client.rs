@@ -24,7 +24,7 @@ pub enum Trust {
     /// The authorities that Mozilla trusts.
     #[default]
     Known,
-    /// The authorities that Mozilla trusts, and the certificates of this PEM text. Each of these certificates
+    /// The authorities that Mozilla trusts, and the certificates of this PEM text. Each certificate of the text
     /// is accepted as an authority, and as the server's own certificate.
     Also(Vec<u8>),
     /// Any certificate is accepted: an attacker between client and server can read and change the data.

@@ -15,7 +15,7 @@ pub enum TlsError {
         /// What is wrong with the text.
         what: String,
     },
-    /// The client's certificate cannot be used.
+    /// The client's certificate cannot be used, or its key does not match it.
     #[error("{what}")]
     Identity {
         /// What is wrong with the certificate.

@@ -74,7 +74,7 @@ pub fn tls_failure(error: &io::Error) -> Option<TlsFailure> {
 }
 
 impl TlsFailure {
-    /// A message for the user that says what is wrong. In the message, "it" means the server.
+    /// A message for the user that says what is wrong. In the message, "it" and "its" mean the server.
     pub fn in_words(&self) -> String {
         match self {
             Self::UnknownAuthority => {

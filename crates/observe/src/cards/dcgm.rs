@@ -1,4 +1,4 @@
-//! NVIDIA's cards of another machine, from the DCGM exporter that runs on this other machine. The exporter is
+//! NVIDIA's cards of the server's machine, from the DCGM exporter that runs on that machine. The exporter is
 //! scraped like a server's metrics.
 
 use std::collections::BTreeMap;

@@ -19,7 +19,8 @@ pub struct NvmlCards {
     count: u32,
 }
 
-/// NVML's readings of a card, in NVML's units. A value is `None` if the card does not support it.
+/// NVML's readings of a card, in NVML's units. A value is `None` if it cannot be read, for example because the card
+/// does not support it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     utilisation_percent: Option<u32>,

@@ -20,8 +20,8 @@ pub struct DrawnPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// The length of the cell, without a shared prefix, plus or minus a random part of it. All lengths in
-    /// this range are equally likely.
+    /// The length of the cell, plus or minus a random part of it. For prompts, the tokens of a shared prefix are
+    /// subtracted first, and added after the draw. All lengths in this range are equally likely.
     Around {
         /// The largest deviation, as a share of the length: from 0 (no variation) to below 1.
         ratio: f64,
@@ -51,7 +51,7 @@ pub struct PrefixPlan {
     /// Tokens of the prefix that a group shares.
     pub prefix_length: u32,
     /// How uneven groups are. The expected number of requests of group k = 1, 2, ... is proportional to
-    /// k^-zipf. With 0, all groups get the same number of requests.
+    /// k^-zipf. With 0, the numbers of requests of two groups differ by at most 1.
     pub zipf: f64,
     /// The share of requests that belong to a group, from 0 to 1. All other requests share no prefix.
     pub warm_share: f64,

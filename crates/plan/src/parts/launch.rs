@@ -15,15 +15,17 @@ pub struct LaunchPlan {
     pub command: Vec<String>,
     /// The address on which the server listens.
     pub host: String,
-    /// The port; absent: a free port is chosen when the server is started.
+    /// The port. Absent: the port in the command; if the command has none, a free port is chosen when the server
+    /// is started.
     pub port: Option<u16>,
-    /// Environment variables in addition to those of this program.
+    /// Environment variables in addition to those of this program. The placeholders in their values are replaced too.
     pub environment: BTreeMap<String, String>,
     /// The working directory of the server; absent: that of this program.
     pub directory: Option<String>,
-    /// An HTTP path that answers with a status from 200 to 299 once the server is ready.
+    /// An HTTP path that answers with a status from 200 to 299 once the server is ready. If `ready_line` is set
+    /// too, the server is ready when both conditions are met.
     pub ready_url: Option<String>,
-    /// A text. When a line of the server's log contains this text, the server is ready.
+    /// A text that a line of the server's log contains once the server is ready.
     pub ready_line: Option<String>,
     /// The longest time from the start of the server until it is ready.
     #[serde(rename = "ready_timeout_ns", with = "nanoseconds")]

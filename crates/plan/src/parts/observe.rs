@@ -14,10 +14,10 @@ use super::Url;
 pub struct ObservePlan {
     /// The address of the server's metrics.
     pub metrics: MetricsAt,
-    /// The names of metrics by quantity, for engines that this program does not know.
+    /// The user's names of metrics, by quantity. They replace the built-in names of these quantities.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// The shortest time between two requests for the metrics.
+    /// The shortest pause between two samples of the server's metrics and of the cards during a pass.
     #[serde(rename = "period_ns", with = "nanoseconds")]
     pub period: Duration,
     /// The address of the DCGM exporter on the server's machine. `Url::prefix` is its path.

@@ -15,7 +15,7 @@ pub enum Balance {
     /// used one after the other.
     LeastInFlight,
     /// All requests of a session go to the same server. A session is the turns of a conversation, or the
-    /// prompts with the same prefix.
+    /// prompts with the same prefix. Requests without a session go to each server one after the other.
     Session,
 }
 

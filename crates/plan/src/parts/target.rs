@@ -31,9 +31,9 @@ pub enum TargetPlan {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         file_hashes: BTreeMap<String, String>,
     },
-    /// A server that is already running.
+    /// A server that is already running, or that the run starts.
     Server {
-        /// The address of the first server, or of the only one.
+        /// The address of the first server, or of the only one. Port 0: the run chooses a free port.
         url: Url,
         /// Whether to accept any TLS certificate.
         #[serde(default, skip_serializing_if = "super::is_false")]

@@ -54,13 +54,13 @@ impl Default for Repeat {
 /// The time limits of a request, each from the start of its phase; `None`: no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
-    /// Until the connection is ready.
+    /// From the beginning of the request until the connection is ready.
     #[serde(with = "optional_nanoseconds")]
     pub connect: Option<Duration>,
     /// From the send to the first token.
     #[serde(with = "optional_nanoseconds")]
     pub first_token: Option<Duration>,
-    /// From one event to the next.
+    /// From one token to the next one, or to the end of the answer.
     #[serde(with = "optional_nanoseconds")]
     pub between_events: Option<Duration>,
     /// From the send to the end.

@@ -128,7 +128,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The file of the data set, if the workload has one.
+    /// The file, the folder or the name of the data set, if the workload has one.
     pub fn dataset(&self) -> Option<&str> {
         match self {
             Self::Replay { dataset } => Some(dataset),
@@ -171,8 +171,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// The number of requests in flight in a cell of text blocks; `None` if it does not depend on the size
-    /// of the block.
+    /// The number of requests in flight in a cell of text blocks. `None` for other workloads, and if no number
+    /// is set for this size of block.
     pub fn in_flight(&self, cell: CellPlan) -> Option<u32> {
         let Self::Blocks { in_flight, .. } = self else { return None };
         let of = in_flight.iter().find(|of| of.block_chars == cell.input_length)?;

@@ -15,12 +15,12 @@ const MINIMAL_EFFECT: f64 = 0.05;
 const MAX_REQUESTS: u64 = 10_000;
 /// The number of pairs of blocks that is enough for most comparisons.
 const USUAL_PAIRS: u64 = 40;
-/// The default number of requests in a block of a closed loop, as a multiple of the requests in flight.
-/// The first requests of a block only fill the server, so a block needs more requests than are in
-/// flight.
+/// The default number of requests in a block of a closed loop with several requests in flight, as a multiple
+/// of the requests in flight. The first requests of a block only fill the server, so a block needs more
+/// requests than are in flight.
 const IN_FLIGHT_TIMES: u32 = 4;
 /// The default number of requests in a block of an open loop or a saturated pass. In an open loop, the
-/// first quarter is not counted, because the number of requests in flight still increases.
+/// first quarter is not counted by default, because the number of requests in flight still increases.
 const OTHERS: u32 = 64;
 /// The maximum number of requests of a block. The times of all these requests are stored in memory.
 const MOST_OF_A_BLOCK: u32 = 100_000;
@@ -31,7 +31,8 @@ const OUTPUT_LENGTH: u32 = 64;
 
 impl Spec {
     /// Fills in the defaults of a comparison. The default load is a closed loop with 8 requests in flight.
-    /// The default lengths, for random prompts, are 256 input tokens and 64 output tokens.
+    /// For random prompts without any key about lengths, the defaults are 256 input tokens and 64 output
+    /// tokens.
     #[must_use]
     pub fn with_defaults_of_ab(mut self) -> Self {
         let is_plain = self.workload.workload.as_deref().is_none_or(|name| name == "random");
@@ -75,6 +76,10 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         mistakes.add(key, problem);
     }
     let [pass] = plan.passes.as_mut_slice() else { return };
+    if matches!(pass, PassPlan::Conversations(_)) {
+        // `refused` reports this mistake.
+        return;
+    }
     let default = size_of_block(spec, pass);
     let Some(requests) = pass.requests() else {
         mistakes.add("requests", "is missing: a block needs a number of requests");
@@ -209,6 +214,19 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
                 --concurrency",
         ),
         (
+            "replay_rows",
+            spec.workload.rows.is_replayed(),
+            "cannot be used: each block would have different arrivals; give one --rate or \
+                --concurrency",
+        ),
+        (
+            "workload",
+            spec.workload.name() == "conversation",
+            "conversation cannot be used: a block has a number of requests, but conversations have \
+                turns that depend on answers; give another --workload, or another --scenario if it has \
+                conversations",
+        ),
+        (
             "slo",
             spec.slo.is_some(),
             "is for one server (`inferometer run`); for two servers give --gate",
@@ -322,4 +340,26 @@ fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFi
         mistakes.add("metric", "is empty; name at least one metric");
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Known;
+
+    #[test]
+    fn a_comparison_in_blocks_refuses_conversations_with_one_mistake() {
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+        for keys in [
+            r#"{"workload": "conversation", "ab": {}}"#,
+            r#"{"workload": "conversation", "concurrency": [4], "ab": {}}"#,
+        ] {
+            let spec: Spec = serde_json::from_str(keys).unwrap();
+            let told = spec.with_defaults_of_ab().resolve(&known).unwrap_err();
+            let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].contains("workload (--workload)"), "{told:?}");
+            assert!(told[0].contains("give another --workload"), "{told:?}");
+        }
+    }
 }

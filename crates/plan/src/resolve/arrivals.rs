@@ -8,8 +8,8 @@ use crate::spec::{Mistakes, Spec, values};
 const LARGEST_SEED: u64 = u32::MAX as u64;
 
 /// The arrival process of open loops. By default, it is that of `vllm bench serve`. So a run and a prediction without
-/// options have the same arrivals as published results of that tool. If the seed is too large for vLLM, only the lower
-/// 32 bits of the seed are used.
+/// options have the same arrivals as published results of that tool. If the seed is too large for vLLM, the default
+/// process uses only the lower 32 bits of the seed; with an explicit `vllm`, such a seed is a mistake.
 pub(super) fn arrivals(spec: &Spec, mistakes: &mut Mistakes) -> Arrivals {
     let burstiness =
         mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);

@@ -30,7 +30,8 @@ const DEMONSTRATION_REQUESTS: u32 = 32;
 /// The default number of conversations at the same time.
 const CONVERSATIONS_AT_ONCE: u32 = 8;
 
-/// The passes, in this order: named passes, closed loops, open loops, the load in stages, the replay.
+/// The passes, in this order: named passes, closed loops, open loops, the load in stages, the replay. A search
+/// or a sweep has only one pass.
 pub(super) fn passes(
     spec: &Spec,
     workload: &WorkloadPlan,
@@ -138,7 +139,8 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     (spec.max_in_flight, over_limit)
 }
 
-/// Makes the passes of the loads that the user gave: loops, stages, a replay.
+/// Makes the passes of the loads that the user gave (loops, stages, a replay), and the default loads of text
+/// blocks, traces and conversations.
 struct Loads<'a> {
     spec: &'a Spec,
     workload: &'a WorkloadPlan,
@@ -200,7 +202,7 @@ impl Loads<'_> {
         }
     }
 
-    /// Adds the default load of conversations, if the user gave no load.
+    /// Adds the default load of conversations, if the user gave no load and no named pass.
     fn own(&self, passes: &mut Vec<PassPlan>) {
         if matches!(self.workload, WorkloadPlan::Conversation(_)) && !has_any_load(self.spec) {
             passes.push(self.closed_at(CONVERSATIONS_AT_ONCE.into()));
@@ -259,7 +261,8 @@ fn is_published_blocks(spec: &Spec) -> bool {
     spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
 }
 
-/// Whether the spec has no target, lengths, passes or loads: a first try of the program.
+/// Whether the spec has no target, server, lengths, sizes of blocks, passes or loads: a first try of the
+/// program.
 pub(super) fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
         && spec.server.is_none()
@@ -313,7 +316,7 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     Bound { requests: (!by_time_alone).then_some(requests), duration }
 }
 
-/// Adds a mistake for each option that no pass uses.
+/// Adds a mistake for each option that is given here and that no pass uses, and a mistake if there are no passes.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any =
         |wanted: fn(&PassPlan) -> bool| passes.iter().map(conversations::beginning).any(wanted);
@@ -347,10 +350,14 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
         matches!(pass, PassPlan::Open(_)) && pass.constant_load().is_some_and(f64::is_finite)
     });
     if spec.stop_when_saturated == Some(true) && !at_a_rate {
-        mistakes.add("stop_when_saturated", format!("{no_pass}it applies to a constant --rate"));
+        mistakes.add("stop_when_saturated", format!("{no_pass}it needs a constant, finite --rate"));
     }
     if spec.one_by_one.is_some() && !one_by_one {
         mistakes.add("one_by_one", format!("{no_pass}add --passes table"));
+    }
+    let counts_apart = |pass: &PassPlan| matches!(pass, PassPlan::OneByOne(_));
+    if spec.requests.is_some() && !passes.is_empty() && passes.iter().all(counts_apart) {
+        mistakes.add("requests", format!("{no_pass}give --one-by-one, or add --passes table"));
     }
     if passes.is_empty() && mistakes.0.is_empty() {
         mistakes.add("passes", "is empty, so nothing would be measured");

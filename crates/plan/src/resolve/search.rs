@@ -19,8 +19,8 @@ const MAX_TRIALS: u32 = 40;
 /// Without `from`, the lowest rate is this share of the first rate, but at most [`LOWEST_RATE`].
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// The default rate of the first trial, in requests/s. Such a trial takes a few seconds, and its result
-/// suggests the next load.
+/// The rate of the first trial, in requests/s, if neither `start` nor `from` is given and `to` is not lower.
+/// Such a trial takes a few seconds.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
@@ -197,7 +197,7 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
 }
 
 /// The only pass of a plan with a search, at the load of the first trial. The trials differ only in the
-/// load.
+/// load and in the number of requests.
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
@@ -249,16 +249,16 @@ pub(super) fn refuse_loads(
             mistakes.add(key, format!("cannot be set: {name} {told} ({instead})"));
         }
     }
-    let loads_itself =
-        matches!(workload, WorkloadPlan::Conversation(_)) || spec.workload.rows.is_replayed();
-    if loads_itself {
-        let problem = format!("has its own load, but {name} chooses the load");
-        mistakes.add("workload", problem);
+    for (key, loads_itself) in [
+        ("workload", matches!(workload, WorkloadPlan::Conversation(_))),
+        ("replay_rows", spec.workload.rows.is_replayed()),
+    ] {
+        if loads_itself {
+            mistakes.add(key, format!("has its own load, but {name} chooses the load"));
+        }
     }
     if spec.scale == Some(true) {
-        let problem =
-            format!("scales arrivals to the exact rate, but {name} does not scale arrivals");
-        mistakes.add("scale", problem);
+        mistakes.add("scale", format!("scales arrivals to the exact rate, but {name} does not"));
     }
 }
 

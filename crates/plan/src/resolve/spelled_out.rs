@@ -1,4 +1,4 @@
-//! A spec with its defaults written out, for users who want to see what a plan does. A default is
+//! A spec with most of its defaults written out, for users who want to see what a plan does. A default is
 //! written only if the plan hash then stays equal.
 
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use crate::sweep::SweepPlan;
 use inferometer_load::{OneByOnePlan, PassPlan};
 
 impl Spec {
-    /// Returns the spec with all defaults that can be written as keys.
+    /// Returns the spec with the defaults of the keys that this module lists. Keys of workloads other than
+    /// lengths and sizes of blocks are not among them.
     ///
     /// # Errors
     /// All mistakes of the spec.
@@ -61,7 +62,7 @@ fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Sp
     Spec::from_keys(all).ok()
 }
 
-/// The keys for the cells and the passes.
+/// The workload, and the keys for the cells and the passes.
 fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     let mut keys = vec![("workload", json!(plan.workload.name()))];
     let axis = |of: fn(&inferometer_model::cell::CellPlan) -> u32| {
@@ -144,7 +145,7 @@ fn compared(ab: &AbPlan) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All other keys that have a default.
+/// The other keys whose defaults are written out.
 fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
     let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
     let mut keys: Vec<(&str, Value)> = Vec::new();

@@ -99,7 +99,8 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     })
 }
 
-/// The only pass of a plan with a sweep, at the lowest load. The trials differ only in the load.
+/// The only pass of a plan with a sweep. Each trial replaces its load and its number of requests. In a sweep of
+/// rates, a trial with a number of requests in flight has a closed loop instead of this pass.
 pub(crate) fn passes(
     spec: &Spec,
     sweep: &SweepPlan,

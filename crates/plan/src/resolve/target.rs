@@ -41,11 +41,10 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
-    /// The longest time to wait until a running server is ready; `None`: no wait. The plan does not
-    /// start this server.
+    /// The longest time to wait until a running server is ready; `None`: no wait.
     ///
     /// # Errors
-    /// If the value is not a duration, or if the plan has no such server.
+    /// If the value is not a duration, or if the plan starts the server, or if the target is the embedded engine.
     pub fn wait(&self) -> Result<Option<Duration>, SpecError> {
         let mistake = |problem: String| SpecError { key: "wait", problem };
         let Some(value) = &self.wait else { return Ok(None) };
@@ -269,7 +268,8 @@ impl Spec {
     }
 }
 
-/// The names of the text fields in a JSON body that suggest a secret. Fields at any depth are included.
+/// The names of the fields in a JSON body that suggest a secret. Only texts and long numbers are considered,
+/// at any depth.
 fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
     let mut names: Vec<String> =
         body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();

@@ -376,3 +376,14 @@ fn arrivals_are_those_of_vllm_unless_the_plan_selects_others() {
     let told = resolved(r#"{"rate": [2, 4, 8], "arrivals": "vlm"}"#).unwrap_err();
     assert_eq!(told.len(), 1, "one mistake, not one for each rate: {told:?}");
 }
+
+#[test]
+fn a_number_of_requests_that_no_pass_uses_is_a_mistake() {
+    for (pass, is_used) in [("one_by_one", false), ("table", true), ("saturated", true)] {
+        let passes = Some(vec![pass.to_owned()]);
+        let spec = Spec { passes, requests: Some(5), ..Spec::default() };
+        let told = spec.resolve(&KNOWN).err().unwrap_or_default();
+        assert_eq!(told.is_empty(), is_used, "{pass}: {told:?}");
+        assert!(told.iter().all(|one| one.to_string().contains("give --one-by-one")), "{told:?}");
+    }
+}

@@ -26,7 +26,7 @@ enum Kind {
     Share { needed: f64, limits: Vec<Limit> },
     /// At least the share `needed`, from 0 to 1, of the requests completes.
     Completed { needed: f64 },
-    /// The mean over completed requests stays below the limit.
+    /// The mean over completed requests is within the limit.
     Mean { limit: Limit },
 }
 
@@ -72,9 +72,9 @@ pub enum CriterionError {
 pub struct CriterionResult {
     /// For a mean: the value of the metric, in milliseconds. For a share: the value divided by its
     /// limit; with several limits, the largest of these quotients. For completion: 0. Infinite if the
-    /// request failed.
+    /// request failed, or has no value of a metric.
     pub value: f64,
-    /// Whether the request meets the criterion. Always true for the mean of a completed request.
+    /// Whether the request meets the criterion. For a mean, true for each completed request.
     pub met: bool,
 }
 
@@ -86,7 +86,7 @@ const MAX_FAILURES: f64 = 0.01;
 /// separate criterion on failures if `max_failures` is given, or if all other criteria are means.
 ///
 /// # Errors
-/// One error for each objective for which a search cannot find a highest load.
+/// One error for each objective, and for each criterion, for which a search cannot find a highest load.
 pub fn criteria(
     slo: &[Objective],
     goodput: &[RequestObjective],
@@ -240,7 +240,8 @@ impl Criterion {
     }
 
     /// Whether each load that meets this criterion meets `other`, too, because its limits are at most as large and its
-    /// share is at least as large.
+    /// share is at least as large. Requests that meet a limit have completed, so a share within limits implies at most
+    /// this share of completed requests.
     pub fn implies(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
             (Kind::Completed { needed }, Kind::Completed { needed: least })

@@ -56,7 +56,8 @@ pub struct SearchPlan {
     pub precision: f64,
     /// The load of the first trial, in the unit of [`Over::unit`].
     pub start: f64,
-    /// The factor from the load of the first trial to that of the second.
+    /// The load of the second trial divided by that of the first trial, if the first trial meets the criteria.
+    /// If the first trial misses them, a factor below 2 counts as 2.
     pub stride: f64,
     /// The lowest load that is tried.
     pub lowest: f64,

@@ -25,7 +25,8 @@ pub enum Stages {
 pub struct StageTable {
     /// The duration of the stage.
     pub duration: Value,
-    /// Requests per second: `8`, or `2..8` for a ramp. A stage has either `rate` or `concurrency`.
+    /// Requests per second: `8`, `2..8` for a ramp, or `2..8:exp` for an exponential ramp. A stage has either
+    /// `rate` or `concurrency`.
     pub rate: Option<Value>,
     /// Requests in flight, in the same form.
     pub concurrency: Option<Value>,
@@ -38,8 +39,9 @@ pub(crate) enum Staged {
     Concurrency(Level),
 }
 
-const PROBLEM: &str = "is not a load; write a number up to 1000000, or stages: 30s@8 (constant), \
-    60s@1..64 (a ramp), 60s@1..64:exp (an exponential ramp); join stages by `+`, but by `,` in --stages";
+const PROBLEM: &str = "is not a load; write a rate up to 1000000, or a whole number of requests in \
+    flight up to 65536, or stages: 30s@8 (constant), 60s@1..64 (a ramp), 60s@1..64:exp (an exponential \
+    ramp); join stages by `+`, but by `,` in --stages";
 
 const TOO_LOW: &str = "is too low; the minimum is 0.000001 requests per second";
 

@@ -6,12 +6,14 @@ pub const MAX_LENGTH: u32 = 10_000_000;
 pub const MAX_CELLS: usize = 4_096;
 /// The maximum number of passes of a run: cells x loads x repeats.
 pub const MAX_PASSES: usize = 16_384;
-/// The maximum number of servers of a plan: targets x the combinations of their arguments.
+/// The maximum number of servers of a plan: the combinations of arguments of all targets. Also the maximum
+/// number of addresses of one target.
 pub const MAX_SERVERS: usize = 1_024;
 /// The maximum number of requests in flight, and of conversations at the same time. An IP address has no
 /// more ports than this.
 pub const MAX_IN_FLIGHT: u32 = 65_536;
-/// The maximum number of requests, or of conversations, of a pass with a count.
+/// The maximum number of requests, or of conversations, of a pass with a count. Also the maximum number of
+/// repeats.
 pub const MAX_REQUESTS: u32 = 10_000_000;
 /// The highest rate of arrivals, in requests per second, except `inf`.
 pub const MAX_RATE: f64 = 1e6;
@@ -19,5 +21,5 @@ pub const MAX_RATE: f64 = 1e6;
 pub(crate) const MIN_RATE: f64 = 1e-6;
 /// The maximum number of event loops of a client.
 pub const MAX_LOOPS: u32 = 64;
-/// The longest name of a model, in characters.
+/// The longest name of a model or of a server's card, in characters.
 pub const MAX_NAME: usize = 500;

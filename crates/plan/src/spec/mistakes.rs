@@ -15,7 +15,7 @@ pub struct SpecError {
     pub problem: String,
 }
 
-/// ` (--flag)` for a key. Empty for a table of a plan file, because it has no flag.
+/// ` (--flag)` for a key. Empty for the table `server` of a plan file, because it has no flag.
 fn flag_of(key: &str) -> String {
     match key {
         "server" => String::new(),
@@ -26,8 +26,8 @@ fn flag_of(key: &str) -> String {
 }
 
 /// The second part of the message about a plan file that is not valid TOML, or does not have the expected
-/// form. It states the line, the column, the key of the value at this place, and the reason. It does not
-/// quote the line, because the line may contain a secret.
+/// form. It states the reason and, if they are known, the line, the column, and the key of the value at this
+/// place. It does not quote the line, because the line may contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
@@ -49,7 +49,7 @@ fn key_before(text: &str) -> Option<&str> {
 }
 
 /// Rewrites the parser's message about a value of the wrong type in simple words. A text value is left
-/// out, because it may be a secret.
+/// out, because it may be a secret. Other messages are returned unchanged.
 pub fn without_texts(why: &str) -> String {
     let why = match (why.find("string \""), why.rfind("\", expected")) {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
@@ -59,7 +59,7 @@ pub fn without_texts(why: &str) -> String {
 }
 
 /// Rewrites the parser's message about a type in simple words; `None` if the message is not about a
-/// type.
+/// type, or if this function does not know the type.
 fn in_plain_words(why: &str) -> Option<String> {
     if let Some(kinds) = why.strip_prefix("data did not match any variant of untagged enum ") {
         let expected = match kinds {

@@ -261,7 +261,7 @@ impl Spec {
     /// A spec from its keys.
     ///
     /// # Errors
-    /// If a value is of the wrong kind.
+    /// If a value is of the wrong kind, or if a table such as `[search]` has an unknown key.
     pub fn from_keys(keys: Map<String, Json>) -> Result<Self, serde_json::Error> {
         serde_json::from_value(Json::Object(keys))
     }

@@ -23,8 +23,8 @@ pub struct SearchSpec {
     pub to: Option<Value>,
     /// The load of the first trial.
     pub start: Option<Value>,
-    /// The factor from the load of the first trial to that of the second. A factor below 2 grows to 2 in
-    /// later trials.
+    /// The load of the second trial divided by that of the first trial, if the first trial meets the
+    /// objectives. A factor below 2 grows to 2 in later trials.
     pub stride: Option<Value>,
     /// The maximum number of requests of all trials of a cell together.
     pub max_requests: Option<u64>,

@@ -28,7 +28,7 @@ pub struct ServerSpec {
     pub model: Option<String>,
     /// The address on which the server listens: `{host}` in the command.
     pub host: Option<String>,
-    /// The port on which the server listens: `{port}` in the command; absent: a free port.
+    /// The port on which the server listens: `{port}` in the command; absent or 0: a free port.
     pub port: Option<u16>,
     /// Environment variables in addition to those of this program.
     pub environment: Option<Map<String, Json>>,
@@ -58,7 +58,7 @@ pub struct ServerSpec {
 pub enum CommandLine {
     /// A shell command line; named arguments are appended if it has no placeholder for them.
     Shell(String),
-    /// The program and its arguments, which no shell parses.
+    /// The program and its arguments. The program is started without a shell.
     Words(Vec<String>),
 }
 
@@ -70,7 +70,8 @@ const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
     /// Returns this table, with the values of `preset` for its absent values. Arguments and environment
-    /// variables are merged by name. If both tables have a name, the value of this table is used.
+    /// variables are merged by name. If both tables have the same name, the value of this table is used. The
+    /// result has no `description` and no `notes`.
     #[must_use]
     pub fn over(self, preset: &Self) -> Self {
         let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
@@ -257,8 +258,8 @@ fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>
     })
 }
 
-/// `max-num-seqs` and 32 give `--max-num-seqs 32`. `true` gives the flag without a value; `false`
-/// gives nothing.
+/// `max-num-seqs` and 32 give `--max-num-seqs 32`; `c` and 4 give `-c 4`. A name that begins with `-` stays
+/// unchanged. `true` gives the flag without a value; `false` gives nothing; a list gives several values.
 fn flag(name: &str, value: &Json) -> Vec<String> {
     let flag = match name {
         name if name.starts_with('-') => name.to_owned(),
@@ -282,7 +283,8 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// Whether an argument is an environment variable: its name is in capitals.
+/// Whether an argument is an environment variable: its name has at least two characters, and only capitals,
+/// digits and `_`.
 fn is_variable(name: &str) -> bool {
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.len() > 1 && name.chars().all(is_capital)

@@ -200,8 +200,9 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     })
 }
 
-/// The paths of the dialects' requests, each with its dialect. In a URL, the text before such a path is
-/// the address of the server.
+/// Paths of requests, each with the dialect that the message advises. Servers with Ollama's own paths
+/// (`/api/...`) also have the paths of `openai-chat`. In a URL, the text before such a path is the address of
+/// the server.
 const API_CALLS: [(&str, &str); 11] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
@@ -249,8 +250,8 @@ pub fn shown(address: &str) -> String {
     visible::name(&address[..end])
 }
 
-/// The name of the first query parameter of a path that suggests a secret by its name; `None` if there
-/// is no such parameter.
+/// The name of the first query parameter of a path that has a value and a name that suggests a secret; `None`
+/// if there is no such parameter.
 pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
     let mut pairs = query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('='));

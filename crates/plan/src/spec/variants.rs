@@ -67,10 +67,11 @@ const TARGET: &str = "target";
 /// One of the servers of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The properties that distinguish the server, such as `vllm, max-num-seqs=16`; empty if the plan
-    /// has only one server.
+    /// The name of the target and its arguments in the sweep, such as `vllm, max-num-seqs=16`; empty if the
+    /// plan has no `[[target]]` table and no sweep.
     pub name: String,
-    /// The arguments of the sweep, with their values in this run.
+    /// The arguments of the sweep, with their values in this run. If there are several targets, also `target`
+    /// with the name of the target.
     pub settings: BTreeMap<String, String>,
     /// What to measure.
     pub spec: Spec,

@@ -16,7 +16,7 @@ use inferometer_model::suggest::did_you_mean;
 pub struct WorkloadKeys {
     /// The source of prompts: `random`, `trace`, ...
     pub workload: Option<String>,
-    /// The file of the data set.
+    /// The data set: a file, or the name of a fetched or built-in data set.
     pub dataset: Option<String>,
     /// The keys for seeded words.
     #[serde(flatten)]
@@ -47,7 +47,8 @@ pub(crate) struct Asked {
     pub lengths: bool,
     /// Whether the user gave a load or named passes.
     pub own_load: bool,
-    /// Whether the user gave no target, lengths, passes or loads: a first try of the program.
+    /// Whether the user gave no target, server, lengths, sizes of blocks, passes or loads: a first try of the
+    /// program.
     pub is_demonstration: bool,
 }
 
@@ -201,7 +202,7 @@ impl WorkloadKeys {
         WorkloadPlan::Rows(self.rows.resolve(format, dataset, mistakes))
     }
 
-    /// The file of the data set. Adds a mistake if the user gave none; `what` describes the file.
+    /// The data set. Adds a mistake if the user gave none; `what` describes the file.
     fn dataset(&self, what: &str, mistakes: &mut Mistakes) -> String {
         self.dataset.clone().unwrap_or_else(|| {
             mistakes.add("dataset", format!("is missing: {} needs {what}", self.name()));

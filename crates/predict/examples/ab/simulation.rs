@@ -24,7 +24,7 @@ pub const OF_BLOCK: u32 = 32;
 /// The number of requests of a whole run, which is the default of `run`.
 pub const OF_RUN: u32 = 399;
 
-/// The properties of the machine. Both servers share one noise state.
+/// The properties of the machine and of the comparison. Both servers share one noise state.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
     /// The noise, in the format of `--noise`.

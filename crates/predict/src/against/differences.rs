@@ -33,9 +33,7 @@ impl MeasuredRows {
         // The built-in profiles were fitted on published rows, never on a user's own run. A profile that `calibrate`
         // created may have been fitted on a user's run.
         let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
-        if is_ours && self.counts.is_some()
-            || self.model.as_ref().is_some_and(|it| !is_same(it, model))
-        {
+        if is_ours && self.is_own_run || self.model.as_ref().is_some_and(|it| !is_same(it, model)) {
             return None;
         }
         let mut fitted =
@@ -60,4 +58,22 @@ fn is_same(one: &str, other: &str) -> bool {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     squeezed(one) == squeezed(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::target::Target;
+
+    use super::super::passes::rows_of;
+    use super::*;
+
+    #[test]
+    fn a_built_in_profile_was_not_fitted_to_a_run_of_this_program() {
+        let config = EngineConfig::of("qwen3-14b", Some("vllm-0.23-h100-sxm")).unwrap();
+        let target = Target { model: "Qwen/Qwen3-14B".to_owned(), ..Target::default() };
+        for (is_own_run, is_found) in [(true, false), (false, true)] {
+            let rows = rows_of("rows".to_owned(), Vec::new(), &target, is_own_run);
+            assert_eq!(rows.in_sample(&config).is_some(), is_found, "{is_own_run}");
+        }
+    }
 }

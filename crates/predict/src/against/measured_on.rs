@@ -1,4 +1,4 @@
-//! Determines the measured engine and card from a heading or from a stored run.
+//! Determines the measured engine and card from a heading, from a stored run or from a result file.
 
 use inferometer_analysis::table_import::HeadingFacts;
 use inferometer_engine::confidence::MeasuredOn;
@@ -13,7 +13,7 @@ pub(super) fn of_place(place: &HeadingFacts) -> MeasuredOn {
     }
 }
 
-/// The engine and card of a stored run.
+/// The engine and card of a stored run or of a result file.
 pub fn of_target(target: &Target) -> MeasuredOn {
     MeasuredOn {
         engine: target.engine.as_ref().map(|engine| engine.to_lowercase()),

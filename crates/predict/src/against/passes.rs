@@ -1,5 +1,5 @@
-//! Reads the passes of a stored run, so that they can be simulated with the same rates, limits, lengths and arrivals.
-//! It simulates nothing.
+//! Reads the passes of a stored run or of a result file, so that they can be simulated with the same rates, limits,
+//! lengths and arrivals. It simulates nothing.
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::summary::Summary;
@@ -16,15 +16,15 @@ use super::measured_on::of_target;
 use crate::measured_runs::{MeasuredPass, measured_passes, passes_of};
 
 impl MeasuredRows {
-    /// The measured passes of a stored run in a cell.
+    /// The measured passes of a stored run or of a result file in a cell.
     pub fn passes_of(&self, cell: CellPlan) -> impl Iterator<Item = &MeasuredPass> {
         self.passes.iter().filter(move |pass| pass.cell == cell)
     }
 }
 
-/// Whether the figures of a run are like those of published tables: fixed lengths with the passes "one by one" and
-/// "saturated", or an imported log. False for imported results of another tool, because each of their passes has its
-/// own load.
+/// Whether the figures of a run are like those of published pages: fixed lengths with the passes "one by one" and
+/// "saturated", or passes over text blocks, such as those of an imported log. Without text blocks, false for results
+/// of another tool with numbers for each pass, because each of these passes has its own load.
 pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let has_lengths =
@@ -47,7 +47,8 @@ pub(super) fn of_passes(
 ) -> Result<MeasuredRows, String> {
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}, each pass with its own load", found.row.id);
-    Ok(rows_of(origin, measured_passes(found, config)?, &summary.target))
+    let passes = measured_passes(found, config)?;
+    Ok(rows_of(origin, passes, &summary.target, summary.imported.is_none()))
 }
 
 /// Returns the passes of a result file as measured rows, each pass with its own load.
@@ -66,10 +67,16 @@ pub(super) fn of_results(
     }
     let first = imports.first().ok_or("it has no results")?;
     let origin = format!("{path}, each pass with its own load");
-    Ok(rows_of(origin, passes, &first.summary.target))
+    Ok(rows_of(origin, passes, &first.summary.target, false))
 }
 
-fn rows_of(origin: String, passes: Vec<MeasuredPass>, target: &Target) -> MeasuredRows {
+/// The cells of passes as rows without figures, and the passes.
+pub(super) fn rows_of(
+    origin: String,
+    passes: Vec<MeasuredPass>,
+    target: &Target,
+    is_own_run: bool,
+) -> MeasuredRows {
     let mut cells: Vec<CellPlan> = passes.iter().map(|pass| pass.cell).collect();
     cells.dedup();
     let row = |cell| PublishedRow { cell, measured: Columns::default() };
@@ -79,6 +86,7 @@ fn rows_of(origin: String, passes: Vec<MeasuredPass>, target: &Target) -> Measur
         blocks: Vec::new(),
         passes,
         counts: None,
+        is_own_run,
         model: Some(target.model.clone()).filter(|model| model != "unknown"),
         measured_on: of_target(target),
     }

@@ -53,6 +53,7 @@ pub(super) fn of_text(
             blocks: Vec::new(),
             passes: Vec::new(),
             counts: None,
+            is_own_run: false,
             model: table.place.model.clone(),
             measured_on: of_place(&table.place),
         }),
@@ -111,6 +112,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows
         blocks: blocks.collect(),
         passes: Vec::new(),
         counts: None,
+        is_own_run: false,
         measured_on: of_place(&place),
         model: place.model,
     })

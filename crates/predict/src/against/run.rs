@@ -42,6 +42,7 @@ pub(super) fn of_run(found: &StoredRun, config: &EngineConfig) -> Result<Measure
         blocks: Vec::new(),
         passes: Vec::new(),
         counts: Some(counts),
+        is_own_run: true,
         model,
         measured_on: of_target(&summary.target),
     })
@@ -87,6 +88,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
         blocks,
         passes,
         counts: None,
+        is_own_run: false,
         model,
         measured_on,
     })

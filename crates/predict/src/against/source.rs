@@ -32,7 +32,8 @@ enum Kind {
 /// Opens a file or a stored run with this name. In a file with several tables or results, `#SECTION` selects one.
 ///
 /// # Errors
-/// If there is no such file or run, or if it cannot be read.
+/// If there is no such file or run, if it cannot be read, or if the selected results of a file are not of exactly one
+/// model.
 pub fn open(name: &str, store: Option<&str>) -> Result<Source, PlanError> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
@@ -105,8 +106,8 @@ fn sections_of(import: &Import) -> Vec<String> {
 }
 
 impl Source {
-    /// The facts that a run or a result file states about its server. `None` for a published page, whose rows are
-    /// compared with the engine that the user names.
+    /// The facts that a run or a result file states about its server. `None` for a run without results, and for a
+    /// published page, whose rows are compared with the engine that the user names.
     pub fn facts(&self) -> Option<ServerFacts> {
         match &self.kind {
             Kind::Page(..) => None,

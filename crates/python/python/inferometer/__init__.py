@@ -56,7 +56,7 @@ Plan = Union[PathLike, Mapping[str, Any], None]
 def run(
     plan: Plan = None, *, progress: Progress = None, strict: bool = False, **keys: Any
 ) -> Union[Run, Group]:
-    """Measures a server, or the embedded engine if no ``target`` is given.
+    """Measures a server, or the embedded engine if the plan names no server (``target``, ``server``).
 
     ``plan`` is a plan file or a mapping. The keywords are the keys of a plan file, and override the
     keys of ``plan``. Returns a :class:`Group` for a plan with several servers or rounds, otherwise a
@@ -74,9 +74,10 @@ def run(
     raised when the run has ended, or after ten seconds without an event. A third Ctrl-C raises
     ``KeyboardInterrupt`` immediately.
 
-    Raises :class:`PlanError` with every mistake in the plan before the first request is sent, and
-    :class:`RunError` if the plan cannot be carried out. Failed requests and missed objectives raise no
-    exception: see :attr:`Run.shortfall` and :meth:`Run.check`.
+    Raises :class:`PlanError` with every mistake in the plan before the first request is sent,
+    :class:`RunError` if the plan cannot be carried out, and :class:`StoreError` if the store cannot be
+    used. Failed requests and missed objectives raise no exception: see :attr:`Run.shortfall` and
+    :meth:`Run.check`.
     """
     file, text = _split(plan, keys)
     program = _program()
@@ -131,7 +132,7 @@ def predict(
 
     The arguments of the engine, from ``engine`` (such as ``vllm-0.23``) and ``card`` to
     ``no_async_scheduling``, are the flags of ``inferometer predict``. An absent argument has the
-    value that vLLM would choose. All other keywords are the keys of a plan file.
+    default of this command. All other keywords are the keys of a plan file.
 
     ``against`` is a published table (Markdown), a result file of a tool or a stored run. If it is given,
     the prediction has the grid and the numbers of requests of these measurements, unless ``keys`` state
@@ -173,7 +174,8 @@ def search(
     strict: bool = False,
     **keys: Any,
 ) -> Union[Run, Group]:
-    """Searches for the highest arrival rate or concurrency that meets the objectives ``slo``.
+    """Searches for the highest arrival rate or concurrency that meets the objectives ``slo`` and
+    ``goodput``, or those of the tiers in ``search``.
 
     ``search`` contains the keys of the table ``[search]`` of a plan, for example
     ``search={"over": "concurrency"}``. With ``predict``, the search runs in virtual time, without
@@ -231,10 +233,12 @@ def compare(
 ) -> Comparison:
     """Compares a result with a baseline, figure by figure.
 
-    Each of the two results is a :class:`Run`, the name of a stored run, several names separated by commas,
-    or the path of a result file. ``margin`` is a share of the baseline, above 0 and below 1: smaller
-    differences do not matter. ``gate`` contains conditions such as
-    ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
+    Each of the two results is a :class:`Run`, or a text as in ``inferometer compare``: the name of a stored
+    run, a tag, the path of a result file, several of these separated by commas, or ``GROUP/SERVER``.
+    ``margin`` is a share of the baseline, above 0 and below 1: smaller differences do not matter. ``gate``
+    contains conditions such as ``"output_tokens_per_s>-3%,ttft_p99<+5%"``. ``seed`` is the seed of the
+    random numbers for the intervals. ``store`` is the database of the names; absent: that of the given
+    :class:`Run`, otherwise ``inferometer.db``.
     """
     runs = [one for one in (baseline, contender) if isinstance(one, Run)]
     stores = {one.store.resolve() for one in runs}
@@ -276,7 +280,8 @@ def _without_infinity(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Converts a value of another type to a type that JSON has: paths to text, NumPy numbers to numbers."""
+    """Converts a value of another type to a type that JSON has: paths to text, NumPy numbers to numbers,
+    NumPy arrays, ranges and sets to lists."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if hasattr(value, "tolist"):

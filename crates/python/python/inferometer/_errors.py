@@ -1,4 +1,5 @@
-"""The exceptions of this package. The extension module raises them."""
+"""The exceptions of this package. The extension module raises most of them; :meth:`Run.check` raises
+:class:`ShortfallError`."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ class StoreError(InferometerError, LookupError):
 
 
 class ShortfallError(InferometerError):
-    """The results do not meet the requirements of the plan: see :meth:`Run.check`."""
+    """The results of a run are not a success: see :meth:`Run.check`.
+
+    ``kind`` is one of the kinds of :class:`Shortfall`.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

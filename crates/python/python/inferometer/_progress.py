@@ -47,7 +47,8 @@ def _words(event: Event) -> str:
 
 
 class _Line:
-    """A line on standard error that each progress event overwrites. Messages are printed above this line."""
+    """A line on standard error that each progress event overwrites. Messages, warnings and the results of
+    passes are printed above this line."""
 
     def __init__(self) -> None:
         self._shown = 0

@@ -194,7 +194,8 @@ class Store:
         return json.loads(_inferometer.runs(self.path, json.dumps(given)))
 
     def run(self, name: str) -> Run:
-        """Returns the run with this name: its id, a unique part of its id, a unique tag, or ``latest``."""
+        """Returns the run with this name: its id, a unique part of its id, a unique tag, ``latest`` (the last
+        measured run), ``latest-predicted`` or ``latest-imported``."""
         document = json.loads(_inferometer.run_document(self.path, name))
         head = document["stored"]
         shortfall = head["shortfall"] and Shortfall(**head["shortfall"])

@@ -1,6 +1,5 @@
-//! The axes of charts: their quantity, unit, scale, range, and ticks at round values. Every axis has a
-//! unit. The script of a page has a copy of the algorithm for ticks in `page/axis.js`; a test compares
-//! the results of both.
+//! The axes of charts: their quantity, unit, scale, range and ticks. The script of a page has a copy of the
+//! algorithm for ticks in `page/axis.js`; a test compares the results of both.
 
 use crate::number::{decimal, significant};
 
@@ -9,7 +8,7 @@ use crate::number::{decimal, significant};
 pub struct Axis {
     /// The quantity: `Throughput`.
     pub title: String,
-    /// Its unit: `requests/s`. Empty if the title says everything, as for the name of an argument.
+    /// Its unit: `requests/s`. Empty if the unit is unknown, as for an argument of a server.
     pub unit: String,
     /// How values are converted to positions.
     pub scale: Scale,
@@ -36,11 +35,11 @@ pub enum Extent {
     /// largest.
     FromZero,
     /// As [`Extent::FromZero`], unless the scale is linear and all values are above three quarters of the
-    /// largest value. Then the axis covers only the range of the values, or a fifth of the largest value if
-    /// that is more. On an axis from zero, such values would look equal. The title of the axis states that the
-    /// axis does not start at zero.
+    /// largest value. Then the axis covers the range of the values, or a fifth of the largest value if that is
+    /// more, and a margin at both ends. On an axis from zero, such values would look equal. The title of the axis
+    /// states that the axis does not start at zero.
     Close,
-    /// From the smallest to the largest value exactly.
+    /// From the smallest to the largest value exactly. If these are equal, the axis is longer.
     Values,
     /// From the first to the second of these values.
     Fixed(f64, f64),
@@ -94,13 +93,13 @@ impl Axis {
         }
     }
 
-    /// Whether the axis counts something, so that only whole numbers have a meaning.
+    /// Whether the unit of the axis is `count` or `pairs`. Only whole numbers have a meaning on such an axis.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.unit.as_str(), "count" | "pairs")
     }
 
-    /// The ticks of the axis: its own ticks, otherwise about `wanted` ticks at round values of the range. An axis that
-    /// counts something has ticks only at whole numbers.
+    /// The ticks of the axis: its own ticks, otherwise about `wanted` ticks at round values of the range. In the second
+    /// case, an axis of whole numbers has ticks only at whole numbers.
     pub(crate) fn ticks_of(&self, range: Range, wanted: f64) -> Vec<Tick> {
         if !self.ticks.is_empty() {
             return self.ticks.clone();
@@ -110,7 +109,8 @@ impl Axis {
         ticks
     }
 
-    /// A remark that is shown next to the title if the scale is logarithmic or does not start at zero.
+    /// A remark that is shown next to the title if the scale is logarithmic, or if an axis with [`Extent::Close`] does
+    /// not start at zero.
     pub(crate) fn remark(&self, range: Range) -> Option<&'static str> {
         match (self.scale, self.extent) {
             (Scale::Log, _) => Some("log scale"),
@@ -150,7 +150,8 @@ const MARGIN_SHARE: f64 = 0.08;
 /// A log axis has the ticks of a linear axis if the ratio of its ends is at most this.
 const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
 
-/// A log axis has at most this many times the wanted ticks, so that their texts do not touch each other.
+/// A log axis with ticks at powers of ten has at most this many times the wanted ticks, or five ticks if that is more.
+/// The texts of more ticks would touch each other.
 const MOST_LOG_TICKS: f64 = 2.5;
 
 impl Scale {
@@ -169,7 +170,9 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 impl Range {
     /// The range of an axis that shows these values with about `wanted` ticks. Values that the scale
-    /// cannot show are ignored. Without values, the range is 0 to 1, or 0.1 to 1 on a log scale.
+    /// cannot show are ignored. Without values, the range is 0 to 1, or 0.1 to 1 on a log scale. If all values
+    /// are zero, the range of a linear axis is 0 to 1, too. The range of [`Extent::Fixed`] does not depend on the
+    /// values.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, wanted: f64) -> Self {
         let scale = axis.scale;
         if let Extent::Fixed(from, to) = axis.extent {
@@ -196,8 +199,8 @@ impl Range {
         Self { scale, from, to }
     }
 
-    /// Extends the end of a linear axis, so that at least this share of the axis (0 to 1) is above the largest value. A
-    /// log axis is not changed.
+    /// Extends the end of a linear axis, so that at least this share of the axis is above the largest value. The share
+    /// is at least 0 and below 1. A log axis is not changed.
     pub fn with_room_above(self, values: impl Iterator<Item = f64>, share: f64) -> Self {
         let (_, high) = ends(values.filter(|value| value.is_finite()));
         let needed = self.from + (high - self.from) / (1.0 - share);
@@ -216,7 +219,8 @@ impl Range {
     /// Ticks at about `wanted` round values between the ends. If the ratio of the ends of a log axis is above
     /// 8, its ticks are at powers of ten. Up to a ratio of 1000, there are also ticks at 2 and 5 times these
     /// powers. They are left out if there would be too many ticks and the axis has at least two powers of ten, which
-    /// are enough to read the axis. If there are still too many ticks, only every second, third ... of them is kept.
+    /// are enough to read the axis. If there are still too many ticks, and more than five, only every second, third ...
+    /// of them is kept.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {

@@ -18,10 +18,10 @@ pub struct Chart {
     pub id: String,
     /// The title.
     pub title: String,
-    /// The measured target: model, card, engine. A file shows it below the title; a page shows it once for
-    /// all charts.
+    /// The measured target: model, card, engine. A file shows it below the title. A page does not show it
+    /// with each chart, because the page names the target elsewhere.
     pub subject: String,
-    /// The program and the runs; a file shows them below the footnotes.
+    /// The program and the runs. A file shows them below the footnotes; a page does not show them with the chart.
     pub origin: String,
     /// A warning that is shown prominently, for example that figures are simulated.
     pub notice: Option<String>,
@@ -35,7 +35,7 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// How panels are arranged.
     pub arrangement: Arrangement,
-    /// Where the names of series are shown.
+    /// Where a file shows the names of series.
     pub legend: Legend,
 }
 
@@ -49,16 +49,17 @@ pub enum Arrangement {
     Grid,
 }
 
-/// Where the names of the series of a chart are shown.
+/// Where a file shows the names of the series of a chart. A page always shows them above the panels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
     /// Above the panels.
     #[default]
     Above,
-    /// In a file, at the right end of each line, below this heading. In a page, above the panels, because
-    /// lines move when a reader zooms. Only for charts with one panel.
+    /// At the right end of each line, below this heading. Only for charts with one panel. A page does not do
+    /// this, because lines move when a reader zooms.
     LineEnds(String),
-    /// Nowhere: there is only one series, and the subject already names it.
+    /// Nowhere. Either a panel has only one series, which the subject or an axis already names, or the axes
+    /// name the tiles of a heat map.
     Absent,
 }
 
@@ -120,7 +121,7 @@ impl Chart {
     }
 
     /// The chart without the values that its axes cannot show: a log axis cannot show zero and negative
-    /// values. Intervals of figures that are never negative begin at zero.
+    /// values. If no value of a series is negative, ends of its intervals that are below zero are moved to zero.
     pub(crate) fn on_its_axes(&self) -> Self {
         let mut chart = self.clone();
         let across = chart.x.scale;
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_of_figures_that_are_not_negative_begins_at_zero() {
+    fn an_interval_of_figures_that_are_not_negative_does_not_begin_below_zero() {
         let of = |y: f64, shape: Shape| {
             let mut series = Series { shape, ..Series::default() };
             series.push(1.0, Some(y), Some([y - 5.0, y + 5.0]));

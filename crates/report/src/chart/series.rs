@@ -12,14 +12,16 @@ pub struct Series {
     pub tint: Tint,
     /// The shape in which the series is drawn.
     pub shape: Shape,
-    /// Values on the horizontal axis, in ascending order. For [`Shape::Marked`], in the order in which
-    /// the line joins the points.
+    /// Values on the horizontal axis, in ascending order. There are two exceptions: [`Shape::Marked`] has the
+    /// order in which the line joins the points, and [`Shape::Spans`] has the order of the rows.
     pub x: Vec<f64>,
     /// Values on the vertical axis. A value that is not finite is a gap.
     pub y: Vec<f64>,
-    /// The lower ends of the intervals of `y`; not finite if there is no interval.
+    /// The lower ends of the intervals of `y`; not finite if there is no interval. For [`Shape::Tiles`], the
+    /// lower sides.
     pub low: Vec<f64>,
-    /// The upper ends of the intervals of `y`; not finite if there is no interval.
+    /// The upper ends of the intervals of `y`; not finite if there is no interval. For [`Shape::Tiles`], the
+    /// upper sides.
     pub high: Vec<f64>,
     /// The left ends of [`Shape::Bars`], [`Shape::Spans`] and [`Shape::Tiles`]. For other shapes, the
     /// lower ends of the intervals of `x`; not finite if there is no interval.
@@ -35,7 +37,9 @@ pub struct Series {
     /// spans in another colour.
     pub failed: Vec<bool>,
     /// Whether each point is labelled with its text from `texts`, or with its value if it has no text.
-    /// [`Shape::Line`], [`Shape::Step`], [`Shape::Marks`] and [`Shape::Tiles`] are never labelled with values.
+    /// [`Shape::Line`], [`Shape::Step`], [`Shape::Marks`] and [`Shape::Tiles`] are never labelled with values;
+    /// [`Shape::Dots`] and [`Shape::Spans`] have no labels. A label at a point of a line is left out if there is
+    /// no space for it.
     pub labelled: bool,
     /// Whether a page shows the series only after a reader selects it in the legend. Files leave it out.
     pub hidden: bool,
@@ -57,12 +61,12 @@ pub enum Tint {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Straight lines between the points. Intervals are a pale band.
+    /// Straight lines between the points. Intervals are pale bands.
     #[default]
     Line,
     /// Straight lines between the points, with a marker on each point and the intervals of `y` as whiskers.
     Marked,
-    /// Horizontal and vertical lines: each value is valid until the next point.
+    /// Horizontal and vertical lines: each value is valid until the next point. Intervals are pale bands.
     Step,
     /// Points only.
     Dots,
@@ -137,7 +141,7 @@ impl Series {
         if self.shape != Shape::Tiles {
             from_zero(&self.y, &mut self.low);
         }
-        // For other shapes, these are the sides of rectangles, or the ends of lines.
+        // For bars, tiles and spans, these are the sides of rectangles or the ends of lines.
         if matches!(self.shape, Shape::Line | Shape::Marked | Shape::Step) {
             from_zero(&self.x, &mut self.left);
         }

@@ -7,8 +7,8 @@ use inferometer_analysis::ab::{AbAnswer, Side, chart_points};
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape, Tint};
 use crate::number::{count, significant};
 
-/// An interval is drawn only if the ratio of its ends is below this. Intervals from few pairs can be so
-/// wide that nothing else would be visible.
+/// An interval is drawn only if its upper end divided by its lower end is below this. Intervals from few pairs
+/// can be so wide that nothing else would be visible.
 const WIDEST: f64 = 1.35;
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 240.0;
@@ -110,7 +110,8 @@ fn course(answer: &AbAnswer, figure: &str) -> Chart {
         .count();
     if too_wide > 0 {
         chart.notes.push(format!(
-            "Not drawn: {} of {} intervals, because they are so wide that nothing else would be visible.",
+            "Not drawn: intervals after {} of {} pairs, because they are so wide that nothing else \
+                would be visible.",
             count(too_wide as u64),
             count(answer.course.len() as u64)
         ));

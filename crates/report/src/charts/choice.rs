@@ -5,8 +5,8 @@ use crate::number::count;
 /// The maximum number of passes that a note names; further passes are only counted.
 const MOST_NAMED: usize = 3;
 
-/// The indices of at most `most` of `all` passes, evenly spaced, so that their loads differ as much as possible. The
-/// first and the last pass are always included.
+/// The indices of at most `most` of `all` passes. They are evenly spaced, because such passes usually differ most in
+/// their loads. The first and the last pass are included if `most` is at least 2.
 pub(super) fn evenly(all: usize, most: usize) -> Vec<usize> {
     if all <= most {
         return (0..all).collect();

@@ -1,5 +1,5 @@
-//! The chart of one pass over time: requests in flight, tokens, latencies by send time, and single
-//! requests.
+//! The chart of one pass over time: requests in flight, requests at the server, failed requests, tokens,
+//! latencies by send time, and single requests.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_model::outcome::OutcomeKind;
@@ -98,20 +98,21 @@ fn level_note(level: &Level, changes: usize) -> Option<String> {
     ))
 }
 
-/// The note on requests that a search cut off; absent if there are none.
+/// The note on requests that were cancelled or not sent because the pass was ended early; absent if there are none.
 pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     (cut_off > 0).then(|| {
         let which = if cut_off == 1 { "request was" } else { "requests were" };
         format!(
-            "{} {which} cancelled or not sent, because the result of the trial was certain; \
-                this is not a failure of the server.",
+            "{} {which} cancelled or not sent, because the pass was ended early; this is \
+                not a failure of the server.",
             count(cut_off)
         )
     })
 }
 
-/// Vertical marks at the ends of failed requests, at most 200; absent if no request failed. `from_s` is
-/// the beginning of the pass on the axis, in seconds. `of` is a prefix of the texts.
+/// Vertical marks at the ends of failed requests, at most 200; absent if no request failed. A request that was
+/// not sent has its mark at its due time. `from_s` is the beginning of the pass on the axis, in seconds. `of` is
+/// a prefix of the texts.
 pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Series> {
     if trace.failures.is_empty() {
         return None;
@@ -219,7 +220,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
             "{of}request {}: {first}, ended after {} ms, {}",
             span.index,
             significant((span.ended_s - span.sent_s) * 1e3),
-            if span.cut_off { "cancelled by the search" } else { span.outcome.name() }
+            span.outcome.name()
         ));
     }
     series

@@ -71,7 +71,8 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 vec![FigureLine { name: argument.to_owned(), points }]
             }
-            // Values that are not numbers have no order, so each value gets its own column.
+            // Values that are not numbers have no order, and a log axis cannot show zero and negative
+            // numbers. So each value gets its own column.
             false => own
                 .map(|effect| FigureLine {
                     name: effect.value.clone(),

@@ -39,7 +39,7 @@ pub(super) struct Metric {
 /// The pass from which a figure of the published table comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The pass that loads the server.
+    /// The pass that loads the server. If there is none, the one-by-one pass.
     Loading,
     /// The one-by-one pass. If there is none, the pass that loads the server.
     OneByOne,
@@ -118,7 +118,7 @@ pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     METRICS.iter().map(|metric| chart(metric, summaries)).collect()
 }
 
-/// The two lengths of a cell.
+/// One of the two lengths of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
     Input,

@@ -1,7 +1,7 @@
-//! Creates a heat map of the grid of lengths: one tile for each pair of lengths. A tile with more contrast to
-//! the background has a higher value: it is darker in the light theme, and lighter in the dark theme. Only
-//! runs with at least three input lengths and three output lengths have heat maps. For fewer lengths, a
-//! line chart is clearer.
+//! Creates heat maps of the grid of lengths: one tile for each pair of lengths that has the figure. A tile with
+//! more contrast to the background has a higher value: it is darker in the light theme, and lighter in the dark
+//! theme. Only runs with at least three input lengths and three output lengths have heat maps. For fewer
+//! lengths, a line chart is clearer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
@@ -18,7 +18,8 @@ const MIN_LENGTHS: usize = 3;
 const ROW_HEIGHT: f64 = 44.0;
 const MAX_HEIGHT: f64 = 480.0;
 
-/// A heat map for each figure of [`mapped`]; empty if the run has too few lengths.
+/// A heat map for each figure of [`mapped`] that at least two cells have. Empty if the run has too few lengths,
+/// and for searches and sweeps.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let run = std::slice::from_ref(summary);
     let [inputs, outputs] = [Length::Input, Length::Output].map(|length| length.values(run));
@@ -60,7 +61,8 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
 }
 
 /// The position of a value between the smallest value (0) and the largest (1). It is logarithmic if the
-/// largest is more than 20 times the smallest, otherwise linear.
+/// largest is more than 20 times the smallest and both are above zero, otherwise linear. 0.5 if all values are
+/// equal.
 fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     let is_log = low > 0.0 && high / low > 20.0;
     let [value, low, high] =

@@ -17,8 +17,8 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     for bins in latency.curve.bins.chunks(joined) {
         let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
         if latency.curve.growing && bars.x.is_empty() {
-            // A log axis has no position for zero. So a first column that begins at zero is drawn as wide
-            // as the next column.
+            // The first column contains all values up to its end. It may begin at zero, which has no position
+            // on a log axis. So on the axis, the first column is drawn at most as wide as the next column.
             let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
             let drawn = from.max(to * to / next);
             reaches_below = from < drawn;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_histogram_notes_values_below_its_first_column_only_if_that_column_begins_at_zero() {
+    fn a_histogram_notes_values_below_its_first_column_only_if_that_column_is_drawn_shortened() {
         let pass = PassFold::new(&PassPlan::one_by_one(Bound::requests(1))).finish();
         let notes = |first: f64| {
             let edges = [first, 2.0, 4.0, 8.0];

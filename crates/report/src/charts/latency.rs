@@ -101,12 +101,13 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis
     }
     let is_log = low > 0.0 && high / low > 20.0;
     let scale = if is_log { Scale::Log } else { Scale::Linear };
-    // With the exact ends of the values, the curves and the marks of p50 would lie on the sides of the panel.
+    // With the exact ends of the values, the ends of the curves, and marks at these ends, would lie on the sides of
+    // the panel.
     Axis::new(title, "ms").with_scale(scale).with_extent(Extent::Close)
 }
 
-/// The 5th percentile of a distribution; if it is zero, the smallest value above zero. Gaps between tokens of
-/// the same read are zero, and a log axis cannot show zero.
+/// The 5th percentile of a distribution; if it is zero, the smallest value above zero; zero if there is no such
+/// value. Gaps between tokens of the same read are zero, and a log axis cannot show zero.
 fn fifth(latency: &Latency) -> f64 {
     let points = &latency.curve.points;
     let fifth = points.iter().find(|point| point.share >= 0.05 && point.value > 0.0);
@@ -143,13 +144,13 @@ fn exactness(latencies: &[&Latency]) -> Option<String> {
     inexact.then(|| "With very many values, positions are exact to 0.1 %.".to_owned())
 }
 
-/// The charts of a run: one for each latency.
+/// The charts of a run: one for each latency of which a pass has several values.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     registry::drawn().filter_map(|metric| over_passes(summary, traces, metric)).collect()
 }
 
-/// The chart of one latency with a line for each pass; absent if no pass has several values. A single value has no
-/// distribution, and tables already have the value.
+/// The chart of one latency with a line for each pass, but at most [`MOST_CHOICES`] lines. Absent if no pass has
+/// several values: a single value has no distribution, and tables already have the value.
 fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)

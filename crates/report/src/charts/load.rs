@@ -24,7 +24,7 @@ fn latencies() -> impl Iterator<Item = &'static Definition> {
 
 /// The charts of closed-loop passes (the load is the concurrency) and of open-loop passes (the load is the
 /// arrival rate). Each kind has two charts: throughput and latency over the load, and latency over
-/// throughput. A cell is drawn only if it has at least two loads of the kind.
+/// throughput. A cell is drawn only if [`passes`] returns at least two of its passes.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let closed: Load = |pass| pass.concurrency.map(f64::from);
     let open: Load = |pass| pass.rate;
@@ -48,7 +48,8 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     charts
 }
 
-/// The passes of a kind with their loads, in ascending order of load. Later repeats are left out.
+/// The passes of a kind with their loads, in ascending order of load. Later repeats are left out, and so are
+/// passes whose load is not a single number above zero.
 fn passes(cell: &Cell, kind: PassKind, load: Load) -> Vec<(f64, &PassSummary)> {
     let own = cell.passes.iter().filter(|pass| pass.kind == kind && pass.repeat <= 1);
     let mut passes: Vec<(f64, &PassSummary)> = own
@@ -96,7 +97,7 @@ fn over_load(
 }
 
 /// The panel of a statistic of a latency, with the limits of its objectives. The scale is logarithmic if the largest
-/// value is much larger than the smallest, as at loads beyond saturation.
+/// value is more than 20 times the smallest, as at loads beyond saturation.
 fn latency_panel(
     summary: &Summary,
     (metric, statistic): (&Definition, Statistic),
@@ -128,8 +129,8 @@ fn over_throughput(
     let mut panels = Vec::new();
     for metric in latencies() {
         let series = cells.iter().enumerate().map(|(style_index, (cell, passes))| {
-            // The points stay in the order of their loads: above saturation, throughput decreases, and
-            // the line turns back.
+            // The points stay in the order of their loads: above saturation, throughput can decrease. The
+            // line then turns back.
             let points: Vec<(f64, (f64, &PassSummary))> = passes
                 .iter()
                 .filter_map(|(load, pass)| Some((pass.output_tokens_per_s?, (*load, *pass))))

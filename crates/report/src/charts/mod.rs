@@ -2,9 +2,10 @@
 //! and traces, and does not draw them. The notes of a chart state which data the chart reduces or leaves out.
 //!
 //! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass needs
-//! a line in `OF_PASS` instead. Files, reports and pages then show the chart, because they use the results of
-//! [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines at first, and names
-//! or counts the others, as `latency` does with the functions of `choice`.
+//! a line in `OF_PASS` instead. Reports and pages then show the chart, because they use the results of
+//! [`of_run`] and `of_pass`. A chart of a run is also written to a file. A chart with a line for each pass shows
+//! at most seven lines at first, and names or counts the others, as `latency` does with the functions of
+//! `choice`.
 
 mod ab;
 mod blocks;

@@ -27,7 +27,8 @@ fn of(summary: &Summary, metric: &Definition) -> Vec<slo::Objective> {
     found
 }
 
-/// The statistics of a metric to draw, in ascending order: `always`, and each statistic with an objective.
+/// The statistics of a metric to draw, in the order of [`Statistic::ALL`]: `always`, and each statistic with an
+/// objective.
 pub(super) fn statistics(
     summary: &Summary,
     metric: &Definition,
@@ -60,8 +61,9 @@ pub(super) fn across(
     metric: &Definition,
     values: [f64; 2],
 ) -> (Option<Series>, Vec<String>) {
-    let (near, far): (Vec<_>, Vec<_>) =
+    let (mut near, far): (Vec<_>, Vec<_>) =
         of(summary, metric).into_iter().partition(|objective| is_near(objective.limit, values));
+    near.sort_by(|one, other| one.limit.total_cmp(&other.limit));
     let series = (!near.is_empty()).then(|| Series {
         name: "limit of an objective".to_owned(),
         tint: Tint::Alert,
@@ -75,7 +77,8 @@ pub(super) fn across(
 }
 
 /// The limits on a statistic as horizontal lines between two positions, and a sentence for each limit that is too far
-/// away to be drawn. A linear axis begins at zero, so it always has room for a limit below the values.
+/// away to be drawn. On a linear scale, every limit below the values counts as near: the axis begins at zero if the
+/// limit is far below the values.
 pub(super) fn along(
     summary: &Summary,
     (metric, statistic): (&Definition, Statistic),
@@ -96,8 +99,8 @@ pub(super) fn along(
     (near.into_iter().map(line).collect(), far.iter().map(too_far).collect())
 }
 
-/// A horizontal line in the alert colour between two positions, with its name at its right end. The line shows a limit
-/// or a required share.
+/// A horizontal line in the alert colour between two positions. Its name is at its right end if there is space. The
+/// line shows a limit or a required share.
 pub(super) fn level(name: String, positions: [f64; 2], value: f64) -> Series {
     Series {
         tint: Tint::Alert,
@@ -110,7 +113,7 @@ pub(super) fn level(name: String, positions: [f64; 2], value: f64) -> Series {
     }
 }
 
-/// The smallest and the largest of the finite values.
+/// The smallest and the largest of the finite values; infinity and minus infinity if there are none.
 pub(super) fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
     let finite = values.copied().filter(|value| value.is_finite());
     finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {

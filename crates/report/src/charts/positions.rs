@@ -11,8 +11,8 @@ const HEIGHTS: (f64, f64) = (340.0, 250.0);
 /// The points of a line are labelled with their values if the panel has no other line, and the line has at
 /// most this many points.
 const MOST_VALUE_LABELS: usize = 8;
-/// The minimum width of a panel, in column widths: for a single panel, and for each of several panels. If a
-/// panel has fewer columns, they are centred.
+/// The minimum width of a panel with columns: for a single panel, and for each of several panels. The unit is the
+/// distance between the centres of two columns. If a panel has fewer columns, they are centred.
 const COLUMNS: (f64, f64) = (7.0, 2.2);
 /// Half the width of a column. The unit is the distance between the centres of two columns.
 const HALF_COLUMN: f64 = 0.36;
@@ -54,7 +54,7 @@ pub(super) struct Point {
 }
 
 impl OverPositions {
-    /// Returns the chart with its panels. A footnote explains the markers.
+    /// Returns the chart with its panels. A footnote explains whiskers, hollow markers and gaps, if there are any.
     pub fn into_chart(self) -> Chart {
         let Self { mut chart, y, mut panels, is_ordered, intervals } = self;
         if panels.is_empty() {

@@ -1,7 +1,8 @@
-//! The chart of a search. The horizontal axis is the load. Three panels show the share of requests that meet
-//! each objective, the TTFT, and the TPOT. Other latencies have a panel if an objective limits them. Each panel
-//! marks the interval of the answer. If a cell has several tiers, each tier has its own panel of the share, which
-//! marks its interval. The panels of latencies are the same for all tiers, so they are drawn once, without intervals.
+//! The chart of a search. The horizontal axis is the load. For each cell, three panels show the share of requests that
+//! meet each objective, the TTFT, and the TPOT. Other latencies have a panel if an objective limits them. Each panel
+//! marks the interval of the answer, with one exception: if a cell has several tiers, each tier has its own panel of
+//! the share, which marks its interval. The panels of latencies are the same for all tiers, so they are drawn once,
+//! without this interval.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -27,8 +28,8 @@ const STYLES: [usize; Statistic::ALL.len()] = [2, 4, 1, 3, 5, 0, 2];
 /// The statistics of a latency that are always drawn. Those with an objective are drawn as well.
 const ALWAYS: [Statistic; 2] = [Statistic::P50, Statistic::P99];
 
-/// The chart of a run with a search: at least three panels for each cell. Empty if no answer has at least two loads,
-/// of which at least one can be drawn.
+/// The chart of a run with a search: at least three panels for each cell, for at most [`MOST_CELLS`] cells. Empty if no
+/// answer has at least two loads, of which at least one can be drawn.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_shown =
         |answer: &&SearchAnswer| answer.loads.len() > 1 && drawn(answer).next().is_some();
@@ -69,8 +70,8 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// The loads of an answer with a trial that was long enough. The trials at other loads show only how a server fills up,
-/// so a curve through them would mislead.
+/// Those loads of an answer that have at least one trial that was long enough. The trials at other loads show only how
+/// a server fills up, so a curve through them would mislead.
 fn drawn(answer: &SearchAnswer) -> impl Iterator<Item = &LoadAnswer> {
     answer.loads.iter().filter(|load| !load.is_too_short)
 }
@@ -89,8 +90,8 @@ fn too_short(answer: &SearchAnswer) -> Option<String> {
     })
 }
 
-/// The note on the trials of a cell that were cut off: their number, their loads, and the panels that leave
-/// them out. `None` if no trial was cut off.
+/// The note on the trials of a cell that were cut off ([`PassSummary::is_cut_off`]): their number, their loads,
+/// and the panels that leave them out. `None` if no trial was cut off.
 fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     let cut: Vec<&PassSummary> = cell.passes.iter().filter(|pass| pass.is_cut_off()).collect();
     let mut loads: Vec<f64> = cut.iter().filter_map(|pass| load_of(over, pass)).collect();
@@ -111,7 +112,7 @@ fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     })
 }
 
-/// The load of a trial.
+/// The load of a trial; `None` if the trial has no load of this kind.
 fn load_of(over: Over, pass: &PassSummary) -> Option<f64> {
     match over {
         Over::Rate => pass.rate,
@@ -210,8 +211,8 @@ fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Ser
 }
 
 /// The curves of a latency over the load. Returns the scale of the vertical axis, the series, and notes. The series are
-/// p50, p99, each percentile with an objective, and the limits of the objectives. The notes name limits that are not
-/// drawn.
+/// p50, p99, each other statistic with an objective, and the limits of the objectives. The notes name limits that are
+/// not drawn.
 fn latencies(
     summary: &Summary,
     answer: &SearchAnswer,

@@ -1,5 +1,5 @@
 //! The charts of sweeps: latency over throughput, throughput over load with the knee, and output tokens/s
-//! per card over output tokens/s per user. Each server has its own line.
+//! per card (or of the whole server) over output tokens/s per user. Each server has its own line.
 
 use inferometer_analysis::search::load_text;
 use inferometer_analysis::summary::Summary;
@@ -30,7 +30,8 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     of_several(std::slice::from_ref(summary))
 }
 
-/// The charts of several runs together: a panel for each cell, a line for each server.
+/// The charts of several runs together: a panel for each cell, for at most [`MOST_CELLS`] cells, and a line for each
+/// server. Answers with a single load are left out.
 pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     let names = label::distinct(summaries);
     let mut cells: Vec<(String, Vec<Curve<'_>>)> = Vec::new();
@@ -68,7 +69,7 @@ pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 
 type Cells<'a> = [(String, Vec<Curve<'a>>)];
 
-/// Latency over throughput: one point for each load, labelled with the load.
+/// Latency over throughput: one point for each load, labelled with the load if there is space.
 fn latency(cells: &Cells<'_>) -> Chart {
     let x = Axis::new("Throughput", "requests/s").with_extent(Extent::Close);
     let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
@@ -200,8 +201,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// Output tokens/s per card over output tokens/s per user. If the number of cards is unknown, the chart shows
-/// the output tokens/s of the whole server instead.
+/// Output tokens/s per card over output tokens/s per user. If the number of cards of any server is unknown, the
+/// chart shows the output tokens/s of the whole server instead.
 fn front(cells: &Cells<'_>) -> Chart {
     let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
     let per_gpu = answers().all(|answer| answer.gpus.is_some());
@@ -214,9 +215,10 @@ fn front(cells: &Cells<'_>) -> Chart {
     let cards = if per_gpu { format!(" Cards: {}.", cards.join(", ")) } else { String::new() };
     chart.notes.push(format!(
         "Per user: 1000 / mean TPOT in ms, the speed of one stream after its first token. Each \
-            point is a load, with its label; loads with trials that are too short are left out. \
-            The dashed line is the Pareto front of all servers: no other load has both more \
-            tokens/s {what} and more per user. Higher and further right is better.{cards}"
+            point is a load, with its label where there is space; loads with trials that are too \
+            short are left out. The dashed line is the Pareto front of all servers: no other load \
+            has both more tokens/s {what} and more per user. Higher and further right is \
+            better.{cards}"
     ));
     let y = |_: &[Series]| Axis::new(&format!("Output tokens/s {what}"), "tokens/s");
     let of = move |level: &LevelAnswer| {

@@ -7,7 +7,7 @@ use super::choice;
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, two_significant};
-use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
+use crate::trace::{Line, MOST_POINTS, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
 /// The maximum number of points of a line over all passes together. The limit for a single pass is at least
 /// [`FEWEST`].
@@ -135,7 +135,7 @@ fn listed(all: &[Placed<'_>]) -> String {
 /// order, and true if they are placed one after another, in the order of their cells. The second case occurs if
 /// `one_by_one` is true: some passes are left out, or the passes are those of a prediction, which have no common clock.
 /// It also occurs if the times of two passes overlap. No run carries out two passes at the same time, so such passes
-/// have no common clock.
+/// have no common clock. A single pass is always at its real time.
 fn placed(mut all: Vec<Placed<'_>>, one_by_one: bool) -> (Vec<Placed<'_>>, bool) {
     let mut in_time = all.clone();
     in_time.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -198,12 +198,19 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let bands = if all.len() == 1 { "Grey band: the pass" } else { "Grey bands: the passes" };
     let mut text = format!("Tokens/s are of completed requests, over parts of {parts} s.");
     let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();
+    // A trace is reduced to `MOST_POINTS` before it is drawn.
+    let most = most.min(MOST_POINTS);
     if all.iter().any(|(.., trace)| trace.course.changes > most) {
         text += &format!(
             " In flight: {} changes; in a pass with more than {most} the line is the mean over \
-                time, and the pale band goes from minimum to maximum. Other lines have at most \
-                {most} points in a pass, selected by largest triangles (LTTB).",
+                time, and the pale band goes from minimum to maximum.",
             count(changes as u64)
+        );
+    }
+    if all.iter().flat_map(|(.., trace)| observed(trace)).any(|line| line.len() >= most) {
+        text += &format!(
+            " Lines of the server and of its cards have at most {most} points in a pass, selected \
+                by largest triangles (LTTB)."
         );
     }
     let of: u64 = all.iter().map(|(.., t)| t.requests.len() as u64 * u64::from(t.step)).sum();
@@ -229,6 +236,14 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     }
     notes.extend(cut_off_note(all.iter().map(|(.., trace)| trace.cut_off).sum()));
     notes
+}
+
+/// The lines of the metrics of the server and of its cards.
+fn observed(trace: &PassTrace) -> impl Iterator<Item = &Line> {
+    let server = &trace.course.server;
+    let of_server = [&server.running, &server.waiting, &server.kv_percent, &server.hits_percent];
+    let cards = trace.course.cards.iter();
+    of_server.into_iter().chain(cards.flat_map(|card| [&card.work_percent, &card.power_w]))
 }
 
 /// Output tokens/s over parts of a pass, and the length of a part. `passes` is the number of drawn passes.

@@ -19,7 +19,8 @@ pub(super) struct PageLinks<'a> {
 }
 
 impl PageLinks<'_> {
-    /// Links each figure of the published table to the pass from which it was computed.
+    /// Links each figure of the published table to the pass from which it was computed. With repeats, the figure
+    /// is a mean over several passes, and the link leads to the first of them.
     pub fn link_records(&self, table: &mut Table) {
         for (row, cell) in self.summary.cells.iter().enumerate() {
             let link_to = |pass: Option<&PassSummary>| {

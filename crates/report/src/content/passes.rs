@@ -76,7 +76,8 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
     }
 }
 
-/// The outcomes, tokens, duration, rates and concurrency of a pass, in one line.
+/// The outcomes, tokens, duration, rates and concurrency of a pass, in one line. A sentence on the meaning of the
+/// intervals follows.
 fn facts(pass: &PassSummary) -> String {
     let mut facts = vec![
         format!("{} planned: {}", count(pass.planned), pass.outcomes),
@@ -168,7 +169,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
 }
 
 /// The interval of the 99th percentile. If the interval is unknown: the approximate number of requests that
-/// it needs.
+/// it needs, if this number is known.
 fn p99_interval(values: &Distribution) -> String {
     match (values.p99_ci, values.p99_needs) {
         (None, Some(needs)) => format!("needs {} requests", count(needs)),
@@ -183,8 +184,9 @@ pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
         "Send delay: how late the client sent requests. Receive lateness: time from the kernel's \
             time stamp to the program's. Arrival width: time between the earliest and the latest \
             possible arrival of an event. Error bound: largest possible error of a request's TTFT, \
-            TPOT or E2E, or of a token's ITL. Columns show p50 / p99 / max over single requests \
-            or tokens. The mark after a figure states the error of that figure of the whole pass.",
+            TPOT or E2E, or of a token's ITL. Columns show p50 / p99 / max over single requests, \
+            reads or tokens. The mark after a figure states the error of that figure of the whole \
+            pass.",
     )));
     let bounds = registry::bounded().enumerate().map(|(at, (metric, _))| match at {
         0 => format!("{} error bound (us)", metric.title),

@@ -107,8 +107,8 @@ fn follows_the_rules(node: Node<'_, '_>) {
     }
 }
 
-/// Compares the counts in the attributes with the numbers of elements. Returns the name and the outcome
-/// of each test case.
+/// Checks the rules of the schema, and compares the counts in the attributes with the numbers of elements.
+/// Returns the name and the outcome of each test case.
 fn read(text: &str) -> Vec<(String, &'static str)> {
     let document = Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let root = document.root_element();

@@ -1,5 +1,6 @@
-// The text of numbers, and the ticks of axes after zooming. These functions are copies of `decimal` and
-// `significant` in number.rs and of `Range::ticks` in chart/axis.rs. A test compares the results.
+// The text of numbers, and the ticks of axes after zooming. These functions are copies of `decimal` in
+// crates/model/src/digits.rs, of `significant` in number.rs and of `Range::ticks` in chart/axis.rs. Tests
+// compare the results.
 const decimal = (value, decimals) => {
   const [whole, rest = ""] = value.toFixed(decimals).split(".");
   const end = rest.replace(/0+$/, "");

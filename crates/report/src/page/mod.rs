@@ -2,7 +2,8 @@
 //!
 //! A page is one file that loads nothing else. Its content security policy allows only its own style and
 //! script, by their SHA-256, so that no text from a server can run as a script. Without the script, a reader
-//! can still read everything. This module does not depend on the content of a page.
+//! can still read everything, except lines that a chart hides at first. This module does not depend on the
+//! content of a page.
 
 mod script;
 mod table;

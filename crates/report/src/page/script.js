@@ -1,6 +1,7 @@
-// The script of a page: it sorts and filters tables, zooms into charts, and switches the theme. It sends
-// no request, and the page contains all its content without it. When a reader zooms, the script draws the
-// grid and the ticks of a chart again, and moves and stretches the existing drawing of the series.
+// The script of a page: it sorts and filters tables, zooms into charts, shows their values, and switches the
+// theme. It sends no request. Without the script, the page has all its content, except lines that a chart hides
+// at first. When a reader zooms, the script draws the grid and the ticks of a chart again, and moves and
+// stretches the existing drawing of the series.
 const doc = document, root = doc.documentElement;
 const all = (where, what) => [...where.querySelectorAll(what)];
 const make = (tag, attributes = {}, text = "") => {
@@ -150,8 +151,8 @@ const live = frame => {
       if (panel.n[1]) out += text(l - 8, py + 4, "end", name);
     }
     for (const [value] of data.gx ? named : []) lines += `M${two(at(value))},${t}v${h}`;
-    // The ticks at the ends get their labels first. A tick whose label would touch another label gets
-    // none.
+    // The ticks at the ends get their labels first. A tick whose label would touch another label gets no
+    // label.
     const order = [...named.slice(0, 1), ...named.slice(1).slice(-1), ...named.slice(1, -1)];
     for (const [value, name] of panel.n[0] ? order : []) {
       const px = at(value), half = name.length * 3.5 + 4;

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-/// The script, without comments and indentation.
+/// The script, without lines of comments, without empty lines, and without indentation.
 pub fn script() -> &'static str {
     static SCRIPT: OnceLock<String> = OnceLock::new();
     SCRIPT.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! A chart as an SVG file, which also contains the title, the subject, the notes and the legend.
+//! A chart as an SVG file, which also contains the title, the subject, the notice, the notes, the footnotes, the
+//! origin and the legend.
 
 use super::font::{Font, LEGEND, NOTE, NOTICE, SUBJECT, TITLE};
 use super::layout::{Layout, MARGIN};
@@ -45,7 +46,7 @@ pub fn file(chart: &Chart, theme: Theme) -> String {
     svg.finish(&chart.title, &chart.notes.join(" "))
 }
 
-/// Paragraphs of footnotes, wrapped to lines that fit.
+/// Paragraphs of notes or footnotes, wrapped to lines that fit.
 fn wrapped<'a>(paragraphs: impl IntoIterator<Item = &'a String>, room: f64) -> Vec<(Font, String)> {
     let lines = paragraphs.into_iter().flat_map(|text| NOTE.wrapped(text, room));
     lines.map(|line| (NOTE, line)).collect()

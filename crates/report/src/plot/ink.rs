@@ -88,7 +88,7 @@ impl Pen<'_> {
         self.series.x.iter().zip(&self.series.y).map(place).collect()
     }
 
-    /// Adds the lines and the markers of the series to the places that labels must not cover.
+    /// Adds the lines, markers, whiskers and bars of the series to the places that labels must not cover.
     fn takes(&self, taken: &mut Taken) {
         let of = self.series;
         let places = self.places();
@@ -212,8 +212,8 @@ impl Pen<'_> {
 
     /// Draws the labels of points where they cover nothing: above the points and their whiskers, otherwise below or
     /// beside them. A label is the point's own text, or its value if it has no text. A line without markers has labels
-    /// only at points with a text. If no place is free, the label is left out, except the label of a column, which is
-    /// always drawn.
+    /// only at points with a text, and the places of such a label are those of [`Spot::along_level`]. If no place is
+    /// free, the label is left out, except the label of a column, which is always drawn.
     fn draw_values(&self, svg: &mut Svg, taken: &mut Taken) {
         let of = self.series;
         for (point, place) in self.places().into_iter().enumerate() {

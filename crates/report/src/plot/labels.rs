@@ -1,4 +1,4 @@
-//! Chooses places for the labels of a panel: inside the panel, and where no line, marker or other label is.
+//! Chooses places for the labels of a panel: if possible inside the panel, and where no line, marker or other label is.
 //! All positions are in pixels. This module does not draw.
 
 use super::font::VALUE;
@@ -20,7 +20,7 @@ pub(super) struct Spot {
     pub of: (f64, f64),
     /// The distance of the baseline of the text from this point.
     pub offset: (f64, f64),
-    /// Which end of the text is at this distance.
+    /// Which point of the text (its start, middle or end) is at this distance.
     pub anchor: Anchor,
 }
 

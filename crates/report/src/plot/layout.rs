@@ -43,10 +43,12 @@ pub(super) struct Layout {
     pub x: Range,
     /// The ticks of the horizontal axis.
     pub ticks: Vec<Tick>,
-    /// Whether the ticks of the horizontal axis have grid lines. They have none in charts with columns.
+    /// Whether the ticks of the horizontal axis have grid lines. They have none if the axis has its own ticks, and
+    /// the chart has columns or tiles.
     pub has_x_grid: bool,
     pub panels: Vec<PanelLayout>,
-    /// The distance by which series at the same position are moved apart; 0 in pages.
+    /// The distance by which series at the same position are moved apart. 0 in pages, in charts without whiskers,
+    /// and if the horizontal axis has no ticks of its own.
     pub dodge: f64,
 }
 

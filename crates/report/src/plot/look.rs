@@ -1,5 +1,5 @@
 //! The colours, markers and dashes of series, and their samples in a legend. Colour-blind readers can
-//! distinguish the colours, and series also differ in markers or dashes.
+//! distinguish the colours of series without an order. Lines also differ in markers or dashes.
 
 use super::svg::Svg;
 use super::theme::{NAMED, Paint};

@@ -1,6 +1,6 @@
 //! The colours of charts and pages, light and dark. The colours of series have a contrast of at least 3
-//! to 1 to their background (WCAG 2.2, 1.4.11), and colour-blind readers can distinguish them. Tests
-//! check both.
+//! to 1 to their background (WCAG 2.2, 1.4.11). Colour-blind readers can distinguish the colours of series
+//! without an order. Tests check both.
 
 use std::fmt::Write as _;
 
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_blind_readers_can_distinguish_the_series() {
+    fn colour_blind_readers_can_distinguish_series_without_an_order() {
         for theme in [Theme::Light, Theme::Dark] {
             for sight in &SIGHT {
                 for (a, b) in (0..NAMED).flat_map(|a| (0..a).map(move |b| (a, b))) {

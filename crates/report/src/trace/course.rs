@@ -9,9 +9,9 @@ use inferometer_model::time::Nanos;
 use crate::chart::thin::largest_triangles;
 
 /// The maximum number of points of a line.
-const MOST: usize = 400;
+pub(crate) const MOST_POINTS: usize = 400;
 /// The maximum number of parts into which a pass is divided to count tokens, and the minimum length of a part
-/// in nanoseconds.
+/// in nanoseconds. A pass that is shorter than this length has one part.
 const PARTS: u64 = 240;
 const SHORTEST_NS: u64 = 50_000_000;
 
@@ -23,7 +23,7 @@ pub type Line = Vec<(f64, f64)>;
 pub struct Course {
     /// Requests in flight at the client.
     pub in_flight: Level,
-    /// The number of changes in `in_flight`.
+    /// The number of changes of the requests in flight, before `in_flight` was reduced.
     pub changes: usize,
     /// Output tokens per second of completed requests, for equal parts of the pass. The time of each
     /// point is the end of its part.
@@ -61,7 +61,7 @@ impl Default for Level {
 impl Level {
     /// The level of a pass of `end_s` seconds, from its changes. The value is 0 before the first change.
     fn of(changes: Line, end_s: f64) -> Self {
-        Self::Changes(changes).within(MOST, end_s)
+        Self::Changes(changes).within(MOST_POINTS, end_s)
     }
 
     /// The same level, reduced to at most about `most` points.
@@ -148,7 +148,7 @@ pub struct ServerCourse {
     /// Share of the KV memory in use, in percent.
     pub kv_percent: Line,
     /// The share of prompt tokens found in the prefix cache, in percent of the tokens looked up since the
-    /// previous sample.
+    /// previous sample with both counters.
     pub hits_percent: Line,
 }
 
@@ -255,7 +255,7 @@ fn card(within: &[&Sample], index: u32, begin: Nanos) -> CardCourse {
     }
 }
 
-/// At most `most` points of a line, which show its shape best.
+/// At most `most` points of a line (but at least three), which show its shape best.
 pub(crate) fn thinned_to(line: Line, most: usize) -> Line {
     let (x, y): (Vec<f64>, Vec<f64>) = line.iter().copied().unzip();
     largest_triangles(&x, &y, most).into_iter().map(|at| line[at]).collect()
@@ -263,7 +263,7 @@ pub(crate) fn thinned_to(line: Line, most: usize) -> Line {
 
 fn thinned(line: Line) -> Line {
     let finite = line.into_iter().filter(|(_, value)| value.is_finite()).collect();
-    thinned_to(finite, MOST)
+    thinned_to(finite, MOST_POINTS)
 }
 
 #[cfg(test)]

@@ -15,19 +15,20 @@ use inferometer_metrics::{
     Definition, Gaps, InFlight, Span, Timeline, TokenCurve, Value, registry,
 };
 use inferometer_model::cell::CellPlan;
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::outcome::{Outcome, OutcomeKind};
+use inferometer_model::record::{CUT_OFF, RUN_INTERRUPTED, Record, why_stopped};
 use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_stats::{Curve, Pool, Sample};
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
-pub(crate) use course::{parts_within, thinned_to};
+pub(crate) use course::{MOST_POINTS, parts_within, thinned_to};
 pub use sample::RequestSpan;
 use sample::{FailureSample, RequestSample};
 use tail::Tail;
 
-/// The maximum number of points of a stored cumulative distribution, and of columns of a histogram.
+/// The approximate maximum number of points of a stored cumulative distribution, and the maximum number of columns
+/// of a histogram.
 const POINTS: usize = 160;
 const COLUMNS: usize = 40;
 
@@ -53,13 +54,14 @@ pub struct PassTrace {
     pub requests: Vec<RequestSpan>,
     /// The distance between two indices of the sample: `requests` contains every `step`th request.
     pub step: u32,
-    /// Failed requests: the end in seconds since the first send, the outcome, and the index in the pass. The
-    /// list has all failed requests, or a sample from the whole pass if there are too many.
+    /// Failed requests: the end in seconds since the first send, the outcome, and the index in the pass. A request
+    /// that never began has its due time instead of its end. The list has all failed requests, or a sample from the
+    /// whole pass if there are too many.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
-    /// The number of failed requests.
+    /// The number of failed requests: all that did not complete, except those of `cut_off`.
     pub failed: u64,
-    /// The number of requests that a search cancelled or did not send, because the result of the trial
-    /// was already certain. They are not failures.
+    /// The number of requests that were cancelled or not sent, because the pass was ended early: by a search, by a
+    /// condition of the plan, or by an interruption. They are not failures.
     pub cut_off: u64,
 }
 
@@ -70,8 +72,8 @@ pub struct Latency {
     pub metric: &'static Definition,
     /// The distribution: points of its cumulative curve, and columns of its histogram.
     pub curve: Curve,
-    /// The indices of the requests with the largest values, and these values. For times between tokens,
-    /// the value is the largest time within the request.
+    /// The indices of the requests with the largest values, and these values, the largest first. For times between
+    /// tokens, the value is the largest time within the request.
     pub tail: Vec<(u32, f64)>,
 }
 
@@ -81,7 +83,8 @@ impl PassTrace {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
 
-    /// The latencies with a histogram: a single column would show nothing that the table does not state.
+    /// The latencies that have a histogram: those with values in at least two columns. A single column would show
+    /// nothing that the table does not state.
     pub(crate) fn with_histogram(&self) -> impl Iterator<Item = &Latency> {
         let is_spread = |latency: &&Latency| {
             latency.curve.bins.iter().filter(|column| column.share > 0.0).count() > 1
@@ -246,7 +249,15 @@ impl PassTracer {
     }
 }
 
-/// Whether a search cut the request off, which is not a failure of the server.
+/// Whether the request was cancelled or not sent because the pass was ended early. This is not a failure of the server.
+/// A turn that was not sent because an earlier turn failed is a failure.
 fn is_cut_off(record: &Record) -> bool {
-    record.detail.as_deref() == Some(CUT_OFF)
+    let detail = record.detail.as_deref();
+    let is_by_end =
+        || matches!(detail, Some(CUT_OFF | RUN_INTERRUPTED)) || why_stopped(detail).is_some();
+    match record.outcome {
+        Outcome::Cancelled => true,
+        Outcome::Skipped => is_by_end(),
+        _ => false,
+    }
 }

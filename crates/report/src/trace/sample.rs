@@ -25,7 +25,7 @@ pub struct RequestSpan {
     pub ended_s: f64,
     /// Its outcome.
     pub outcome: OutcomeKind,
-    /// Whether a search cut the request off, which is not a failure.
+    /// Whether the request was cancelled because the pass was ended early, which is not a failure.
     pub cut_off: bool,
 }
 

@@ -9,8 +9,8 @@ const NAMED: usize = 8;
 pub(super) struct Tail(Vec<(u32, f64)>);
 
 impl Tail {
-    /// Adds the value of a request. Among equal values the smaller index comes first, so that the order
-    /// of records does not matter.
+    /// Adds the value of a request. A value that is absent or not finite is ignored. Among equal values, the
+    /// smaller index comes first, so that the order of records does not matter.
     pub fn add(&mut self, index: u32, value: Option<f64>) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let before = |other: &(u32, f64)| {

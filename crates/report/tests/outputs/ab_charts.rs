@@ -11,8 +11,8 @@ use inferometer_report::plot::{self, Theme};
 
 use crate::support::empty;
 
-/// A comparison of eight pairs in which B has 0.8 times the throughput of A. The interval after the third pair is very
-/// wide.
+/// A comparison of eight pairs, with the answer that B has 0.8 times the throughput of A. The interval after the third
+/// pair is very wide. The blocks of both sides have the same values.
 pub(crate) fn compared() -> AbDocument {
     let side = |name: &str| AbSide { name: name.to_owned(), run_id: format!("run-{name}") };
     let figure = AbFigureAnswer {
@@ -117,8 +117,8 @@ fn an_interval_that_is_too_wide_to_be_drawn_is_counted_in_a_note() {
     let known = ratio.series().find(|series| series.name == "ratio so far, with its interval");
     let drawn = known.expect("intervals are drawn").low.iter().filter(|low| low.is_finite());
     assert_eq!(drawn.count(), 5);
-    let note =
-        "Not drawn: 1 of 8 intervals, because they are so wide that nothing else would be visible.";
+    let note = "Not drawn: intervals after 1 of 8 pairs, because they are so wide that nothing else \
+                would be visible.";
     assert!(ratio.notes.iter().any(|own| own == note), "{:?}", ratio.notes);
 }
 

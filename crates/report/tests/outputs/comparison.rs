@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::compare::{self, Design, Row, RowVerdict};
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::summary::Summary;
-use inferometer_report::charts;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
 use inferometer_report::plot::{self, Theme};
+use inferometer_report::{charts, difference};
 
 use crate::support::{cell, empty};
 
@@ -45,6 +46,36 @@ fn a_comparison_as_markdown_csv_and_text_matches_its_snapshot() {
     let all =
         [comparison::markdown(&compared), comparison::csv(&compared), comparison::text(&compared)];
     insta::assert_snapshot!(all.join("\n----\n"));
+}
+
+#[test]
+fn the_advice_names_the_most_rounds_that_a_row_needs_and_no_drift_after_alternation() {
+    let row = |needed| Row {
+        cell: None,
+        load: "saturated".to_owned(),
+        figure: "requests_per_s".to_owned(),
+        higher_is_better: true,
+        baseline: 1.0,
+        contender: 1.1,
+        repeats: [5, 5],
+        difference_pct: 10.0,
+        interval_pct: None,
+        p: None,
+        design: Design::Unknown,
+        over_time: [None; 2],
+        verdict: RowVerdict::NotEnoughData { needed },
+    };
+    for (design, words) in [
+        (Design::Alternated { rounds: 5 }, "To decide more figures, measure more rounds: run a"),
+        (Design::Unknown, "To separate a change from a drift, measure both in turn: run a"),
+    ] {
+        let rows = vec![row(9), row(24), row(12)];
+        let compared = compare::Comparison { design, rows, ..compare::Comparison::default() };
+        let text = difference::text(&compared, &[]);
+        let line = text.lines().find(|line| line.contains("`rounds = ")).expect("advice");
+        assert!(line.starts_with(words) && line.contains("`rounds = 24`"), "{line}");
+        assert_eq!(line.contains("drift"), !design.is_alternated(), "{line}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tests of the texts in drawn charts: no text is cut at the border, and no two texts overlap.
+//! Tests of the texts in drawn charts: no text is cut at the border, no two texts overlap, and nothing is drawn on the
+//! border.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
         && b.top() + TOUCH < a.bottom()
 }
 
-/// The problems with the texts of a chart, one message each.
+/// The problems with the texts and the border of a chart, one message each.
 fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
     let svg = plot::file(chart, Theme::Light);
     let options = usvg::Options {

@@ -10,7 +10,7 @@ use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{PassTracer, Traces};
 
 use crate::charts::{beyond_the_grid, loads, page};
-use crate::support::records::{record, traces};
+use crate::support::records::{observed, record, traces};
 use crate::support::{cell, distribution, empty, pass};
 
 /// A run of one cell with a pass for each of these arrival rates. Throughput and latency grow with the rate.
@@ -104,6 +104,37 @@ fn the_limit_of_a_median_is_drawn_in_latency_over_throughput_and_other_limits_ar
 }
 
 #[test]
+fn the_limits_in_a_distribution_are_in_ascending_order_so_that_a_pointer_finds_each() {
+    let mut summary = rates(&[1.0, 2.0]);
+    for objective in ["ttft_p99<40ms", "ttft_p50<30ms", "ttft_p95<35ms"] {
+        let result = SloResult { objective: objective.to_owned(), ..SloResult::default() };
+        summary.verdict.slo.push(result);
+    }
+    let cdf = chart(&summary, &traces_of(&summary, &[60, 60]), "cdf-ttft");
+    let limits = cdf.series().find(|series| series.shape == Shape::Marks).expect("limits");
+    assert_eq!(limits.x, [30.0, 35.0, 40.0]);
+    assert_eq!(limits.texts, ["ttft_p50<30ms", "ttft_p95<35ms", "ttft_p99<40ms"]);
+}
+
+#[test]
+fn a_timeline_says_which_of_its_lines_are_reduced() {
+    let summary = rates(&[1.0]);
+    // Requests per pass, seconds until the last request, and the notes that the timeline has.
+    for (requests, seconds, in_flight, lines) in
+        [(2, 10, false, false), (2, 450, false, true), (900, 10, true, false)]
+    {
+        let mut tracer = PassTracer::new(summary.cells[0].plan());
+        (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
+        tracer.add(&record(requests, Nanos(seconds * 1_000_000_000), 8));
+        tracer.observe(&observed(Nanos(0), seconds));
+        let timeline = chart(&summary, &Traces(vec![tracer.finish()]), "timeline");
+        let notes = timeline.notes.concat();
+        assert_eq!(notes.contains("in a pass with more than 400 the line"), in_flight, "{notes}");
+        assert_eq!(notes.contains("have at most 400 points"), lines, "{notes}");
+    }
+}
+
+#[test]
 fn a_distribution_begins_at_0_percent_and_its_marks_are_inside_of_the_panel() {
     let summary = rates(&[1.0, 2.0]);
     let cdf = chart(&summary, &traces_of(&summary, &[2, 60]), "cdf-ttft");
@@ -112,12 +143,12 @@ fn a_distribution_begins_at_0_percent_and_its_marks_are_inside_of_the_panel() {
         assert_eq!((line.y[0], line.x[0]), (0.0, line.x[1]), "{}", line.name);
         assert_eq!(line.y.last(), Some(&100.0), "{}", line.name);
     }
-    // An axis from the smallest value exactly would have this value, and its mark, on the side of the panel.
+    // If the axis began exactly at the smallest value, the mark of this value would be on the edge of the panel.
     assert_eq!(cdf.x.extent, Extent::Close);
 }
 
 #[test]
-fn a_timeline_of_many_passes_draws_those_that_are_long_enough_and_names_the_others() {
+fn a_timeline_of_many_passes_draws_8_long_ones_and_names_3_of_the_others() {
     let loads: Vec<f64> = (1..=20).map(f64::from).collect();
     let summary = rates(&loads);
     // The first four passes are short, as in a search.

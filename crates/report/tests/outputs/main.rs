@@ -1,5 +1,5 @@
-//! Tests of all outputs, as text. Whether a chart looks good is not tested; the example `gallery` writes
-//! charts that a person can judge.
+//! Tests of all outputs: their text, the structure of plots, and their conversion to PNG. Whether a chart looks good is
+//! not tested; the example `gallery` writes charts that a person can judge.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -4,13 +4,17 @@ use std::sync::LazyLock;
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::chart::Chart;
+use inferometer_report::terminal::Screen;
 use inferometer_report::trace::Traces;
-use inferometer_report::{ReportInput, charts, html, markdown, table};
+use inferometer_report::{ReportInput, charts, fragment, html, markdown, table, terminal};
+use serde_json::json;
 
 use crate::charts::page;
 use crate::support::records::traces;
-use crate::support::{CHATGLM3, full, published};
+use crate::support::{CHATGLM3, cell, distribution, empty, full, pass, published};
 
 /// The beginning of the simulation notice.
 const SIMULATED: &str = "SIMULATED: the server was the embedded engine";
@@ -34,6 +38,25 @@ fn without_definitions(report: &str) -> String {
     let (before, rest) = report.split_once("### Every metric\n").unwrap();
     let (_, after) = rest.split_once("\n## ").unwrap();
     format!("{before}## {after}")
+}
+
+#[test]
+fn a_fragment_explains_only_the_marks_of_tables_that_it_shows() {
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    let mut measured = pass(PassKind::Saturated, 399);
+    let mut of_class = json!({
+        "class": "cold", "planned": 9, "outcomes": OutcomeCounts::default(), "input_tokens": null, "output_tokens": 9,
+        "ranges": { "ttft_ms": { "p50": { "low": 1.0, "high": 9.0, "trust": "not_vouched_for" } } },
+    });
+    of_class["ttft_ms"] = serde_json::to_value(distribution(5.0)).unwrap();
+    measured.classes = vec![serde_json::from_value(of_class).unwrap()];
+    summary.cells = vec![cell(128, 32, [Some(1.0); 4])];
+    summary.cells[0].passes = vec![measured];
+    let explained = "?: unreliable";
+    let shown = terminal::text(std::slice::from_ref(&summary), Screen::NONE);
+    assert!(shown.contains(explained), "{shown}");
+    let fragment = fragment::of_run(&summary);
+    assert!(!fragment.contains(explained), "{fragment}");
 }
 
 #[test]

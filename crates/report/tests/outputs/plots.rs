@@ -22,7 +22,7 @@ fn texts(svg: &str) -> Vec<String> {
     nodes.map(|node| node.text().unwrap_or_default().to_owned()).collect()
 }
 
-/// The charts of a grid as SVG, each with its id.
+/// The first four charts of these runs as SVG, each with its id: the charts of the grid.
 fn figures(summaries: &[Summary]) -> Vec<(String, String)> {
     let charts = charts::of_several(summaries).into_iter();
     charts.take(4).map(|chart| (chart.id.clone(), plot::file(&chart, Theme::Light))).collect()

@@ -1,6 +1,6 @@
 //! Tests of the outputs in the formats of published measurements. For the counts that a published log
-//! states, the outputs must equal that log and its tables. Also tests the figures of vLLM's serving
-//! script.
+//! states, the outputs must equal that log and its tables. Other tests check the figures of vLLM's
+//! serving script.
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::imported::Imported;

@@ -9,34 +9,57 @@ use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::record::{
+    CUT_OFF, EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record, STOPPED_AT_MAX_TIME,
+};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 use inferometer_report::chart::{Chart, Panel, Series, Shape};
 use inferometer_report::charts;
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{PassTracer, Traces};
+use inferometer_report::trace::{PassTrace, PassTracer, Traces};
 
 use crate::charts::{beyond_the_grid, loads, page};
 use crate::support::records::record;
 use crate::support::{cell, empty, pass};
 
-#[test]
-fn charts_do_not_show_requests_that_a_search_cut_off_as_failures() {
-    let summary = loads();
+/// The trace of a pass with 90 completed requests, 9 cancelled requests, and one that was not sent. The arguments are
+/// the details of the cancelled requests, and of the one that was not sent.
+fn ended_early(summary: &Summary, cancelled: Option<&str>, not_sent: &str) -> PassTrace {
     let mut tracer = PassTracer::new(summary.cells[0].plan());
     for index in 0..99 {
         let mut record = record(index, Nanos(0), 8);
         if index >= 90 {
             record.outcome = Outcome::Cancelled;
-            record.detail = Some(CUT_OFF.to_owned());
+            record.detail = cancelled.map(str::to_owned);
         }
         tracer.add(&record);
     }
     let mut unsent = Record::planned(0, 99, Nanos(0));
-    unsent.detail = Some(CUT_OFF.to_owned());
+    unsent.detail = Some(not_sent.to_owned());
     tracer.add(&unsent);
-    let trace = tracer.finish();
+    tracer.finish()
+}
+
+#[test]
+fn a_request_that_was_not_sent_counts_as_failed_only_if_the_pass_was_not_ended_early() {
+    let summary = loads();
+    for (cancelled, not_sent, counts) in [
+        (Some(CUT_OFF), CUT_OFF, (0, 10)),
+        (Some(STOPPED_AT_MAX_TIME), STOPPED_AT_MAX_TIME, (0, 10)),
+        (None, RUN_INTERRUPTED, (0, 10)),
+        (None, EARLIER_TURN_FAILED, (1, 9)),
+    ] {
+        let trace = ended_early(&summary, cancelled, not_sent);
+        assert_eq!((trace.failed, trace.cut_off), counts, "{not_sent}");
+        assert_eq!(trace.failures.len() as u64, trace.failed, "{not_sent}");
+    }
+}
+
+#[test]
+fn charts_do_not_show_requests_of_a_pass_that_was_ended_early_as_failures() {
+    let summary = loads();
+    let trace = ended_early(&summary, Some(CUT_OFF), CUT_OFF);
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
     let traces = Traces(vec![trace]);
     let charts = beyond_the_grid(&summary, &traces);
@@ -48,9 +71,9 @@ fn charts_do_not_show_requests_that_a_search_cut_off_as_failures() {
     );
     let rows = &timeline.panels.last().unwrap().series[0];
     assert!(rows.failed.iter().all(|failed| !failed));
-    assert!(rows.texts.iter().any(|text| text.ends_with("cancelled by the search")));
+    assert!(rows.texts.iter().any(|text| text.ends_with(", cancelled")));
     let page = page(&summary, &traces);
-    assert!(!page.contains("Dashed lines") && page.contains("not sent, because the result"));
+    assert!(!page.contains("Dashed lines") && page.contains("not sent, because the pass"));
 }
 
 /// The answer of a search over 1, 2, 4 and 8 requests/s, for a cell with this output length.
@@ -169,7 +192,7 @@ fn the_chart_of_a_search_shows_each_percentile_with_an_objective_and_its_limit()
     for (objective, panel, names) in [
         ("ttft_p95<25ms", "TTFT", ["p50", "p95", "p99", "limit of ttft_p95<25ms"]),
         ("tpot_p90<20ms", "TPOT", ["p50", "p90", "p99", "limit of tpot_p90<20ms"]),
-        // Without an objective on it, there is no panel of this latency.
+        // The chart has a panel of E2E only if an objective limits E2E.
         ("e2e_p95<500ms", "E2E", ["p50", "p95", "p99", "limit of e2e_p95<500ms"]),
     ] {
         let mut answer = answer(32);
@@ -225,7 +248,7 @@ fn drawn(answers: Vec<SearchAnswer>) -> Chart {
 }
 
 #[test]
-fn the_chart_of_a_search_without_an_answer_marks_none_and_draws_a_limit_below_the_values() {
+fn the_chart_of_a_search_without_an_answer_marks_no_interval_and_draws_a_limit_below_the_values() {
     let mut missed = answer(32);
     (missed.outcome, missed.estimate) = (SearchEnding::NotMetAtLowest, None);
     (missed.low, missed.high) = (None, Some(0.9));

@@ -9,7 +9,7 @@ use inferometer_report::trace::{PassTracer, Traces};
 
 const MS: u64 = 1_000_000;
 
-/// A pseudo-random number from 0 to 1, which depends only on the arguments.
+/// A pseudo-random number of at least 0 and below 1, which depends only on the arguments.
 fn chance(index: u32, salt: u32) -> f64 {
     let mixed = index.wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503));
     let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(2_246_822_519);
@@ -72,7 +72,7 @@ pub fn observed(begin: Nanos, seconds: u64) -> Observed {
     }
 }
 
-/// The traces of all passes of a summary. Each pass has `requests` requests with `tokens` tokens each.
+/// The traces of all passes of a summary. Each pass has `requests` requests; each completed answer has `tokens` tokens.
 pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
     let mut traces = Vec::new();
     let mut begin = Nanos(5_000 * MS);

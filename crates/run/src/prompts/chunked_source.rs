@@ -1,6 +1,7 @@
-//! Passes whose prompts would take too much memory, or that have no number of requests. Their prompts are made in
-//! chunks while the pass runs. For the hash of the workload, all prompts are also made once before the pass. If the
-//! pass has no number of requests, only the first chunk is made before it.
+//! Passes whose prompts would take too much memory, or that have no number of requests. If the workload can make its
+//! prompts in chunks (only `trace` can), they are made in chunks while the pass runs. For the hash of the workload, all
+//! prompts are also made once before the pass. If the pass has no number of requests, only the first chunk is made
+//! before it.
 
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
 use super::workload::Prompts;
 use crate::error::RunError;
 
-/// The maximum number of prompt tokens in memory at the same time: about 160 MB of text.
-pub const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
+/// If a workload can make its prompts in chunks, a pass with more prompt tokens than this number makes them in chunks.
+/// This number of tokens is about 160 MB of text.
+const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
 
 /// A pass whose prompts are made in chunks.
 pub struct ChunkedSource {
@@ -21,9 +23,9 @@ pub struct ChunkedSource {
     count: Option<u32>,
 }
 
-/// The prompts of a pass in chunks; `None` if chunks are not needed or not possible. They are not possible with a
-/// tokenizer that sends requests to the server, because the server must not get these requests while it is measured.
-/// Prompts of token ids need no tokenizer.
+/// The prompts of a pass in chunks; `None` if chunks are not needed, or if the workload does not support them. They are
+/// also not possible with a tokenizer that sends requests to the server, because the server must not get these requests
+/// while it is measured. Exception: prompts of token ids need no tokenizer.
 pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<ChunkedSource> {
     let spec = prompts.spec();
     let asks = prompts.tokenizer().asks_the_server && spec.context.form == PromptForm::Text;
@@ -39,7 +41,7 @@ impl ChunkedSource {
     /// number of requests, calls `see` only with the first chunk.
     ///
     /// # Errors
-    /// When the requests cannot be made.
+    /// When the requests cannot be made, when the system refuses a thread, or the error of `see`.
     pub fn supply(
         mut self,
         mut see: impl FnMut(&[Request]) -> Result<(), RunError>,

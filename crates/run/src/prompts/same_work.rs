@@ -1,5 +1,5 @@
 //! Checks whether a run would send the same requests as an earlier run. The requests are made in the same way as in
-//! the earlier run, and only their hash is used. No request is sent.
+//! the earlier run, and only their hash is used. None of them is sent.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;

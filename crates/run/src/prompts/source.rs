@@ -15,6 +15,10 @@ use crate::error::RunError;
 
 /// The number of requests in a batch, if requests are made while their pass runs.
 pub const BATCH: u32 = 64;
+/// The number of batches that wait for the pass.
+const BATCHES_WAITING: u32 = 4;
+/// The maximum number of batches in memory: the batch that is sent, the batches that wait, and the batch that is made.
+pub const BATCHES_IN_MEMORY: u32 = BATCHES_WAITING + 2;
 
 /// The requests of a pass.
 pub struct PassRequests {
@@ -48,7 +52,7 @@ impl ThreadedSource {
         mut next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
         error: SourceError,
     ) -> Result<Self, RunError> {
-        let (sender, batches) = sync_channel(4);
+        let (sender, batches) = sync_channel(BATCHES_WAITING as usize);
         let slot = Arc::clone(&error);
         let making = move || {
             loop {
@@ -103,16 +107,16 @@ impl Source for ThreadedSource {
         }
     }
 
-    /// No prompt is generated for a request that is never sent. So its lengths are known only if all requests have the
-    /// same lengths.
+    /// No prompt is generated for a request that is never sent. So after the generated requests, the lengths of a
+    /// request are known only if all requests have the same lengths.
     fn unsent(&mut self) -> Option<Request> {
         self.batch.next().or_else(|| self.alike.clone())
     }
 }
 
-/// Supplies a batch of requests, then the same requests again and again, with their words in other orders. Tokenizers
-/// first split text at spaces, so the order of words does not change the number of tokens. The server's tokenizer is
-/// then not needed during the measurement.
+/// Supplies a batch of requests, then the same requests again and again, with their words or token ids in other orders.
+/// (Prompts of messages are repeated unchanged.) Tokenizers first split text at spaces, so the order of words does not
+/// change the number of tokens. The server's tokenizer is then not needed during the measurement.
 pub(super) struct Shuffled {
     batch: Vec<Request>,
     given: usize,

@@ -16,8 +16,9 @@ use super::workload_hash::WorkloadHash;
 use super::{chunked_source, conversations};
 use crate::error::RunError;
 
-/// Makes the requests of a pass and adds them to the hash of the workload. The requests of a pass that is
-/// limited only by time are made while it runs; the hash covers their first batch.
+/// Makes the requests of a pass and adds them to the hash of the workload. If a pass is limited only by time, its first
+/// batch of requests is made before it, the others are made while it runs, and the hash covers only the first batch.
+/// Long passes of some workloads are made in chunks: see `chunked_source.rs`.
 ///
 /// # Errors
 /// When the requests cannot be made.

@@ -16,8 +16,8 @@ use crate::error::RunError;
 pub struct PromptTokenizer {
     /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// Whether this is the model's own tokenizer, because the user named it or the server offers it. Only
-    /// then are its counts compared with the server's counts.
+    /// Whether this is the model's own tokenizer: the user named it, the server offers it, or the server is the
+    /// embedded engine. Only then are its counts compared with the server's counts.
     pub is_models_own: bool,
     /// Whether each call sends a request to the server under test, which must not happen during the
     /// measurement.

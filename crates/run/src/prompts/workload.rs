@@ -33,7 +33,7 @@ pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// The file of a plan's data set, if it has one.
+/// The file of a plan's data set; `None` if the plan has no data set, or if the data set is not downloaded.
 pub fn dataset_file(plan: &Plan) -> Option<PathBuf> {
     fetch::local(plan.workload.dataset()?, &FetchConfig::from_env()).ok()
 }
@@ -72,8 +72,8 @@ impl Prompts {
         &self.tokenizer
     }
 
-    /// The seed and the salt of the prompts. The salt makes the prompts of this run differ from those of
-    /// every other run.
+    /// The seed and the salt of the prompts. The salt makes the prompts of this run differ from those of runs with
+    /// another salt.
     pub(super) fn seed_and_salt(&self) -> (u64, &str) {
         (self.seed, &self.salt)
     }

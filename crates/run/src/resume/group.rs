@@ -28,7 +28,7 @@ pub struct EarlierGroup {
 pub enum EarlierAttempt {
     /// The run is complete.
     Complete(Box<Summary>, RunId),
-    /// The run completed only these cells. The text is the id of the run; `None` if it never began.
+    /// The results of these cells can be used again. The text is the id of the run; `None` if it never began.
     Partial(Vec<ResumedCell>, Option<String>),
 }
 
@@ -45,7 +45,7 @@ impl EarlierGroup {
     /// Finds a group by its name.
     ///
     /// # Errors
-    /// When no run in the store belongs to the group.
+    /// When the store cannot be read, or no run in it belongs to the group.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;

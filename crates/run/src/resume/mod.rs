@@ -1,5 +1,6 @@
 //! Resumes a run that ended before its plan was complete: its completed cells are copied, record by
-//! record, and the rest is measured. The earlier run is never changed.
+//! record, and the rest is measured. In a search or a sweep, the complete trials of each cell are copied. The
+//! earlier run is never changed.
 
 mod group;
 mod sent;
@@ -33,8 +34,8 @@ impl EarlierRun {
     /// Finds a run that can be resumed.
     ///
     /// # Errors
-    /// When no run has this name, when the run is complete or a prediction, or when its plan was written by an
-    /// incompatible version of this program.
+    /// When the store cannot be read or no run has this name, when the run is complete or a prediction, or when its
+    /// plan was written by an incompatible version of this program.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -74,7 +75,7 @@ impl EarlierRun {
     }
 
     /// The passes of each completely measured cell of the run. All passes of such a cell were carried out, with no more
-    /// failures than the plan allows.
+    /// failures than the plan allows. In a search or a sweep, a cell is included if it has a complete trial.
     ///
     /// # Errors
     /// When the plan differs from the plan of the run, or the run's log cannot be read.

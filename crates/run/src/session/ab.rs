@@ -116,8 +116,8 @@ fn run_pairs(
     Ok(Pairs { runs, blocks })
 }
 
-/// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs. Returns
-/// the side that could not continue.
+/// Measures pair after pair until the procedure ends, the time limit ends a block, a run cannot continue, or the user
+/// interrupts the runs. Returns the side that could not continue, if there is one.
 fn alternate(
     sessions: &mut [Session<'_, EventLoops>; 2],
     pairing: Pairing<'_>,

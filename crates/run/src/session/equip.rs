@@ -186,8 +186,9 @@ fn runner<N: Network>(
     }
 }
 
-/// Makes prompts shorter by the tokens that the server adds, if input lengths include these tokens.
-/// Otherwise, returns how many tokens of a chat template the input lengths do not include.
+/// Makes prompts shorter by the tokens that the server adds, if input lengths include these tokens, and returns 0.
+/// Otherwise, returns how many tokens of a chat template the input lengths do not include. Adds findings on these
+/// tokens, and on connections that are not kept open.
 pub(super) fn fit_prompts<N: Network>(
     prompts: &mut Prompts,
     plan: &Plan,
@@ -222,7 +223,8 @@ pub(super) fn fit_prompts<N: Network>(
 }
 
 /// Chooses the tokenizer that counts outputs. It is the tokenizer that the user named. Otherwise, if
-/// responses are not streamed and do not state their token counts, it is the model's own tokenizer.
+/// responses are not streamed and do not state their token counts, it is the model's own tokenizer. In all
+/// other cases, no tokenizer counts outputs.
 fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Counter {
     let stream = plan.sampling.stream;
     if plan.tokenizer.is_some() {

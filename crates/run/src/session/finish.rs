@@ -12,7 +12,8 @@ use crate::network::Network;
 use crate::team;
 
 impl<N: Network> Session<'_, N> {
-    /// Ends a run. If the run stopped early, returns an error with the reason.
+    /// Ends a run. If the run could not continue, returns an error with the reason. An interruption by the user is not
+    /// an error.
     pub(super) fn finish(self) -> Result<Finished, RunError> {
         let events = self.request.events;
         match self.finish_as_far() {
@@ -25,7 +26,7 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Ends a run with the results so far, and with the reason if it stopped early.
+    /// Ends a run with the results so far, and with the reason if it could not continue.
     ///
     /// # Errors
     /// When its report or its results cannot be written.

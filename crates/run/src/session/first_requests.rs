@@ -1,6 +1,5 @@
-//! The first requests to a server. They show how many tokens the server adds to prompts, and whether it accepts
-//! the parameters of the plan. A rejection that would affect all requests is reported before anything is
-//! measured.
+//! The first requests to a server. They show how many tokens the server adds to prompts, and whether it accepts the
+//! field `ignore_eos` and the model. If the server refuses one of these two, this is known before anything is measured.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;

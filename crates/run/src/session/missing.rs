@@ -29,7 +29,8 @@ impl<N: Network> Session<'_, N> {
         missing > 0
     }
 
-    /// Whether a cell has all passes that the plan requires, each with results.
+    /// Whether a cell has all passes that the plan requires, each with a completed request. In a search or a sweep:
+    /// whether the cell has a trial.
     fn is_measured(&self, cell: CellPlan) -> bool {
         let plan = self.request.plan;
         let passes = self.grid.passes_of(cell);

@@ -42,7 +42,8 @@ struct CheckedPlan {
     outputs: Outputs,
     store: Store,
     longest: LongestRun,
-    /// The estimated duration of the run on the embedded engine, or according to its schedule.
+    /// The estimated duration of the plan in `longest` on the embedded engine, or according to its schedule; absent if
+    /// the duration depends on the server.
     estimate: Option<Duration>,
 }
 

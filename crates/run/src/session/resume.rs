@@ -1,4 +1,5 @@
-//! Cells that an earlier run has completed: their records become records of this run. Nothing is sent.
+//! Cells that an earlier run has measured: their records become records of this run. None of their requests is sent
+//! again.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_cluster::Order;
@@ -63,7 +64,8 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// Adds a finding if an interrupted run had already sent the prompts of a pass.
+    /// Adds a finding if an interrupted run had already sent prompts of a pass, unless the server's prefix cache is
+    /// reset before each pass.
     pub(super) fn find_sent_before(&mut self, begin: &PassBegin, pass: &PassSummary) {
         let is_reset = self.request.plan.reset_prefix_cache
             && !self.findings.iter().any(|finding| finding.is(code::PREFIX_CACHE_NOT_RESET));

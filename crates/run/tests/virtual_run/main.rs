@@ -165,7 +165,7 @@ fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
 
 #[test]
 fn no_pass_begins_after_an_interruption_during_prompt_generation() {
-    // With 2,000,000 requests, prompts are made in chunks during the pass. With 30 requests, all are made before it.
+    // All prompts are made before the pass: the interruption must end this work, whether it is long or short.
     for requests in [2_000_000, 30] {
         let folder = tempfile::tempdir().unwrap();
         let keys = json!({ "rate": ["40"], "requests": requests, "warmup": 0 });
@@ -206,6 +206,15 @@ fn the_end_of_a_run_is_stored_before_its_plots_are_written() {
     for plot in ["report.html", "timeline.png"] {
         assert!(folder.path().join("report").join(plot).exists(), "{plot}");
     }
+}
+
+#[test]
+fn the_summary_file_of_a_run_ends_with_one_newline() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, context) = planned(&folder, table());
+    measure(&plan, &context, &Events::none(), &[]).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("report/summary.json")).unwrap();
+    assert!(text.ends_with("}\n"), "{:?}", text.get(text.len() - 9..));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::measured::{measure, planned};
 
 #[test]
-fn ttft_is_unreliable_in_a_cell_whose_prompts_an_interrupted_run_had_already_sent() {
+fn ttft_is_unreliable_in_a_pass_whose_prompts_an_interrupted_run_had_already_sent() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(
         &folder,

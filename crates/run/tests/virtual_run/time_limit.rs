@@ -119,7 +119,7 @@ fn a_sweep_uses_a_trial_that_the_time_limit_ended() {
     };
     let whole = swept(json!({ "max_trials": 1 }));
     let request_s = whole.time_s / whole.requests as f64;
-    // The first trial under a time limit has 12 requests. The limit ends it within the last one.
+    // The first trial under a time limit has 12 requests. The limit ends the trial within its last request.
     let limit = format!("{:.3}s", 11.5 * request_s);
     let cut = swept(json!({ "max_time": limit }));
     assert_eq!((cut.outcome, cut.trials, cut.requests), (SweepEnding::TimeSpent, 1, 12), "{cut:?}");

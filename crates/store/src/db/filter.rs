@@ -24,8 +24,8 @@ pub struct RunFilter {
     pub state: Option<RunState>,
     /// The figures of the run have this origin.
     pub kind: Option<RunKind>,
-    /// The run's id, model, engine, card or tags contain each of these words; upper and lower case do not
-    /// matter.
+    /// The run's id, model, engine, engine version, card or tags contain each of these words; upper and lower
+    /// case do not matter.
     pub words: Vec<String>,
     /// The maximum number of runs in the list. If more runs match, the list has the latest of them.
     pub limit: Option<usize>,
@@ -65,7 +65,7 @@ impl RunFilter {
             && self.has_words(run)
     }
 
-    /// Whether the id, model, engine, card and tags of a run contain all words.
+    /// Whether the id, model, engine, engine version, card and tags of a run contain all words.
     fn has_words(&self, run: &RunRow) -> bool {
         if self.words.is_empty() {
             return true;

@@ -88,7 +88,8 @@ impl Store {
     }
 
     /// Returns the oldest run into which this section of a file was imported; `None` if there is no such run.
-    /// The file is identified by its SHA-256, and the section by its headings.
+    /// The file is identified by its SHA-256. `section` has the headings above the section, or its name in the
+    /// file; it is empty for a file without sections.
     ///
     /// # Errors
     /// [`StoreError::Database`].

@@ -1,5 +1,6 @@
-//! Lists runs, and finds a run by its name. The list is read from indexes. A stored document is read only if
-//! it belongs to an imported run, or to a pass of a run with failed requests. This module changes nothing.
+//! Lists runs, and finds a run by its name. The list is read from an index, and from rows of other tables that
+//! SQLite finds by their keys. A stored document is read only if it belongs to an imported run, or to a pass
+//! of a run with failed requests. This module changes nothing.
 
 use std::path::Path;
 
@@ -161,8 +162,7 @@ impl Store {
     /// all runs with the tag; otherwise one run.
     ///
     /// # Errors
-    /// As [`Store::find`], but [`StoreError::AmbiguousRun`] only if the name is a part of several ids and no
-    /// run has it as a tag.
+    /// As [`Store::find`], but several runs with the tag are not an error.
     pub fn find_all(&self, name: &str) -> Result<Vec<RunId>, StoreError> {
         if let Some((_, kind)) = LATEST.into_iter().find(|(known, _)| *known == name) {
             let query = "SELECT id FROM runs WHERE kind = ?

@@ -22,7 +22,7 @@ const MIGRATIONS: [&str; 5] = [
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
 const APPLICATION_ID: i64 = 0x494e_4652;
 
-/// How long a writer waits for another writer.
+/// The longest time for which a writer waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The behaviour if there is no database.
@@ -32,7 +32,7 @@ pub(super) enum IfMissing {
     Refuse,
 }
 
-/// Opens the database and migrates it.
+/// Opens the database and migrates it. If there is none, creates it or returns an error, as `if_missing` says.
 pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, StoreError> {
     if if_missing == IfMissing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
@@ -53,7 +53,7 @@ pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, Sto
     Ok(connection)
 }
 
-/// Opens the database read-only: nothing is created and nothing migrated.
+/// Opens the database read-only: no database is created or migrated.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });

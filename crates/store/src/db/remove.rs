@@ -1,4 +1,4 @@
-//! Removes a run: its rows, and its log. Never removes a run that is being written.
+//! Removes a run: its rows, its log and its live note. Never removes a run that is being written.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ impl Store {
     /// were made from the run, such as reports, are not removed.
     ///
     /// # Errors
-    /// [`StoreError::BeingWritten`] if a process writes the run, or may have just begun to write it;
+    /// [`StoreError::BeingWritten`] if a process writes the run, or may write it;
     /// [`StoreError::NoSuchRun`]; [`StoreError::Database`]; [`StoreError::Io`] if the log cannot be opened,
     /// or if the log or the live note cannot be removed. If a file cannot be removed, the rows of the run are
     /// already removed.

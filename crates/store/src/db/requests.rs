@@ -1,5 +1,5 @@
-//! One row of the database per request, for queries in SQL. The reads and events of a request are only in
-//! the run's log.
+//! One row of the database per request, for queries in SQL. Of the requests that never began, only the first
+//! [`NEVER_BEGUN_INDEXED`] of a pass have a row. The reads and events of a request are only in the run's log.
 
 use std::borrow::Borrow;
 

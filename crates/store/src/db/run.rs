@@ -55,11 +55,12 @@ pub enum RunState {
     /// state itself is never stored: the database contains `running`, and the missing lock on the log shows
     /// that the process has ended.
     Killed,
-    /// Everything in the plan was measured.
+    /// The run reached its end, and every cell of the plan has results. Some requests may have failed.
     Complete,
-    /// The run was stopped before its end; the recorded requests remain stored.
+    /// The run was interrupted before its end; the recorded requests remain stored.
     Interrupted,
-    /// The run could not be completed; the recorded requests remain stored.
+    /// The run could not be completed, or a cell of the plan has no complete results; the recorded requests
+    /// remain stored.
     Failed,
 }
 
@@ -109,11 +110,12 @@ pub struct RunRow {
     pub simulated: bool,
     /// True if the figures are predicted and no server was measured.
     pub predicted: bool,
-    /// The file from which the run was imported; absent for results of this program.
+    /// The file from which the run was imported; absent if the run was not imported.
     pub imported_from: Option<String>,
-    /// The section of the imported file: the headings above the section, or its name in the file.
+    /// The section of the imported file: the headings above the section, or its name in the file. Empty for a
+    /// file without sections, and if the run was not imported.
     pub imported_section: Vec<String>,
-    /// `valid` or `suspect`; absent until the run has ended.
+    /// `valid` or `suspect`; absent if the run has no results.
     pub validity: Option<String>,
     /// The number of cells with results.
     pub cells: u32,
@@ -121,7 +123,7 @@ pub struct RunRow {
     pub grid: Option<GridRow>,
     /// The loads of the passes and their median latencies; absent if the run has no passes.
     pub loads: Option<LoadsRow>,
-    /// The part of the plan that was not measured, as a sentence; absent if everything was measured.
+    /// The number of cells that were not measured, as text; absent if all cells were measured.
     pub missing: Option<String>,
     /// The numbers of failed requests and of planned requests; absent if none failed. Requests that the user
     /// or the plan cancelled or skipped have not failed.
@@ -193,8 +195,8 @@ fn rate_text(rate: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Shows the loads, such as `1 in flight, all at once` or `2..8 requests/s`; empty for loads that change
-/// within a pass.
+/// Shows the loads, such as `1 in flight, all at once` or `2..8 requests/s`. Loads that change within a pass
+/// are not shown.
 impl std::fmt::Display for LoadsRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let span = |least: String, most: String, unit: &str| match least == most {
@@ -235,7 +237,7 @@ pub struct StoredRun {
     pub target: Target,
     /// The environment of the measurement.
     pub environment: Environment,
-    /// The results; absent until the run has ended.
+    /// The results; absent if the run has none (yet).
     pub summary: Option<Summary>,
     /// The path of the run's log.
     pub log: PathBuf,

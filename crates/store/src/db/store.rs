@@ -24,7 +24,7 @@ pub struct Store {
     file: Option<(u64, u64)>,
 }
 
-/// Returns the device number and the inode number of the file at a path.
+/// Returns the device number and the inode number of the file at a path; `None` if there is no such file.
 fn file_at(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }

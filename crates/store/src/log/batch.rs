@@ -1,8 +1,8 @@
 //! A batch of records as the payload of one frame: three tables (records, reads, events), and the strings
 //! that the records use. This module accesses no file.
 //!
-//! An instant is stored as its difference to the previous instant of the same record. The first instant of a
-//! record is stored as its difference to the due time of the previous record in the batch.
+//! An instant is stored as its difference to another instant of the same record, usually the previous one. The
+//! first instant of a record is stored as its difference to the due time of the previous record in the batch.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
@@ -200,7 +200,8 @@ pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record,
     }
 }
 
-/// Whether `count` requests can be stored as one record: none has begun, and no index is too large.
+/// Whether `count` requests can be stored as one record: `count` is not 0, none has begun, and no index is too
+/// large.
 fn is_range(record: &Record, count: u32) -> bool {
     let is_unsent = record.outcome == Outcome::Skipped && record.reads.is_empty();
     is_unsent && count > 0 && record.index.checked_add(count - 1).is_some()

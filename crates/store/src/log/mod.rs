@@ -91,11 +91,12 @@ fn first() -> u32 {
 pub struct PassEnd {
     /// Index of the pass in the run.
     pub pass: u32,
-    /// Whether everything in the plan of the pass was measured.
+    /// Whether the pass reached its end.
     pub ending: Ending,
     /// The number of records of the pass; the reader compares it with the number that it read.
     pub records: u64,
-    /// Resource use of the client's process; absent for imported passes, and in logs of earlier versions.
+    /// Resource use of the client's process; absent for imported and predicted passes, and in logs of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }
@@ -104,13 +105,13 @@ pub struct PassEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Everything in the plan was measured, also if requests failed.
+    /// The pass or run reached its end, also if requests failed.
     Complete,
-    /// The pass or run was stopped before everything in the plan was measured.
+    /// The pass or run was stopped before its end.
     Interrupted,
 }
 
-/// The entries of a log after its header, in order.
+/// An entry of a log after its header.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A pass begins.

@@ -106,7 +106,7 @@ impl PassStream<'_> {
         &self.begin
     }
 
-    /// How the pass ended; `None` before its last item was read, or if the log is cut within the pass.
+    /// How the pass ended; `None` before the iterator has ended, or if the log is cut within the pass.
     pub fn end(&self) -> Option<&PassEnd> {
         self.end.as_ref()
     }

@@ -45,7 +45,8 @@ pub(super) fn width_of(code: u64) -> Option<u64> {
     (shift <= LAST_SHIFT).then(|| (STEPS + above) << shift)
 }
 
-/// The start of an arrival interval in ticks, given its end and the code of its width.
+/// The start of an arrival interval in ticks, given its end and the code of its width; `None` for an invalid
+/// code.
 pub(super) fn empty_before(arrival: u64, code: u64) -> Option<u64> {
     width_of(code).map(|width| arrival.saturating_sub(width))
 }
@@ -56,7 +57,7 @@ pub(super) fn read_width_code(read: &Read) -> u64 {
     width_code(ticks(read.arrival()).saturating_sub(ticks(read.empty_before)))
 }
 
-/// Returns the record as the log stores it. Instants are rounded down to whole ticks of [`TICK_NS`].
+/// Returns the record as the log stores it. Instants are rounded down to whole ticks of [`TICK_NS`]. Then
 /// [`Read::empty_before`] is moved back, never forward, until the log can store the width of the interval: by
 /// at most 1/32 of the width. An interval that would end before it begins gets width zero. Everything else is
 /// unchanged.

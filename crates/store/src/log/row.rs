@@ -157,8 +157,8 @@ pub(super) fn decode(
     })
 }
 
-/// The bits of the flags: a streamed request, a new connection, a reused connection. Formats before the fifth
-/// have only the first bit.
+/// The bits of the flags: a streamed request, a new connection, a reused connection. The fourth format has only
+/// the first bit; earlier formats have no flags.
 const STREAMED: u64 = 1;
 const NEW_CONNECTION: u64 = 2;
 const KEPT_CONNECTION: u64 = 4;

@@ -113,7 +113,7 @@ impl LogWriter {
     }
 
     /// Adds the records of `count` requests of the pass that never began. They differ only in their indices,
-    /// which count up from the index of `record`. Together they take no more space than one record.
+    /// which count up from the index of `record`. Together they take about as much space as one record.
     ///
     /// # Errors
     /// As [`LogWriter::append`].
@@ -146,7 +146,7 @@ impl LogWriter {
     /// Adds the samples of the server and of the cards during the pass, if there are any.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] if no pass has begun, [`StoreError::Io`], [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] outside of a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn observed(&mut self, observed: &Observed) -> Result<(), StoreError> {
         if self.pass.is_none() {
             return Err(self.order("samples were added outside of a pass".to_owned()));
@@ -168,7 +168,7 @@ impl LogWriter {
     /// Ends the pass and acknowledges its records.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] if no pass has begun, [`StoreError::Io`], [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] outside of a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn end_pass(&mut self, ending: Ending) -> Result<(), StoreError> {
         self.end_pass_of(ending, None)
     }

@@ -150,7 +150,7 @@ FROM cells
 JOIN runs ON runs.id = cells.run_id
 ORDER BY runs.started_unix_ns, runs.id, cells.cell;
 
--- The failures of each pass: one row for each outcome, phase and status.
+-- The requests of each pass that did not complete: one row for each outcome, phase and status.
 CREATE VIEW v_failures AS
 SELECT
     requests.run_id        AS run_id,

@@ -111,7 +111,7 @@ fn a_file_that_is_not_a_store_is_refused_and_not_changed() {
 }
 
 #[test]
-fn opening_for_reading_does_not_create_a_store() {
+fn opening_an_existing_store_does_not_create_one() {
     let folder = TempDir::new().unwrap();
     let error = Store::open_existing(store_path(&folder)).unwrap_err();
     assert!(matches!(error, StoreError::NoStore { .. }), "{error}");

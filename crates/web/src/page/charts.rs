@@ -61,7 +61,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     drawn(&chart)
 }
 
-/// A histogram of each latency, with a logarithmic axis.
+/// A histogram of each metric of [`SoFar::drawn`], with a logarithmic axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (style_index, (metric, spans)) in (2..).zip(pass.drawn()) {
@@ -76,7 +76,8 @@ pub(crate) fn distributions(pass: &SoFar) -> Html {
     out
 }
 
-/// The columns of a histogram, from the first percentile to the maximum; `None` without positive values.
+/// The columns of a histogram, from the first percentile to the maximum; `None` without values, or if the first
+/// percentile is 0.
 fn columns(name: &str, style_index: usize, spans: &Histogram) -> Option<Series> {
     let (low, high) = (spans.quantile(0.01).as_secs_f64(), spans.max().as_secs_f64());
     if spans.count() == 0 || low <= 0.0 {

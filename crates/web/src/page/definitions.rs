@@ -14,8 +14,9 @@ pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, P
     let mut content = Html::new();
     content.raw("<h1>Definitions</h1>\n");
     content.paragraph(
-        "Every figure is computed from the raw records of requests, by these formulas. Latencies \
-         count from the first byte sent, unless their name says that they count from the due time.",
+        "Every figure that was not imported is computed from the raw records of requests, by these \
+         formulas. Latencies count from the first byte sent, unless their name says that they \
+         count from the due time.",
     );
     content.raw("<div class=\"definitions\">\n");
     for metric in metrics() {

@@ -19,14 +19,14 @@ pub(crate) struct RunLine {
     /// Whether this is a measured run of the embedded engine.
     pub(crate) simulated: bool,
     pub(crate) state: &'static str,
-    /// A text that states which part of the plan was not measured; absent if everything was measured.
+    /// How many cells were not measured, as text; absent if all cells were measured.
     pub(crate) missing: Option<String>,
     /// How many requests failed, as text; absent if none did.
     pub(crate) failures: Option<String>,
     /// The verdict of the run (`valid`, `suspect`); absent without results, and for predictions.
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
-    /// The ranges of input and output lengths; empty if the run has no grid.
+    /// The ranges of input and output lengths; empty if the run has no cells.
     pub(crate) lengths: String,
     /// The output tokens per second of the fastest cell; absent if they are unknown.
     pub(crate) output_tokens_per_s: Option<f64>,

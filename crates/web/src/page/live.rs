@@ -1,6 +1,6 @@
 //! The live view of a run in progress, from its log so far. A browser without scripts reloads the page; a
-//! browser with scripts receives events with the same HTML. The numbers are approximate; the numbers of a
-//! report are exact.
+//! browser with scripts receives events with the same HTML. Latencies are rounded up by at most 1/32 here, so
+//! a report shows slightly different ones.
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_metrics::Statistic;
@@ -123,7 +123,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
     Ok((out, is_over))
 }
 
-/// Whether the note is recent. An old note is from a run that was killed.
+/// Whether the note is recent. An old note is from an earlier pass, or from a run that was killed.
 fn is_fresh(note: &LiveNote) -> bool {
     wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_VALID_NS
 }

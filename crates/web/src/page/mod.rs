@@ -1,5 +1,5 @@
-//! The pages of the dashboard, one file for each. A page is a function from a request target to a
-//! response. No page writes to the store.
+//! The pages of the dashboard, one file for each. (`charts` and `lines` have only parts of pages.) A page is a
+//! function from a request target to a response. No page writes to the store.
 
 mod charts;
 mod compare;

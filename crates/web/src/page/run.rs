@@ -32,7 +32,7 @@ pub(crate) fn run(site: &mut Site, target: &RequestTarget) -> Result<Response, P
     Ok(html_response(&Layout::new(&title, Section::Runs).wrap(&content)))
 }
 
-/// The part of the page above the report: state, tags, files and notes.
+/// The part of the page above the report: state, failures, tags, files, a link to a comparison, and notes.
 fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
     let id = stored.row.id.as_str();
     let mut out = Html::new();

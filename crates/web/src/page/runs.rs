@@ -36,9 +36,9 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     let mut shown: Vec<&RunLine> = fitting.map(|(line, _)| line).collect();
     let order = Order::of(target)?;
     order.sort(&mut shown);
-    let size = number(target, "size", PAGE_SIZE)?.clamp(1, MAX_PAGE_SIZE);
+    let size = number(target, "size", PAGE_SIZE)?.min(MAX_PAGE_SIZE);
     let pages = shown.len().div_ceil(size).max(1);
-    let page = number(target, "page", 1)?.clamp(1, pages);
+    let page = number(target, "page", 1)?.min(pages);
     let found = shown.len();
     let shown: Vec<&RunLine> = shown.into_iter().skip((page - 1) * size).take(size).collect();
 
@@ -107,7 +107,8 @@ fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize,
     let wrong = |value: &str| {
         PageError::BadQuery(format!("{name}={value}: is not a positive whole number"))
     };
-    target.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
+    let positive = |value: &str| value.parse().ok().filter(|number| *number > 0);
+    target.value(name).map_or(Ok(otherwise), |value| positive(value).ok_or_else(|| wrong(value)))
 }
 
 /// The table of runs, each with its checkbox.

@@ -1,5 +1,5 @@
-//! Checks that HTML is well formed: elements are closed in the right order, attributes are quoted and
-//! unique, and text contains no `<` or `>`.
+//! Checks that HTML is well formed: elements are closed in the right order, values of attributes are quoted,
+//! attributes are unique, and text contains no `<` or `>`. No attribute may contain a script or a style.
 
 /// Elements without an end tag.
 const VOID: [&str; 6] = ["meta", "link", "input", "br", "hr", "img"];

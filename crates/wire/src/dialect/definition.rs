@@ -126,8 +126,8 @@ pub enum Framing {
 ///
 /// A decoder calls methods of [`ParsedResponse`]. `text`, `reasoning` and `tool_call` add output, with the
 /// number of its tokens if the message states this number. `usage` adds the token counts of the whole
-/// response, and `finish` adds the finish reason. A response without `finish` counts as truncated. The decoder
-/// for a server that sends no finish reason sets `proper_end` instead.
+/// response, and `finish` adds the finish reason. If a response may end without a finish reason, its decoder
+/// sets `proper_end` instead. A response with neither counts as truncated.
 pub(crate) trait Decode: Send {
     /// Called with the head of a successful response, before any message.
     fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}

@@ -7,9 +7,9 @@
 //! exception is a chunk with a finish reason or usage, because llama.cpp and transformers end streams with
 //! such a chunk. The second exception is the first chunk of a chat, because servers announce the role in it.
 //!
-//! TGI sends the finish reason `""` in every chunk except the last, and its last chunk contains a token too.
-//! One case is ambiguous: the first chunk of TGI's chat may be an incomplete character. This token is then
-//! missing from the events, but present in the usage.
+//! In the completions API, TGI sends the finish reason `""` in every chunk except the last, and its last chunk
+//! contains a token too. One case is ambiguous: the first chunk of TGI's chat may be an incomplete character.
+//! This token is then missing from the events, but present in the usage.
 
 use inferometer_model::record::{Event, EventKind, Usage};
 use inferometer_model::request::{Prompt, Sampling};
@@ -92,7 +92,7 @@ impl OpenAi {
         }
     }
 
-    /// Decodes one choice of a stream's chunk. Returns whether the choice had any known field.
+    /// Decodes one choice of a stream's chunk. Returns whether the chunk had output, a finish reason or usage.
     fn choice(
         &mut self,
         choice: &Choice<'_>,
@@ -337,8 +337,8 @@ impl Delta<'_> {
         self.reasoning_content.as_ref().or(self.reasoning.as_ref()).map(|text| &*text.0)
     }
 
-    /// Adds an event for each part that is not empty, and returns whether there was one. All tokens are
-    /// counted in the first of these events, so that their sum is right.
+    /// Adds an event for each text that is not empty and for each tool call, and returns whether there was one.
+    /// All tokens are counted in the first of these events, so that their sum is right.
     fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
         let mut left = tokens;
         let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));

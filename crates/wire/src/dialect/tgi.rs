@@ -93,7 +93,8 @@ impl Decode for Generate {
     }
 }
 
-/// Records the finish reason and the token counts of the last event, or of a whole body.
+/// Records that the answer ended properly, and the finish reason and the token counts, if the last event or
+/// the whole body has `details`.
 fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
     parsed.proper_end = true;
     let Some(details) = details else { return };

@@ -11,7 +11,7 @@ use super::definition::{DEFAULT, Decode, Dialect};
 use super::json::{Text, parse, server_error, unexpected};
 use crate::ParsedResponse;
 
-/// `/v2/models/MODEL/generate` and `/generate_stream` of Triton.
+/// `/v2/models/MODEL/generate` and `/v2/models/MODEL/generate_stream` of Triton.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "triton",
     description: "Triton's generate endpoint (TensorRT-LLM): one message per step, no token counts",
@@ -56,7 +56,7 @@ impl Decode for Generate {
         let Some(Text(text)) = &message.text_output else {
             return unexpected("neither text_output nor an error", data, parsed);
         };
-        // In a stream an empty text is an incomplete character. A whole body without text has no
+        // In a stream, an empty text is an incomplete character. A whole body without text has no
         // output.
         if self.stream || !text.is_empty() {
             parsed.text(text, None);

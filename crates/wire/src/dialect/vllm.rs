@@ -1,6 +1,6 @@
-//! vLLM's native `/generate` of `vllm.entrypoints.api_server`, unchanged since vLLM 0.2. Every message
-//! repeats the prompt and the whole output so far, without token counts and finish reason. A stream has no
-//! end mark: it ends with the body.
+//! vLLM's native `/generate` of `vllm.entrypoints.api_server`. Every message repeats the prompt and the whole
+//! output so far, without token counts and finish reason. In a stream, old versions such as 0.2 end each
+//! message with NUL, and newer versions with LF. A stream has no end mark: it ends with the body.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;

@@ -28,7 +28,8 @@ enum State {
     DataCr,
     /// After the CR that follows the data, before the LF that must follow.
     DataLf,
-    /// In the trailer section, at the beginning of a line; `total` is the number of bytes of trailers so far.
+    /// In the trailer section, at the beginning of a line; `total` is the number of bytes of trailers so far,
+    /// without line ends.
     TrailerStart { total: usize },
     /// Inside a trailer field.
     Trailer { total: usize },

@@ -14,15 +14,16 @@ pub(super) enum BodyLength {
     Unstated,
 }
 
-/// Reads `Transfer-Encoding` and `Content-Length`. `Transfer-Encoding` overrides `Content-Length`. Two
-/// different content lengths are an error, and so is any transfer coding except one `chunked`.
+/// Reads `Transfer-Encoding` and `Content-Length`. `Transfer-Encoding` overrides `Content-Length`. These are
+/// errors: any transfer coding except one `chunked`; a content length that is not a number; two different
+/// content lengths, except after a `Transfer-Encoding`.
 pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, HttpError> {
     let mut length = BodyLength::Unstated;
     for (name, value) in headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
             if length == BodyLength::Chunked || !value.trim().eq_ignore_ascii_case("chunked") {
-                let what = format!("transfer-encoding {value:?}: only one `chunked` is supported");
-                return Err(HttpError::Length { what });
+                let (field, what) = ("transfer-encoding", "only one `chunked` is supported");
+                return Err(HttpError::Length { field, value: value.clone(), what });
             }
             length = BodyLength::Chunked;
         } else if name.eq_ignore_ascii_case("content-length") {
@@ -31,8 +32,9 @@ pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, Ht
                 match length {
                     BodyLength::Chunked => {}
                     BodyLength::Known(before) if before != stated => {
-                        let what = format!("two content-lengths, {before} and {stated}");
-                        return Err(HttpError::Length { what });
+                        let (field, what) = ("content-length", "two lengths that differ");
+                        let value = format!("{before}, {stated}");
+                        return Err(HttpError::Length { field, value, what });
                     }
                     _ => length = BodyLength::Known(stated),
                 }
@@ -50,5 +52,6 @@ fn content_length(text: &str) -> Result<u64, HttpError> {
     {
         return Ok(length);
     }
-    Err(HttpError::Length { what: format!("content-length {text:?} is not a number of bytes") })
+    let (field, what) = ("content-length", "not a number of bytes");
+    Err(HttpError::Length { field, value: text.to_owned(), what })
 }

@@ -16,7 +16,8 @@ pub use write::{
     CONTINUE, LAST_CHUNK, check_header, path_segment, request_head, response_head, write_chunk,
 };
 
-/// The longest head (start line and header fields) that is accepted, in bytes.
+/// The longest head (start line and header fields) that [`ResponseParser`] and [`RequestParser::new`] accept,
+/// in bytes. It is also the limit for the trailers of a chunked body.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The longest chunk-size line, with extensions, that is accepted, in bytes.
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
@@ -73,7 +74,7 @@ fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Why bytes are not a valid HTTP/1.1 message.
+/// Why bytes are not an HTTP/1.1 message that is accepted, or why a header field cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The head cannot be parsed.
@@ -81,8 +82,9 @@ pub enum HttpError {
     Head {
         /// The problem that the parser found.
         what: String,
-        /// The first bytes of the head. The error message shows only the beginning of them. Secrets are
-        /// removed before the text is shortened, so that no part of a secret remains.
+        /// The first bytes of the head, at most [`MAX_HEAD_BYTES`]. The error message shows only the first 80
+        /// characters. [`HttpError::redacted`] removes secrets from the longer text, so that no part of a
+        /// secret remains.
         begins: String,
     },
     /// The head is longer than the limit.
@@ -95,10 +97,15 @@ pub enum HttpError {
     #[error("HTTP status 101 (a change of protocol), which was not requested")]
     Upgrade,
     /// The header fields give no usable body length.
-    #[error("HTTP body length: {what}")]
+    #[error("HTTP body length: {field} {:?}: {what}", cut(value, 80))]
     Length {
-        /// The wrong header field and its value.
-        what: String,
+        /// The name of the header field.
+        field: &'static str,
+        /// The value of the header field. The error message shows only the first 80 characters.
+        /// [`HttpError::redacted`] removes secrets from the longer text.
+        value: String,
+        /// Why the value cannot be used.
+        what: &'static str,
     },
     /// A request has more than one Host field (RFC 9112, section 3.2).
     #[error("a request with more than one Host field")]
@@ -140,14 +147,25 @@ impl HttpError {
         Self::Head { what: what.to_string(), begins }
     }
 
-    /// The error with all secrets removed.
+    /// The error, with all secrets removed from texts of the other side: the beginning of a head that cannot be
+    /// parsed, and the value of a header field.
     #[must_use]
     pub fn redacted(self, secrets: &Secrets) -> Self {
         match self {
             Self::Head { what, begins } => {
                 Self::Head { what, begins: secrets.redact(&begins).into_owned() }
             }
-            other => other,
+            Self::Length { field, value, what } => {
+                Self::Length { field, value: secrets.redact(&value).into_owned(), what }
+            }
+            // These texts contain no bytes of the other side.
+            other @ (Self::HeadTooLong { .. }
+            | Self::Upgrade
+            | Self::Hosts
+            | Self::Chunk { .. }
+            | Self::BodyTooLong { .. }
+            | Self::AfterEnd { .. }
+            | Self::Header { .. }) => other,
         }
     }
 }

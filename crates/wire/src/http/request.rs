@@ -74,7 +74,7 @@ impl RequestParser {
     /// from the same read, call this again without bytes.
     ///
     /// # Errors
-    /// When the bytes are not HTTP/1.1 or exceed a limit. The connection cannot be used any more.
+    /// When the bytes are not a valid request, or exceed a limit. The connection cannot be used any more.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Request>, HttpError> {
         self.buffer.extend_from_slice(bytes);
         if self.open.is_none() && !self.head()? {

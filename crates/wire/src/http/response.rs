@@ -12,7 +12,7 @@ pub enum Piece<'a> {
     Head(&'a Head),
     /// Bytes of the body, without framing. Never empty.
     Body(&'a [u8]),
-    /// The message is complete.
+    /// The message is complete. The parser does not pass this piece if the body ends with the connection.
     End,
 }
 
@@ -66,8 +66,8 @@ impl ResponseParser {
     /// Parses the bytes of one read, and passes the parts of the response to `sink`.
     ///
     /// # Errors
-    /// When the bytes are not HTTP/1.1, or when bytes follow the end of the response. The parser cannot be
-    /// used any more.
+    /// When the bytes are not a valid HTTP/1.1 response or exceed a limit, when the status is 101, or when
+    /// bytes follow the end of the response. The parser cannot be used any more.
     pub fn push(
         &mut self,
         bytes: &[u8],

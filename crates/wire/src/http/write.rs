@@ -65,8 +65,8 @@ fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
 /// Checks whether a header field can be sent in a request.
 ///
 /// # Errors
-/// When the name is not a token of HTTP, when this program itself sets the field, or when the value contains
-/// a control character.
+/// When the name is not a token of HTTP, when the field states the length of the body (which this program
+/// sets), or when the value contains a control character other than a tab.
 pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -82,7 +82,7 @@ pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// The head of a response, with the usual reason phrase.
+/// The head of a response, with the usual reason phrase. The phrase is empty for rare statuses.
 pub fn response_head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
     for (name, value) in headers {
@@ -102,7 +102,8 @@ pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The reason phrases of RFC 9110 and RFC 6585 for the statuses that the servers of this program use.
+/// The reason phrases of RFC 9110 and RFC 6585 for the statuses that the servers of this program use. Empty
+/// for other statuses.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -1,4 +1,5 @@
-//! Tests of responses that differ from the request, and of the ends of responses.
+//! Tests of the reader of responses: outcomes, error messages, reuse of the connection, the read of an event,
+//! secrets.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::request::Prompt;
@@ -87,7 +88,13 @@ fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message()
         ("a body that is cut", false, cut, Outcome::Truncated, "inside the HTTP body"),
         ("bytes after the end", false, late, Outcome::Malformed, "1 bytes after the end"),
         ("bad chunks", true, bad_chunk, Outcome::Malformed, "a chunk size was expected, at byte 0"),
-        ("two lengths", true, two_lengths, Outcome::Malformed, "two content-lengths, 1 and 2"),
+        (
+            "two lengths",
+            true,
+            two_lengths,
+            Outcome::Malformed,
+            "content-length \"1, 2\": two lengths",
+        ),
         ("no content", true, response_head(204, &[]), Outcome::Truncated, "after 0 messages"),
         ("a redirect", true, response(302, "text/html", ""), rejected(302), "status 302 without"),
         ("an error status", true, response(500, "text/plain", " Oops \n"), rejected(500), "Oops"),

@@ -21,7 +21,7 @@ const RESPONSES: [(&str, &str, bool); 12] = [
     ("tgi/generate-whole.http", "tgi", false),
 ];
 
-/// The positions of the values of fields in JSON texts.
+/// The positions of the values of fields in JSON texts. Objects and lists are left out.
 fn values(text: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let string_end = |start: usize| {

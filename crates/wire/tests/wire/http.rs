@@ -1,6 +1,7 @@
 //! Tests of the HTTP framing of responses and of requests.
 
 use MessageEnd::{Complete, Truncated};
+use inferometer_model::secrets::Secrets;
 use inferometer_wire::http::{
     HttpError, LAST_CHUNK, MAX_HEAD_BYTES, MessageEnd, Piece, Request, RequestParser,
     ResponseParser, check_header, path_segment, request_head, response_head, write_chunk,
@@ -179,6 +180,26 @@ fn invalid_or_unsupported_response_heads_are_errors() {
     assert_eq!(parse(ResponseParser::new(), long.as_bytes().chunks(9_000)), Err(error));
 }
 
+#[test]
+fn secrets_in_quoted_header_values_are_redacted_before_the_message_is_cut() {
+    let headers = [("authorization".to_owned(), format!("Bearer sk-{}", "5".repeat(90)))];
+    let secrets = Secrets::of_headers(&headers);
+    let key = headers[0].1.trim_start_matches("Bearer ");
+    for (head, shown) in [
+        (format!("Content-Length: {key}"), r#"content-length "***": not a number"#),
+        (format!("Content-Length: 1, {key}"), r#"content-length "***": not a number"#),
+        (format!("Transfer-Encoding: {key}"), r#"transfer-encoding "***": only one"#),
+        (format!("Transfer-Encoding: {}{key}", "x".repeat(70)), "x***\": only one"),
+    ] {
+        let bytes = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
+        let error = parse_whole(bytes.as_bytes()).expect_err(&head).redacted(&secrets).to_string();
+        assert!(error.contains(shown) && !error.contains("sk-"), "{error}");
+    }
+    let long = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", "x".repeat(60_000));
+    let error = parse_whole(long.as_bytes()).expect_err("not a number").to_string();
+    assert!(error.contains("x…\": not a number of bytes") && error.len() < 200, "{error}");
+}
+
 fn requests<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Request>, HttpError> {
     let mut parser = RequestParser::new();
     let mut requests = Vec::new();
@@ -217,7 +238,7 @@ fn pipelined_requests_are_parsed_in_order_however_the_bytes_are_split() {
 }
 
 #[test]
-fn requests_beyond_the_limits_are_errors() {
+fn requests_that_exceed_a_limit_or_are_not_http_are_errors() {
     let long = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES));
     assert!(matches!(requests([long.as_bytes()]), Err(HttpError::HeadTooLong { .. })));
     let large = b"POST / HTTP/1.1\r\nContent-Length: 67108865\r\n\r\n";

@@ -74,7 +74,7 @@ impl Corpus {
     /// Opens a corpus: `shipped-zh`, `shipped-en`, a file or a folder.
     ///
     /// # Errors
-    /// If the corpus cannot be read, is not UTF-8, or contains no text.
+    /// If the corpus cannot be read, is too large, is not UTF-8, or contains no text.
     pub fn open(name: &str) -> Result<Self, WorkloadError> {
         let mut documents = Documents::default();
         match name {
@@ -142,7 +142,7 @@ struct Documents {
 }
 
 impl Documents {
-    /// Appends a document.
+    /// Appends a document. CR LF becomes LF. LFs and BOMs at its beginning and its end are removed.
     fn add(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n");
         let text = text.trim_matches(|character| character == '\n' || character == '\u{feff}');

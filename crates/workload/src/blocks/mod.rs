@@ -1,9 +1,9 @@
 //! The workload `blocks`: a corpus is cut into blocks of n characters. Each block is inserted into a
-//! template that requests an answer of about m characters. Lengths are in characters, never in bytes.
+//! template that requests an answer of about m characters. Both lengths are in characters, not in bytes.
 //!
-//! The order of the blocks depends on the seed and on the salt of the run. In the first round through the
-//! corpus, no two blocks share a character. In the first n rounds, no two blocks begin at the same
-//! character, so that a prefix cache contains no whole block from earlier in the run.
+//! The order of the blocks of n characters depends on n, the seed and the salt of the run. In the first round
+//! through the corpus, no two of these blocks share a character. In the first n rounds, no two of them begin
+//! at the same character, so a block does not have the same prefix as an earlier one.
 
 mod corpus;
 mod order;

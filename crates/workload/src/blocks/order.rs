@@ -6,9 +6,9 @@ use inferometer_stats::seed;
 /// The order of the blocks of one size, for a whole run.
 ///
 /// In each round, the corpus is treated as a ring and cut into as many blocks as fit, and the blocks are
-/// shuffled. The first cut of the first round is at an offset that depends on the seed and the salt.
-/// Later rounds cut at other characters. In the first `block` rounds, no two blocks begin at the same
-/// character.
+/// shuffled. The first cut of the first round is at an offset that depends on the seed, the salt and the
+/// block size. Later rounds cut at other characters. In the first `block` rounds, no two blocks begin at the
+/// same character.
 pub(crate) struct BlockOrder<'a> {
     /// The number of characters of the corpus, at least `block`.
     pub chars: usize,
@@ -65,8 +65,8 @@ impl BlockOrder<'_> {
         (origin + offset + block * self.block) % self.chars
     }
 
-    /// The number of characters by which the cuts move from round to round. It has no common divisor with
-    /// the block size, so the cuts repeat only after `block` rounds.
+    /// The number of characters by which the cuts move from round to round. Its only common divisor with the
+    /// block size is 1, so the cuts repeat only after `block` rounds.
     fn stride(&self) -> usize {
         let golden = (self.block * 618 / 1_000).max(1);
         (golden..).find(|&stride| gcd(stride, self.block) == 1).unwrap_or(1)

@@ -108,7 +108,7 @@ impl Source for Dialogue {
     fn ended(&mut self, number: u32, record: &Record, answer: &str) -> Follows {
         let conversation = &mut self.conversations[number as usize];
         if conversation.used == conversation.turns.len() {
-            // The conversation has ended, so the memory of its turns and answers is freed.
+            // The conversation has ended, so the memory of its transcript is freed.
             conversation.transcript = Transcript::Text(String::new());
             Follows::Nothing
         } else if record.outcome.is_complete() {

@@ -2,9 +2,9 @@
 //! The users' turns are made before the pass. During the pass, [`Dialogue`] adds the server's answers.
 //!
 //! The words of a turn come from a random stream that depends on the seed, the salt, the scope, the
-//! conversation and the turn. A first turn from a file begins with a tag of such words, so that a
-//! conversation never hits the prefix-cache entries of another conversation. Later turns hit the entries
-//! of their own conversation, as in practice.
+//! conversation and the turn. A first turn from a file begins with a tag of such words. So the text of a
+//! conversation practically never hits the prefix-cache entries of another conversation, unless its first
+//! turn has only few random words. Later turns hit the entries of their own conversation, as in practice.
 
 mod dialogue;
 mod sharegpt;

@@ -37,7 +37,7 @@ impl ConversationFile {
         Self::read(reader, &meter, path, seed, count)
     }
 
-    /// As [`ConversationFile::load`], but reads from `reader`. `path` is only used in errors.
+    /// As [`ConversationFile::load`], but reads from `reader`. `path` is only used in errors and findings.
     fn read(
         reader: impl Read,
         meter: &RowMeter,
@@ -45,8 +45,8 @@ impl ConversationFile {
         seed: u64,
         count: usize,
     ) -> Result<Self, WorkloadError> {
-        // Each row gets a random key, and the sample consists of the rows with the smallest keys. So the
-        // file is read only once, and only the sample is in memory.
+        // Each usable row gets a random key, and the sample consists of the rows with the smallest keys. So
+        // the file is read only once, and only the sample is in memory.
         let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
         let mut rejected = Rejected::default();
@@ -112,8 +112,9 @@ impl ConversationFile {
     }
 }
 
-/// The human turns of a row with their answers, up to the first human turn that is empty or has no
-/// answer.
+/// The human turns of a row with their answers. System turns, and turns before the first human turn, are
+/// skipped. The list ends before a human turn that is empty or has no answer, and before a second answer in
+/// succession.
 fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let listed = row.get("conversations").and_then(Value::as_array);

@@ -31,8 +31,7 @@ struct SharedPrefix {
 }
 
 impl SharedPrefix {
-    /// Makes the prefix of a group, with `length` tokens. Groups of different scopes have different
-    /// prefixes.
+    /// Makes the prefix of a group, with `length` tokens. Each group of each scope has its own prefix.
     fn new(
         context: &PromptContext,
         scope: &PromptScope,

@@ -1,5 +1,5 @@
-//! The list of data sets that can be downloaded by name, with their addresses and checksums. This module
-//! downloads nothing.
+//! The list of data sets that can be downloaded by name, with their addresses and, where known, their
+//! checksums. This module downloads nothing.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct DataSet {
     /// The source of the download.
     pub origin: DownloadSource,
     /// The SHA-256 of the file in hexadecimal digits. `None` if it is not known. Then the SHA-256 of the
-    /// first download is stored, and later files are compared with it.
+    /// first file in the cache is stored, and later files are compared with it.
     pub sha256: Option<&'static str>,
 }
 

@@ -143,8 +143,8 @@ impl Progress {
 }
 
 /// The chunks of a response body. An empty chunk marks the end. Another thread reads the body, because a
-/// read has no time limit. The caller can thus limit the time for each chunk. If that thread is blocked
-/// in a read, it ends only when the process ends.
+/// read has no time limit. The caller can thus limit the time for each chunk. If that thread is blocked in a
+/// read that never returns, it ends only when the process ends.
 fn chunks_of(
     mut body: impl Read + Send + 'static,
 ) -> std::io::Result<Receiver<std::io::Result<Vec<u8>>>> {

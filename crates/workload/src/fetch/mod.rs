@@ -1,6 +1,6 @@
 //! Downloads data sets by name, from the Hugging Face hub or other web servers, into a cache. Files are
-//! verified by checksum. A file in the cache is not downloaded again, and no download is retried. If
-//! `HF_HUB_OFFLINE` is set, the network is not used.
+//! verified by checksum, if a checksum is known. A file in the cache is not downloaded again, and no download
+//! is retried. If `HF_HUB_OFFLINE` is `1`, `on`, `yes` or `true`, the network is not used.
 
 mod catalogue;
 mod download;
@@ -69,7 +69,7 @@ pub struct Fetched {
     pub path: PathBuf,
     /// The SHA-256 of the file in hexadecimal digits.
     pub sha256: String,
-    /// The origin of the checksum with which the file was compared.
+    /// The origin of the checksum with which the file was compared, if it was compared.
     pub checked: ChecksumOrigin,
     /// Whether this call downloaded the file.
     pub is_new: bool,
@@ -80,7 +80,7 @@ pub struct Fetched {
 pub enum ChecksumOrigin {
     /// This program contains the checksum.
     Known,
-    /// The checksum was stored at the first download.
+    /// An earlier call stored the checksum.
     Recorded,
     /// No checksum was known. The checksum of the file is now stored.
     First,
@@ -90,7 +90,7 @@ pub enum ChecksumOrigin {
 /// with the number of bytes so far and, if the server states it, with the total number.
 ///
 /// # Errors
-/// If the file cannot be downloaded or written, or its checksum is not the expected one.
+/// If the file cannot be downloaded, read or written, or its checksum is not the expected one.
 pub fn fetch(
     data_set: &DataSet,
     config: &FetchConfig,

@@ -1,9 +1,10 @@
 //! The workloads `jsonl`, `csv` and `parquet`: the user's own rows. Each row has a prompt, messages or
-//! token ids, and an output length. A row may also have fields of the request body, for example for a
-//! LoRA adapter (in `model`), structured output, or sampling.
+//! token ids. It also has an output length, unless the plan has a default for rows without one. A row may
+//! also have fields of the request body, for example for a LoRA adapter (in `model`), structured output,
+//! or sampling.
 //!
 //! Rows are sent unchanged and in the order of the file: nothing is cut, and no tag is added. Each pass
-//! continues after the last row of the previous pass. After the last row of the file, the first row
+//! begins after the rows that earlier passes may have used. After the last row of the file, the first row
 //! follows again, and a note reports this. If rows are replayed at their own arrival times, they are
 //! sorted by time, and each pass begins with the first row. A warm-up then uses rows from the end.
 

@@ -1,6 +1,7 @@
 //! Reads rows from Parquet as JSON objects. Only columns that the plan may use are read. Values keep
 //! their type, except that timestamps become decimal seconds as text, and dates, times and decimals
-//! become text. A row with bytes that are not UTF-8 text is left out.
+//! become text. A row with bytes that are not UTF-8 text, or with a map whose keys are not text, is left
+//! out.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,7 +24,8 @@ use crate::error::WorkloadError;
 /// Reads a file.
 ///
 /// # Errors
-/// If the file is not Parquet, has no column for a prompt, is too large, or cannot be decoded.
+/// If the file is not Parquet, has no column for a prompt, is too large, states inconsistent numbers of
+/// rows, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
     let file = data_set::open_file(path)?;
@@ -181,7 +183,8 @@ fn message(error: &ParquetError) -> String {
     text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
 }
 
-/// The estimated memory of a row, in bytes: the length of each text, and 64 for each other field.
+/// The estimated memory of a row, in bytes: the length of each text or byte string, and 64 for each other
+/// field.
 fn kept(row: &Row) -> u64 {
     let bytes = row.get_column_iter().map(|(_, field)| match field {
         Field::Str(text) => text.len(),

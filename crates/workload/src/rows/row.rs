@@ -78,7 +78,7 @@ pub enum RowReason {
     /// A CSV row with a different number of fields than the header.
     #[error("a different number of fields than the first line")]
     Fields,
-    /// A value with bytes that are not UTF-8 text.
+    /// A value with bytes that are not UTF-8 text, or a map whose keys are not text.
     #[error("bytes that are not text, in a used column")]
     NotText,
     /// A prompt that is neither text nor a list.
@@ -90,7 +90,7 @@ pub enum RowReason {
     /// More than one of prompt, messages and token ids.
     #[error("more than one of prompt, messages and token ids")]
     SeveralPrompts,
-    /// A prompt without text.
+    /// An empty text, or an empty list of messages or token ids.
     #[error("an empty prompt")]
     EmptyPrompt,
     /// Messages that are not a list of objects with a role.
@@ -102,7 +102,7 @@ pub enum RowReason {
     /// No output length in the row, and no default.
     #[error("no output length (give --output-length for rows that have none)")]
     NoOutputLength,
-    /// An output length that is not a positive integer.
+    /// An output length that is not an integer from 1 to 2^32 - 1.
     #[error("an output length that is not a whole number of at least 1")]
     NotALength,
     /// No arrival time, although rows are replayed.

@@ -2,9 +2,9 @@
 //! at least L and fewer than 1.5 L tokens. It cuts them so that prompts have L tokens.
 //!
 //! Each prompt begins with a tag of seeded words that depends on the salt of the run. A full tag has about six tokens.
-//! No two prompts with a full tag share their first KV block, even if a conversation is used again. The tag of a short
-//! prompt is shorter, because a tag has at most half of the tokens of the prompt; a prompt of one token has no tag. So
-//! short prompts may be equal, and a note says so.
+//! Two prompts with a full tag practically never share their first KV block, even if a conversation is used again. The
+//! tag of a short prompt is shorter, because a tag has at most half of the tokens of the prompt; a prompt of one token
+//! has no tag. So short prompts may be equal, and a note says so.
 
 use std::sync::Arc;
 

@@ -97,7 +97,8 @@ pub enum RowReason {
     /// The row has no array `conversations`.
     #[error("no array `conversations`")]
     NoConversations,
-    /// A turn without the texts `from` and `value`.
+    /// A turn without the text `from` or without the text `value`. If turns of any author are used, only
+    /// `value` is needed.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
     /// Fewer than two turns. Whether system turns are counted depends on the workload.

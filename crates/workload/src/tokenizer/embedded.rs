@@ -1,8 +1,8 @@
 //! The tokenizer inside the binary, which needs no network. It is a byte-level BPE for English and
 //! Chinese, trained by `examples/train_tokenizer.rs` on `corpus/`.
 //!
-//! This tokenizer is used to make prompts. It does not count the output of a model, because the model has
-//! another tokenizer.
+//! This tokenizer is used to make prompts, and by the embedded engine. It does not count the output of
+//! other models, because they have other tokenizers.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,6 +1,6 @@
 //! Finds a tokenizer by its id on the Hugging Face hub. If it is not in the cache that all Hugging Face
-//! tools share, it is downloaded into this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is set. No
-//! download is retried.
+//! tools share, it is downloaded into this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is `1`, `on`,
+//! `yes` or `true`. No download is retried.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_download_that_does_not_finish_in_time_is_aborted() {
+    fn a_download_that_does_not_finish_in_time_is_an_error() {
         let (_never, waits) = channel::<()>();
         let told =
             within(Duration::from_millis(1), move || waits.recv().map_err(|e| e.to_string()));

@@ -24,7 +24,7 @@ pub struct Behaviour<'a> {
 ///
 /// A plain id decodes to a word that a space separates from the word before it, or to one Chinese
 /// character. Two sequences stay the same when they are decoded and encoded again: the id twice in a row,
-/// and the id between two copies of another plain id.
+/// and the id between two copies of one selected word. The second sequence is not tested if there is no word.
 pub fn select(mut ids: Vec<u32>, tokenizer: &Behaviour) -> Vec<u32> {
     shuffle(&mut ids);
     let matching = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {

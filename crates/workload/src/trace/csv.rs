@@ -1,5 +1,6 @@
 //! Parses traces in CSV: the formats of Azure and BurstGPT, and the plain format. Columns are found by
-//! their names. Quotes around a field are removed. A field never contains a comma or a line break.
+//! their names, or by their order if a plain trace has no header. Quotes around a field are removed. A
+//! field never contains a comma or a line break.
 
 use std::io::{self, BufRead, Read};
 

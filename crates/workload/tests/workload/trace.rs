@@ -158,7 +158,7 @@ fn rows_above_the_maximum_length_are_skipped_and_counted() {
 }
 
 #[test]
-fn notes_of_the_same_kind_are_merged_into_one() {
+fn notes_on_inexact_lengths_are_merged_into_one_and_so_are_notes_on_short_tags() {
     let inexact = |prompts, asked, farthest| Note::Inexact { prompts, asked, farthest };
     let mut notes = Vec::new();
     for note in [

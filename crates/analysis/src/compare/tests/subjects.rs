@@ -13,7 +13,7 @@ fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Su
         values: values.to_vec(),
         times_s: Vec::new(),
     });
-    let (identity, warnings) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
+    let (identity, warnings) = (Some(vec![identity.to_owned()]), vec!["is suspect".to_owned()]);
     Subject { identity, warnings, ..Subject::of_series(name, series.collect()) }
 }
 
@@ -187,7 +187,36 @@ fn tokenizers_are_compared_by_file_hash_and_not_by_path() {
 #[test]
 fn a_duplicate_run_in_a_list_is_found() {
     let run = |name: &str, identity: &str| with(name, identity, &[]);
+    let several = Subject::of_several("d", vec![run("", "3"), run("", "2")]);
     let twice = [run("a", "1"), run("b", "2"), run("c", "1")];
     assert_eq!(Subject::first_duplicate(&twice), Some("c"));
     assert_eq!(Subject::first_duplicate(&twice[..2]), None);
+    assert_eq!(Subject::first_duplicate(&[run("b", "2"), several]), Some("d"));
+}
+
+#[test]
+fn results_of_other_tools_are_duplicates_only_if_file_and_section_are_equal() {
+    let result = |file: &str, section: &[&str]| {
+        let summary = serde_json::from_value(serde_json::json!({
+            "schema": "", "tool": {"name": "", "version": ""}, "started_at": "", "run_id": "",
+            "plan_hash": "", "workload_hash": "", "body_hash": "", "predicted": false,
+            "findings": [], "cells": [], "environment": {},
+            "target": inferometer_model::target::Target::default(),
+            "verdict": crate::verdict::Verdict::default(),
+            "imported": {"format": "vllm bench serve", "file": "", "sha256": file, "section": section},
+        }));
+        Subject::of_run(format!("{file}{section:?}"), &summary.expect("a summary"))
+    };
+    let all = [
+        result("0a", &[]),
+        result("1b", &[]),
+        result("1b", &["Qwen 14B"]),
+        result("1b", &["Qwen 7B"]),
+        result("2c", &["Qwen 7B"]),
+    ];
+    assert_eq!(Subject::first_duplicate(&all), None);
+    for one in &all {
+        let twice = [&all[..], &[one.clone()]].concat();
+        assert_eq!(Subject::first_duplicate(&twice), Some(&*one.name));
+    }
 }

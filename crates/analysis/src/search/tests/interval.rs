@@ -195,7 +195,8 @@ fn start_up_and_drain_do_not_count() {
         let due = f64::from(i) * 10.0;
         figures(due, due + 95.0, f64::from(i))
     }));
-    assert_eq!((trial.startup, trial.drain, trial.counted()), (29, 10, 61));
+    // The requests 29 to 89 count; of these, 29 to 49 meet the limit.
+    assert_eq!(trial.counted(), 61);
     assert!((trial.measured[0].value - 21.0 / 61.0).abs() < 1e-12 && trial.is_settled);
     assert_eq!((trial.latency_s, trial.saturation), (0.095, None));
 }
@@ -382,7 +383,7 @@ fn a_miss_at_the_only_tried_load_is_reported_but_undecided_while_lower_loads_are
 }
 
 #[test]
-fn an_objective_at_the_beginning_of_an_answer_is_not_capitalized() {
+fn the_objectives_in_an_answer_are_not_capitalized() {
     let search = Search::new(settings("ttft_p99<1s"));
     let answer = &SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search)[0];
     let in_bundles =

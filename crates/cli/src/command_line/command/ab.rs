@@ -1,4 +1,5 @@
-//! `ab`: measures two servers in alternating blocks. Its flags are those of `run` and the keys of `[ab]` in a plan.
+//! `ab`: measures two servers in alternating blocks, or simulates them. Its flags are those of `run`, the keys of
+//! `[ab]` in a plan, and those of [`AbArgs`].
 
 use std::path::{Path, PathBuf};
 
@@ -70,8 +71,8 @@ struct AbFlags {
     #[arg(long, value_name = "SHARE")]
     minimal_effect: Option<String>,
     /// Number of requests to leave out at the start of each block, before the server reaches its
-    /// steady state [default: the concurrency, but 0 for one request in flight; with --rate a
-    /// quarter of the block]
+    /// steady state [default: the concurrency, but 0 for one request in flight or all requests at
+    /// the start; with --rate a quarter of the block]
     #[arg(long, value_name = "N")]
     uncounted: Option<u32>,
     /// Maximum number of requests of all blocks of both servers; the number must be enough for 8
@@ -84,7 +85,7 @@ struct AbFlags {
     max_time: Option<String>,
 }
 
-/// Keys of a plan that may differ on side B.
+/// Keys of a plan that may differ on side B of a measurement.
 const OF_B: [&str; 8] =
     ["target", "server_card", "endpoint", "dialect", "model", "profile", "speed", "noise"];
 /// Keys of a plan that may differ on side B in virtual time, where no server is contacted.

@@ -42,8 +42,8 @@ enum Bench {
     /// Measure a server with the flags of `vllm bench serve`: same load, same table, same result
     /// file.
     ///
-    /// A flag without an equivalent is rejected with the reason; docs/coming-from/vllm.md has the
-    /// complete table.
+    /// Flags of vLLM that are not listed here are rejected with the reason. If a listed flag is
+    /// ignored, its description says so. docs/coming-from/vllm.md has the complete table.
     Serve(Box<ServeArgs>),
 }
 
@@ -84,7 +84,7 @@ struct OwnFlags {
     #[arg(long, short)]
     quiet: bool,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
-    /// a terminal is attached
+    /// a terminal is attached. With --quiet, no confirmation is needed
     #[arg(long, short)]
     yes: bool,
     /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted)

@@ -15,12 +15,13 @@ use crate::command_line::files;
 /// The flags of `bundle`.
 #[derive(Args)]
 pub struct BundleArgs {
-    /// A run: its name, a part of the name, a tag, or `latest`. Several runs count as repeats:
+    /// A run: its name, a part of the name, or `latest`. Or several runs, which count as repeats:
     /// RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all runs of one server of a
     /// plan with several servers)
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Output file [default: inferometer-RUN.tar.gz]
+    /// Output file [default: inferometer-RUN.tar.gz, or inferometer-RUN-and-N-more.tar.gz for
+    /// several runs]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Include all input files (data set, tokenizer, ...) of any size; by default, files of up to 1

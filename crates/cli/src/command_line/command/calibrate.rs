@@ -24,7 +24,8 @@ pub struct CalibrateArgs {
     /// The measured model: a name, or the path of a config.json
     #[arg(long, value_name = "NAME|FILE")]
     model: String,
-    /// Profile from which the fit starts: a name or a file [default: the profile of the model]
+    /// Profile from which the fit starts: a name or a file [default: the profile of the engine and
+    /// the card that the measurements state, or else of the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
     #[command(flatten)]
@@ -102,8 +103,8 @@ fn own_folder(out: &Path) -> Option<PathBuf> {
     profiles_folder().filter(|own| out.parent().is_some_and(|folder| files::is_same(folder, own)))
 }
 
-/// Sets the engine and the card to those that the measured runs state, if all of them state the same. Prints them if
-/// they select another profile than the default one.
+/// Sets the engine and the card to those that the measured runs state, if every run states both, and all state the
+/// same. Prints them if they select another profile than the default one.
 fn take_engine_and_card(arguments: &CalibrateArgs, flags: &mut EngineFlags) -> Result<(), Failure> {
     let stated = |measured: &String| {
         let source = open_against(measured, arguments.store.as_deref()).ok()?;

@@ -29,8 +29,8 @@ pub struct CheckArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db", requires = "predictions")]
     store: PathBuf,
-    /// Profile to predict with, by name or file [default: for each run, the profile of its engine
-    /// and card]
+    /// Profile to predict with, by name or file [default: for each run, your own profile of its
+    /// engine, card and model, or else the profile of its engine and card]
     #[arg(long, value_name = "NAME|FILE", requires = "predictions")]
     profile: Option<String>,
 }

@@ -20,8 +20,8 @@ const STDOUT: &str = "-";
 /// The flags of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The baseline: a stored run (measured or imported), a summary.json, a bundle, the result file
-    /// of another tool, or a published table (FILE.md, FILE.md#SECTION). The baseline can have
+    /// The baseline: a stored run (measured, predicted or imported), a summary.json, a bundle, the
+    /// result file of another tool, or a published table (FILE.md, FILE.md#SECTION). It can have
     /// several runs, which count as repeats: RUN,RUN (a list), TAG (all runs with this tag) or
     /// GROUP/SERVER (all runs of one server of a plan with several servers)
     baseline: String,
@@ -33,14 +33,15 @@ pub struct CompareArgs {
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
     /// is 3 if a condition is missed. With at least 3 repeats on each side, the 95 % confidence
     /// interval of the difference decides. A condition is met if the whole interval is within its
-    /// limit. It is missed if the whole interval is beyond its limit. For a condition that a
-    /// difference of 0 would meet, and with 4 or more repeats on each side, the difference must
-    /// also be significant after correction for the number of compared figures. In all other cases
-    /// it is undecided. With fewer than 3 repeats, a condition is missed if the difference is
-    /// beyond its limit, and undecided if not. But if a side cannot be measured again (such as a
-    /// prediction), a difference within the limit meets the condition. If the runs were not
-    /// measured alternately, a missed condition shows a difference, but not its cause: the server
-    /// may have changed, or the machine may have become slower
+    /// limit. It is missed if the whole interval is beyond its limit. If a difference of 0 would
+    /// meet the condition and both sides have 4 or more repeats, it is missed only if the
+    /// difference is also significant after correction for the number of compared figures.
+    /// Otherwise the condition is undecided. With fewer than 3 repeats, a condition is missed if
+    /// the difference is beyond its limit, and undecided if not. But if a side cannot be measured
+    /// again (such as a prediction), a difference within the limit meets the condition. Answers of
+    /// searches and sweeps have intervals of their own, which decide with any number of repeats. If
+    /// the runs were not measured alternately, a missed condition shows a difference, but not its
+    /// cause: the server may have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed

@@ -9,9 +9,11 @@ use inferometer_model::finding::code;
 use inferometer_plan::TraceFormat;
 use inferometer_plan::spec::workload_names;
 use inferometer_wire::dialect::dialects;
+use serde_json::Value;
 
 use crate::command_line::exit::{Failure, print};
-use crate::scenario::scenarios;
+use crate::command_line::short_help::accepts_workload;
+use crate::scenario::{Scenario, scenarios};
 
 /// The flags of `completions`.
 #[derive(Args)]
@@ -24,16 +26,32 @@ pub struct CompletionsArgs {
 /// Prints the script.
 pub fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    let mut command = with_values(crate::command_line::command());
+    let mut command = offered_command(&crate::command_line::command());
     generate(arguments.shell, &mut command, "inferometer", &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Adds the values that a shell offers for the arguments of a command. The parser of arguments does not use these
-/// values, so that a wrong value is reported together with all other mistakes of a plan.
-fn with_values(command: Command) -> Command {
-    let name = command.get_name().to_owned();
-    command.mut_args(|argument| offered(&name, argument)).mut_subcommands(with_values)
+/// What a shell offers for a command: its subcommands and its arguments, without the hidden ones. The arguments have
+/// the values that a shell offers. The parser of arguments does not use these values, so that a wrong value is reported
+/// together with all other mistakes of a plan.
+fn offered_command(command: &Command) -> Command {
+    // The generators of scripts offer hidden arguments too, and arguments of a command cannot be removed. So the
+    // command is built again. The parser requires static texts. Leaking their memory is acceptable, because a process
+    // prints only one script.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let subcommands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let again = Command::new(name)
+        .args(shown.map(|argument| offered(name, argument.clone())))
+        .subcommands(subcommands.map(offered_command));
+    let again = match command.get_about() {
+        Some(about) => again.about(about.clone()),
+        None => again,
+    };
+    match command.get_version() {
+        Some(version) => again.version(&*version.to_owned().leak()),
+        None => again,
+    }
 }
 
 fn offered(command: &str, argument: Arg) -> Arg {
@@ -43,8 +61,7 @@ fn offered(command: &str, argument: Arg) -> Arg {
     let name = value_name(&argument);
     let values = values(command, argument.get_id().as_str(), &name);
     if !values.is_empty() {
-        // The parser requires static names. Leaking their memory is acceptable, because a process prints only one
-        // script.
+        // The parser requires static names.
         let values = values.into_iter().map(|value| &*value.leak());
         return argument
             .value_parser(PossibleValuesParser::new(values.collect::<Vec<&'static str>>()));
@@ -71,8 +88,18 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
             let names = dialects().iter().map(|dialect| dialect.name.to_owned());
             std::iter::once("auto".to_owned()).chain(names).collect()
         }
-        (_, "workload") => workload_names().map(str::to_owned).collect(),
-        (_, "scenario") => scenarios().into_iter().map(|scenario| scenario.name).collect(),
+        (_, "workload") => {
+            let names = workload_names().filter(|workload| accepts_workload(command, workload));
+            names.map(str::to_owned).collect()
+        }
+        (_, "scenario") => {
+            let is_accepted = |scenario: &Scenario| {
+                let workload = scenario.plan.get("workload").and_then(Value::as_str);
+                workload.is_none_or(|workload| accepts_workload(command, workload))
+            };
+            let accepted = scenarios().into_iter().filter(is_accepted);
+            accepted.map(|scenario| scenario.name).collect()
+        }
         (_, "trace_format") => {
             owned(&[&["auto"][..], &TraceFormat::ALL.map(TraceFormat::name)].concat())
         }
@@ -112,7 +139,7 @@ mod tests {
     #[test]
     fn every_argument_with_a_value_has_possible_values_or_a_value_hint() {
         let mut looked_at = 0;
-        let mut all = vec![with_values(crate::command_line::command())];
+        let mut all = vec![offered_command(&crate::command_line::command())];
         while let Some(command) = all.pop() {
             all.extend(command.get_subcommands().cloned());
             for argument in command.get_arguments().filter(|one| takes_values(one)) {
@@ -137,6 +164,42 @@ mod tests {
             ("trace_format", "NAME", &["auto", "mooncake", "azure", "burstgpt", "plain"]),
         ] {
             assert_eq!(values("run", flag, value_name), expected, "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_shell_offers_no_hidden_flag_of_a_command() {
+        let whole = crate::command_line::command();
+        let offered = offered_command(&whole);
+        for (name, hidden, shown) in [
+            ("search", "conversations", "input_lengths"),
+            ("predict", "over_limit", "max_in_flight"),
+            ("ab", "slo", "gate"),
+            ("run", "", "slo"),
+        ] {
+            let flags = offered.find_subcommand(name).expect("a command").get_arguments();
+            let flags: Vec<&str> = flags.map(|flag| flag.get_id().as_str()).collect();
+            assert!(flags.contains(&shown) && !flags.contains(&hidden), "{name}: {flags:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_command_names_exactly_the_workloads_and_scenarios_that_a_shell_offers() {
+        let whole = crate::command_line::command();
+        for (name, flag) in ["run", "predict", "search", "sweep", "ab"]
+            .into_iter()
+            .flat_map(|name| ["workload", "scenario"].map(|flag| (name, flag)))
+        {
+            let command = whole.find_subcommand(name).expect("a command");
+            let argument = command.get_arguments().find(|one| one.get_id() == flag);
+            let help = argument.and_then(Arg::get_help).expect("a help text").to_string();
+            let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let words: Vec<&str> = help.split(|c| !is_of_name(c)).collect();
+            let offered = values(name, flag, "NAME");
+            for value in values("run", flag, "NAME") {
+                let is_named = words.contains(&value.as_str());
+                assert_eq!(is_named, offered.contains(&value), "{name}: {value}: {help}");
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! vLLM's flags for the embedded engine, which are also keywords of the Python module. The engine determines their
-//! defaults.
+//! The flags of the embedded engine, most of them as in vLLM. They are also keywords of the Python module. The engine
+//! determines their defaults.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,8 @@ pub struct EngineFlags {
     /// float32; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
     dtype: Option<String>,
-    /// Data type of the KV cache: auto or fp8. fp8 needs vLLM 0.8 or later, and is uncalibrated
+    /// Data type of the KV cache: auto, fp8, fp8_e4m3 or fp8_e5m2. All types except auto need vLLM
+    /// 0.8 or later, and are uncalibrated
     #[arg(long, value_name = "TYPE", help_heading = "Engine")]
     kv_cache_dtype: Option<String>,
     /// Maximum number of tokens of one prompt in a scheduler step (vLLM since 0.8) [default: 0, no

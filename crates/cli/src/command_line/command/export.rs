@@ -25,10 +25,12 @@ pub struct ExportArgs {
     #[arg(long, value_name = "ROWS")]
     what: Option<ExportedRows>,
     /// Index of the pass to write, for formats that contain one pass. Passes are numbered
-    /// consecutively over all cells, from 0
+    /// consecutively over all cells, from 0 [default: the only pass; or all passes, one file each,
+    /// if --out is an existing folder]
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
-    /// Output file, or folder if the format needs one [default: standard output]
+    /// Output file, or folder if the format needs one [default: standard output; the folder
+    /// `mlruns` for `mlflow`]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Print the names and meanings of the columns, and write nothing

@@ -70,7 +70,8 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
     ))
 }
 
-/// One line for each data set: name, state, description and source.
+/// Two lines for each data set: name, state and description; source, and origin of the checksum. The last line is about
+/// tokenizers.
 fn list(config: &FetchConfig) -> String {
     let line = |data_set: &DataSet| {
         let state = if config.path(data_set).exists() { "fetched" } else { "-" };

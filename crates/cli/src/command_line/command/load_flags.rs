@@ -11,12 +11,12 @@ pub struct LoadFlags {
     /// load [default: table, if no other load is given]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     passes: Option<Vec<String>>,
-    /// Number of requests of the one_by_one pass [default: 10; 2 if no server, lengths or load is
-    /// given]
+    /// Number of requests of the one_by_one pass [default: 10; 2 if neither a server, nor lengths,
+    /// nor a load is given]
     #[arg(long, value_name = "N", help_heading = "Load")]
     one_by_one: Option<u32>,
     /// Number of requests of every pass except one_by_one [default: 399; 500 for blocks; 1000 for
-    /// sharegpt without lengths; 32 if no server, lengths or load is given]
+    /// sharegpt without lengths; 32 if neither a server, nor lengths, nor a load is given]
     #[arg(long, value_name = "N", help_heading = "Load")]
     requests: Option<u32>,
     /// Closed loops with this many requests in flight, instead of --passes; or stages, such as

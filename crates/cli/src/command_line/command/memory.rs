@@ -40,9 +40,10 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints how the memory is used. If the model does not fit, the text is not printed, and the error states a
-/// `--tensor-parallel-size` with which it fits. If the model's own context does not fit, the text says so and states the
-/// longest context that fits. If a given `--max-model-len` does not fit, this is a usage error, as in other commands.
+/// Prints how the memory is used. If the model does not fit, the text is not printed (a JSON document is printed), and
+/// the error states the smallest of `CARDS` with which it fits, if there is one. If the model's own context does not
+/// fit, the text says so and states the longest context that fits. If a given `--max-model-len` does not fit, this is a
+/// usage error, as in other commands.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;

@@ -99,7 +99,7 @@ pub enum Command {
     Web(web::WebArgs),
     /// Download data sets and tokenizers, or list the available ones.
     Fetch(fetch::FetchArgs),
-    /// List the built-in cards, dialects, findings, metrics, models, presets, profiles or scenarios.
+    /// List cards, dialects, findings, metrics, models, presets, profiles or scenarios.
     List(list::ListArgs),
     /// Print the completion script of a shell.
     Completions(completions::CompletionsArgs),

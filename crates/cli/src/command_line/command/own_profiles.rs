@@ -40,8 +40,8 @@ fn warning(folder: &Path, is_named: bool, error: &std::io::Error) -> Option<Stri
     match (error.kind(), is_named) {
         (ErrorKind::NotFound, false) => None,
         (ErrorKind::NotFound, true) => Some(format!(
-            "warning: {variable}: the folder {folder} does not exist; correct the path, or let \
-                `calibrate --out` write a profile into this folder, which creates it"
+            "warning: {variable}: the folder {folder} does not exist; correct the path, or write a profile into this \
+                folder with `calibrate --out`, which creates the folder"
         )),
         (_, true) => Some(format!(
             "warning: {variable}: {folder} cannot be read, so no profile of your own is used: \

@@ -40,7 +40,8 @@ pub struct PredictArgs {
     /// published table (Markdown) or a result file that `import` reads (vLLM, SGLang, AIPerf,
     /// GuideLLM, ...). FILE#SECTION selects one table or result of a file. Without --input-lengths
     /// and --output-lengths, results are predicted for the lengths of the measured results. If
-    /// --model or flags of the engine are absent, their values come from the run or the result file
+    /// --model or flags of the engine are absent, their values come from the run or the result file.
+    /// For results of the workload `blocks`, leave out --workload
     #[arg(long, value_name = "FILE[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
     /// Print one JSON document on stdout, and nothing else
@@ -106,8 +107,8 @@ struct SpecArgs {
     /// the same rows [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
-    /// In an open loop, end the pass as soon as it is certain that requests arrive faster than the
-    /// server completes them; the exit code is 3
+    /// In an open loop with a constant, finite rate, end the pass as soon as it is certain that
+    /// requests arrive faster than the server completes them; the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,
@@ -189,7 +190,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     }
     let summary = &prediction.summary;
     if arguments.json {
-        print(&(json::summary(summary) + "\n"))?;
+        print(&json::summary(summary))?;
     } else {
         let files = files(&prediction.folder, &context.store, prediction.run.as_str());
         let table = terminal::text(std::slice::from_ref(summary), screen());

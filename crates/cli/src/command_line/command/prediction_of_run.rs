@@ -24,9 +24,14 @@ use super::settings::profiles_folder;
 use crate::command_line::console::tell;
 
 /// Compares a run that was just measured with its prediction. The text has a line for each pass, and the commands that
-/// print all figures and fit a profile. It is empty if the target is simulated, or if its engine, card or model is
-/// unknown and the user did not state the card. If the prediction fails, the text states the reason. If only the model
-/// is unknown, the text has the command that predicts the run with the model's config.json.
+/// print all figures and fit a profile. If the prediction fails, the text states the reason.
+///
+/// The text is empty if the target is simulated. If a fact that the prediction needs (such as the engine, the card or
+/// the model) is unknown or cannot be simulated, there are three cases:
+/// - The model is unknown, and the engine can be simulated: the text has the command that predicts the run with the
+///   model's config.json.
+/// - In other cases, if the user stated the card: the text states the reason.
+/// - In all remaining cases, the text is empty.
 pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     if summary.target.simulated {
         return String::new();

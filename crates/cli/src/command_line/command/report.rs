@@ -21,8 +21,8 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run: its name, a part of the name, a tag, or `latest`. With several runs, one table is
-    /// written for each, and the plots show all of them
+    /// A run: its name, a part of the name, a tag, or `latest`; or the name of an `ab` comparison.
+    /// With several runs, one table is written for each, and the plots show all of them
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// The database
@@ -109,8 +109,8 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
-/// Computes the result of an `ab` comparison again from the logs of its runs. Prints and writes the result, and
-/// evaluates the gate.
+/// Computes the result of an `ab` comparison again from the logs of its runs. Prints and writes the result, and states
+/// whether the gate is met.
 fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
     if arguments.failures_as_inf {
         return Err(Failure::usage(format!(
@@ -134,7 +134,7 @@ fn one(arguments: &ReportArgs, report: &Report) -> Result<(), Failure> {
     let folder = report.write(arguments.out.as_deref(), arguments.theme.into())?;
     let summary = &report.summary;
     if arguments.json {
-        return print(&(json::summary(summary) + "\n"));
+        return print(&json::summary(summary));
     }
     let text = terminal::text(std::slice::from_ref(summary), screen());
     let (beside, file) = match report.has_intervals() {

@@ -85,8 +85,9 @@ pub struct ReproduceArgs {
     /// Do not show progress bars
     #[arg(long)]
     no_progress: bool,
-    /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
-    /// a terminal is attached
+    /// Start without confirmation. By default, a bundle with a single run must be confirmed if the
+    /// run takes more than ten minutes and a terminal is attached. With several runs, or with
+    /// --quiet, no confirmation is needed
     #[arg(long, short)]
     yes: bool,
 }

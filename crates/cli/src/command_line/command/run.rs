@@ -195,7 +195,7 @@ fn measure_one(
     let finished = crate::run(&plan, &context, events)?;
     let summary = &finished.summary;
     let text = if arguments.json {
-        json::summary(summary) + "\n"
+        json::summary(summary)
     } else {
         terminal::text(std::slice::from_ref(summary), screen())
             + &places(&finished, &context.store)
@@ -209,8 +209,8 @@ fn measure_one(
     Ok(MeasuredRuns { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
-/// Writes the JUnit file if requested. If all objectives are met, prints this verdict as the last line. The file is
-/// also written if a run failed, because a file of an earlier run could otherwise be mistaken for the file of this run.
+/// Writes the JUnit file if requested. If nothing failed, prints the verdict on the objectives as the last line. The
+/// file is also written if a run failed: a file of an earlier run could otherwise be mistaken for the file of this run.
 ///
 /// # Errors
 /// The most serious failure.

@@ -68,7 +68,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address, help_heading = "Output")]
     pub metrics_listen: Option<SocketAddr>,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
-    /// a terminal is attached
+    /// a terminal is attached. With --quiet, or with several servers or rounds of a plan, no
+    /// confirmation is needed
     #[arg(long, short)]
     yes: bool,
     /// Exit with code 4 if the run is suspect (for example, some of its figures cannot be trusted),
@@ -235,9 +236,9 @@ struct SpecArgs {
     /// Time limit between two events of a stream [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     event_timeout: Option<String>,
-    /// In an open loop, end the pass as soon as it is certain that requests arrive faster than the
-    /// server completes them. Requests in flight are cancelled, the remaining requests are not
-    /// sent, and the exit code is 3
+    /// In an open loop with a constant, finite rate, end the pass as soon as it is certain that
+    /// requests arrive faster than the server completes them. Requests in flight are cancelled, the
+    /// remaining requests are not sent, and the exit code is 3
     #[arg(long, help_heading = "Limits")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stop_when_saturated: bool,

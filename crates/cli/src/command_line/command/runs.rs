@@ -20,10 +20,11 @@ pub struct RunsArgs {
     /// Only runs whose model name contains this text, in upper or lower case
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
-    /// Only runs whose engine and version contain this text, such as 'vllm 0.2'
+    /// Only runs whose engine and version contain this text, such as 'vllm 0.2', in upper or lower
+    /// case
     #[arg(long, value_name = "TEXT")]
     engine: Option<String>,
-    /// Only runs whose card name contains this text
+    /// Only runs whose card name contains this text, in upper or lower case
     #[arg(long, value_name = "TEXT")]
     card: Option<String>,
     /// Only runs with this tag; with several --tag, only runs that have all of them
@@ -36,11 +37,11 @@ pub struct RunsArgs {
     /// Only runs that began at this time or earlier; a date includes its whole day
     #[arg(long, value_name = "DATE", value_parser = instant)]
     until: Option<String>,
-    /// Only runs in this state. `complete`: everything in the plan was measured, also if requests
-    /// failed. `interrupted`: the run was stopped before its end. `failed`: the run could not be
-    /// carried out, or a cell has no complete result. `killed`: the process ended before it could
-    /// store a final state. To find runs with failed requests, read the column Result, or `failed`
-    /// with --json
+    /// Only runs in this state. `running`: the run is in progress. `complete`: everything in the
+    /// plan was measured, also if requests failed. `interrupted`: the run was stopped before its
+    /// end. `failed`: the run could not be carried out, or a cell has no complete result. `killed`:
+    /// the process ended before it could store a final state. To find runs with failed requests,
+    /// read the column Result, or `failed` with --json
     #[arg(long, value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::name)))]
     state: Option<String>,
     /// Only runs of this kind: results were measured, predicted, or imported from elsewhere
@@ -100,8 +101,8 @@ impl RunsArgs {
     }
 }
 
-/// Parses a date, optionally with a time of day. Returns the beginning of the period that the text names, such as the
-/// start of the day, in the format of stored times.
+/// Checks a date, optionally with a time of day. Returns it in the form in which stored times begin: with a `T` before
+/// the time of day, and without a `Z` at the end.
 fn instant(text: &str) -> Result<String, String> {
     beginning(text).ok_or_else(|| {
         "is neither a date such as 2026-11-20 nor a time such as 2026-11-20T05:12, in UTC"
@@ -155,7 +156,8 @@ fn span([least, most]: [f64; 2]) -> String {
     if least == most { least } else { format!("{least}..{most}") }
 }
 
-/// The model, engine, version and card of a run as text. For an imported run, also the file.
+/// The model, engine, version and card of a run as text. For an imported run, also the file. The text also marks
+/// simulations and imported predictions.
 pub fn what(run: &RunRow) -> String {
     let mut text = format!("{} on {}", run.model, run.engine_name());
     if let Some(version) = &run.engine_version {

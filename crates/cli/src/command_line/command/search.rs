@@ -1,5 +1,5 @@
-//! `search`: finds the highest load that meets the objectives. Its flags are those of `run` and the keys of `[search]`
-//! in a plan.
+//! `search`: finds the highest load that meets the objectives. Its flags are those of `run`, the keys of `[search]` in
+//! a plan, and those of [`SearchArgs`].
 
 use crate::plan_file;
 use clap::Args;
@@ -64,19 +64,21 @@ struct SearchFlags {
     /// share of its lower end [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// Lowest load to try [default: 0.001 requests/s, or 1/1000 of --start if --start is below 1;
-    /// with --over concurrency, 1 request in flight]
+    /// Lowest load to try [default: 0.001 requests/s, or 1/1000 of the first load if the first load
+    /// is below 1 request/s; with --over concurrency, 1 request in flight]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
     /// Highest load to try (requests/s, or requests in flight) [default: no limit]
     #[arg(long, value_name = "LOAD")]
     to: Option<String>,
-    /// Load of the first trial [default: the value of --from if you give it; if not, 16 requests/s,
-    /// or 8 requests in flight with --over concurrency; at most --to]
+    /// Load of the first trial [default: from the stored search or the prediction (see
+    /// --bracket-from); otherwise --from, if you give it; otherwise 16 requests/s, or 8 requests in
+    /// flight with --over concurrency; never above --to]
     #[arg(long, value_name = "LOAD")]
     start: Option<String>,
     /// Factor by which the first trials raise or lower the load, until one load meets the
-    /// objectives and another misses them [default: 2]
+    /// objectives and another misses them [default: 2, or 1.25 if the first load comes from a
+    /// stored search or a prediction]
     #[arg(long, value_name = "FACTOR")]
     stride: Option<String>,
     /// Maximum number of requests of a cell, over all trials (measurements at one load); a search
@@ -190,7 +192,7 @@ pub(super) fn in_virtual_time(
     }
     let summary = &found.summary;
     if run.json {
-        print(&(json::summary(summary) + "\n"))?;
+        print(&json::summary(summary))?;
     } else {
         let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!(
@@ -242,7 +244,8 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
         None if spec.target.is_none()
             && spec.server.is_none()
             && spec.speed.is_none()
-            && is_one =>
+            && is_one
+            && is_predictable(spec)? =>
         {
             (expected(spec, &arguments.engine)?, "a prediction for the embedded engine".to_owned())
         }
@@ -269,6 +272,11 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
         tell(&format!("the search starts at {}, from {origin}", load_text(load)));
     }
     Ok(Some(load))
+}
+
+/// Whether the engine can simulate the plan.
+fn is_predictable(spec: &Spec) -> Result<bool, Failure> {
+    Ok(check_plan(&resolve(spec, &variable)?.0).is_ok())
 }
 
 /// A spec with the same workload and objectives, and with the embedded engine as the target.

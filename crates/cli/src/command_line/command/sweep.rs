@@ -1,5 +1,5 @@
-//! `sweep`: raises the load from one request in flight until the server is saturated. Its flags are those of `run` and
-//! the keys of `[sweep]` in a plan.
+//! `sweep`: raises the load from one request in flight until the server is saturated. Its flags are those of `run`, the
+//! keys of `[sweep]` in a plan, and those of [`SweepArgs`].
 
 use crate::plan_file;
 use clap::Args;
@@ -65,7 +65,8 @@ struct SweepFlags {
     /// completed [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
-    /// Number of cards of the server, for tokens per second per card [default: the observed cards]
+    /// Number of cards of the server, for tokens per second per card [default: the cards of --cards
+    /// that are observed; with --predict, the cards of the engine]
     #[arg(long, value_name = "N")]
     gpus: Option<u32>,
 }

@@ -39,7 +39,7 @@ pub struct WebArgs {
     until_stdin_closes: bool,
 }
 
-/// Serves the dashboard until the process is interrupted.
+/// Serves the dashboard until the process is interrupted, or until standard input is closed if this was requested.
 pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     let site = match Site::open(&arguments.store) {
         Err(StoreError::OlderStore { .. }) => {

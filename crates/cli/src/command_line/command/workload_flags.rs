@@ -131,10 +131,12 @@ pub struct WorkloadFlags {
 /// The flags of the workload `blocks`.
 #[derive(Args, Serialize)]
 pub struct BlockFlags {
-    /// Sizes in characters of the text blocks in prompts [default: 100,500,1000,2000,4000]
+    /// Sizes in characters of the text blocks in prompts [default: 100,500,1000,2000,4000; 100,500
+    /// if neither a server, nor sizes, nor a load is given]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     block_sizes: Option<Vec<u32>>,
-    /// Output sizes that the prompt asks for, in characters [default: 100,500,1000,2000,4000]
+    /// Output sizes that the prompt asks for, in characters [default: 100,500,1000,2000,4000;
+    /// 100,500 if neither a server, nor sizes, nor a load is given]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload blocks")]
     wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100

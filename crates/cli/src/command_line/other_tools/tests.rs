@@ -72,6 +72,14 @@ fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
 }
 
 #[test]
+fn every_command_with_advice_is_unknown_to_the_parser() {
+    for name in COMMANDS.iter().flat_map(|(names, _)| names.iter().copied()) {
+        let text = told(name).unwrap_or_else(|| panic!("{name}: nothing"));
+        assert!(text.starts_with(&format!("{name}: there is no such command")), "{text}");
+    }
+}
+
+#[test]
 fn every_flag_in_the_advice_exists() {
     let command = crate::command_line::command();
     let known: BTreeSet<String> = command

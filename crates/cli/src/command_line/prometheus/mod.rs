@@ -65,8 +65,8 @@ impl Exposed {
         }
     }
 
-    /// The address of the page, and a warning if other users can read the page. With `--quiet`, the address is included
-    /// only if the system chose the port.
+    /// The address of the page, and a warning if the page can be read from other machines. With `--quiet`, the address
+    /// is included only if the system chose the port.
     pub fn announced(&self, quiet: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if !quiet || self.asked.port() == 0 {

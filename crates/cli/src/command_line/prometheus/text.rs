@@ -1,5 +1,6 @@
-//! The text that Prometheus scrapes: the live state under stable metric names. This module only formats values that
-//! other code has counted. Chunks and tokens have separate metrics.
+//! The text that Prometheus scrapes: the live state under stable metric names, and the CPU time and memory of this
+//! process. All other values were counted elsewhere; this module only formats them. Chunks and tokens have separate
+//! metrics.
 
 use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;

@@ -27,7 +27,7 @@ use crate::command_line::exit::Failure;
 use crate::command_line::{console, interrupt};
 use view::Watcher;
 
-/// The interval at which the view is redrawn.
+/// The longest time between two drawings of the view. After a key, the view is drawn at once.
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// Whether the full-screen view is active.
@@ -61,7 +61,8 @@ impl Screen {
     /// Switches the terminal to the full-screen view and shows the live state.
     ///
     /// # Errors
-    /// If the terminal cannot be switched.
+    /// If standard error or standard input is not a terminal, if the terminal cannot be switched, or if the thread that
+    /// draws the view cannot be started.
     pub fn open(live: LiveState) -> Result<Self, Failure> {
         check()?;
         live.collect_statistics();

@@ -33,7 +33,7 @@ pub struct View {
     pub left: Option<String>,
     /// The label of the current pass.
     pub label: String,
-    /// The completed share of the pass, from 0 to 1, and its text.
+    /// The completed share of the pass, from 0 to 1, and its text. The share is 0 if the number of requests is unknown.
     pub done: (f64, String),
     /// Output chunks per second; the latest value is the last. Chunks are counted because the number of tokens in a
     /// chunk is known only after its request has ended.
@@ -46,7 +46,7 @@ pub struct View {
     pub in_flight: u64,
     /// The distributions of latencies.
     pub spreads: Vec<DistributionView>,
-    /// The number of requests of each outcome except `complete`, as texts.
+    /// The number of requests of each outcome that has occurred, except `complete`, as texts.
     pub failed: Vec<String>,
     /// Metrics of the server and of the cards, as texts.
     pub metrics: Vec<String>,
@@ -118,7 +118,8 @@ impl Watcher {
     }
 }
 
-/// The completed share of a pass, from 0 to 1, and a text with the number of requests and the remaining time.
+/// The completed share of a pass, from 0 to 1, and a text with the number of requests and the remaining time. If the
+/// number of requests of the pass is unknown, the share is 0, and the text has the elapsed time.
 fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
@@ -134,7 +135,7 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
 /// tokens that arrive in one read have gaps of zero.
 const WIDEST: f64 = 1e4;
 
-/// The chart of a distribution, from its 1st percentile to its maximum.
+/// The chart of a distribution. The axis begins a little below the 1st percentile, and ends a little above the maximum.
 fn spread(name: &str, spans: &Histogram) -> DistributionView {
     if spans.count() == 0 {
         return DistributionView {
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn token_rates_are_computed_per_refresh_and_restart_with_each_pass() {
+    fn chunk_rates_are_computed_per_refresh_and_restart_with_each_pass() {
         let mut watcher = Watcher::default();
         for tokens in [0, 100, 200, 300] {
             watcher.note(tokens, Duration::from_millis(250));

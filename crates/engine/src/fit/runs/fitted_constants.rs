@@ -20,7 +20,8 @@ pub struct FittedConstant {
     pub name: &'static str,
     /// The profiles that share the constant.
     pub scope: Scope,
-    /// The standard deviation of the logarithm of the constant before the fit.
+    /// The standard deviation of the logarithm of the constant before the fit. A fit doubles this value for the
+    /// constants of a card whose operations were not measured.
     pub spread: f64,
     /// Returns a mutable reference to the constant.
     pub of: fn(&mut StepConstants) -> &mut f64,

@@ -11,8 +11,9 @@ use crate::profile::{
 };
 
 /// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
-/// absent if the figure is absent. TTFT errors are also absent if the engine could not run all requests at the same
-/// time, because TTFT then depends on the queue of the engine.
+/// absent if the figure is absent. A run has only the TTFT errors whose names apply to its load. TTFT errors are also
+/// absent if the engine could not run all requests at the same time, because TTFT then depends on the queue of the
+/// engine.
 pub type RunError = [Option<f64>; 7];
 
 /// The names of the errors. TTFT errors have other names if the client limits the requests in flight. In this case a
@@ -102,8 +103,8 @@ fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeM
 
 /// Returns the provenance of a profile from its runs: one entry for each model, weights and number of cards. An entry
 /// has the ranges that the runs cover and three kinds of errors. `errors` are the errors of the fit to all runs.
-/// `halves` come from fits without half of the runs, and `left_out` from fits without the set of the run. Each slice
-/// has one element for each run, or is empty.
+/// `halves` come from fits without half of the runs, or without the run and its replicates. `left_out` comes from fits
+/// without the set of the run. Each slice has one element for each run, or is empty.
 pub fn run_provenances(
     runs: &[MeasuredRun],
     [errors, halves, left_out]: [&[RunError]; 3],

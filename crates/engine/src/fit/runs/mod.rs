@@ -95,9 +95,9 @@ impl MeasuredRun {
         self.config.weights.unwrap_or(self.config.model.weights)
     }
 
-    /// Whether the load needs more sequences at the same time than the engine runs, so that TTFT depends on the
-    /// engine's queue. For an open load without a limit, the number of sequences is estimated: the rate times the mean
-    /// decode time of a request.
+    /// Whether the load needs more sequences at the same time than the engine runs. TTFT then depends on the engine's
+    /// queue. For arrivals without a limit, the number of sequences is estimated: the rate times the mean decode time
+    /// of a request. False if the configuration is not valid.
     pub fn exceeds_max_num_seqs(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;

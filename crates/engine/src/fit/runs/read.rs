@@ -135,8 +135,9 @@ impl Details {
 }
 
 /// Parses runs from CSV; lines that begin with `#` are ignored. A model, engine, card or engine argument that
-/// a row does not name comes from `start`. `details_of` returns the details with the name in the column `details`.
-/// `path` is only used in messages.
+/// a row does not name comes from `start`. Without `start`, each row must name its model, and the engine's defaults
+/// replace the rest. `details_of` returns the details with the name in the column `details`. `path` is only used in
+/// messages.
 ///
 /// # Errors
 /// If a column is unknown, if there is no row, or if a row is not valid. The message names the line of the
@@ -224,7 +225,8 @@ impl CsvRow {
         config.prefix_caching = config.prefix_caching.or(without);
         let details = self.details.as_deref().map(details_of).transpose()?;
         self.check()?;
-        self.check_length(config.resolve()?.limits.max_model_len)?;
+        let lengths = self.lengths(details.as_ref());
+        check_lengths(&lengths, config.resolve()?.limits.max_model_len)?;
         let measured = RunFigures {
             requests_per_s: self.requests_per_s,
             tpot_p50_ms: self.tpot_p50_ms,
@@ -234,7 +236,7 @@ impl CsvRow {
         };
         Ok(MeasuredRun {
             pass: self.pass(details.as_ref())?,
-            lengths: self.lengths(details.as_ref()),
+            lengths,
             rate: self.rate,
             prefix_tokens: self.prefix_tokens.unwrap_or(0),
             set: self.set,
@@ -303,19 +305,6 @@ impl CsvRow {
         }
     }
 
-    /// Rejects lengths that the engine would reject.
-    fn check_length(&self, max_model_len: u32) -> Result<(), EngineError> {
-        let length = u64::from(self.input_length) + u64::from(self.output_length);
-        if length > u64::from(max_model_len) {
-            let expected = format!(
-                "prompt and output together exceed the engine's limit of {max_model_len} tokens; \
-                 set --max-model-len to the measured server's value"
-            );
-            return Err(EngineError::invalid("input_length, output_length", length, expected));
-        }
-        Ok(())
-    }
-
     /// Returns the load: a replay of recorded send times, a rate with an optional limit of requests in flight, a closed
     /// loop, or all requests at once.
     fn pass(&self, details: Option<&Details>) -> Result<PassPlan, EngineError> {
@@ -375,6 +364,21 @@ impl CsvRow {
             _ => vec![(self.input_length, self.output_length)],
         }
     }
+}
+
+/// Rejects a request whose input and output length together exceed the engine's limit.
+fn check_lengths(lengths: &[(u32, u32)], max_model_len: u32) -> Result<(), EngineError> {
+    let total = |&(input, output): &(u32, u32)| u64::from(input) + u64::from(output);
+    let longest = lengths.iter().map(total).zip(1..).max_by_key(|(tokens, _)| *tokens);
+    let Some((tokens, request)) = longest.filter(|it| it.0 > u64::from(max_model_len)) else {
+        return Ok(());
+    };
+    let which = if lengths.len() > 1 { format!(" of request {request}") } else { String::new() };
+    let expected = format!(
+        "prompt and output{which} together exceed the engine's limit of {max_model_len} tokens; \
+         set --max-model-len to the measured server's value"
+    );
+    Err(EngineError::invalid("input_length, output_length", tokens, expected))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// The factor on the scatter of TTFT if requests wait for each other in the engine's queue or behind a limit of the
 /// client, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
-/// Like [`QUEUED`], for requests that wait behind a limit of the client, if the times of the arrivals are known.
+/// Like [`QUEUED`], for requests that wait only behind a limit of the client, if the times of the arrivals are known.
 const LIMITED: f64 = 3.0;
 /// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
 /// duration is a median of many steps.

@@ -54,7 +54,7 @@ fn validation(message: &str) -> Reply {
     Reply::json(422, &json!({ "error": error, "error_type": "validation" }))
 }
 
-/// Converts an error into TGI's format.
+/// Converts an error into TGI's format. For TGI, a failure of its tokenizer is a validation error, too.
 fn as_validation(reply: Reply) -> Reply {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     validation(body["message"].as_str().unwrap_or_default())

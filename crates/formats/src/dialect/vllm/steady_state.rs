@@ -186,7 +186,8 @@ fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64,
         .map(|(opens, closes)| (opens, closes, peak))
 }
 
-/// Returns the number of chunks of the request that arrived in the time from `from` to `to`, in seconds.
+/// Returns the number of chunks of the request that arrived at or after `from` and before `to`. Both are in
+/// seconds.
 fn chunks_in(request: &Request, from: f64, to: f64) -> usize {
     let mut at = request.start + request.ttft;
     let mut within = usize::from((from..to).contains(&at));

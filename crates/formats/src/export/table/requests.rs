@@ -63,7 +63,8 @@ fn phase(record: &Record) -> Option<&'static str> {
     }
 }
 
-/// Returns the name of the request's server; `None` if the load has only one server.
+/// Returns the name of the request's server. `None` if the load has only one server, or if the request was
+/// assigned to none.
 fn server(row: &RequestRow) -> Option<&str> {
     let servers = &row.pass.run.target.servers;
     servers.get(row.record.server? as usize).map(String::as_str)

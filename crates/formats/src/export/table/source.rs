@@ -13,7 +13,7 @@ pub struct RunSource {
     pub run_id: String,
     /// The server.
     pub target: Target,
-    /// Whether the figures were predicted by a model, so that no server was measured.
+    /// Whether the figures are predicted, not measured.
     pub predicted: bool,
     /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,

@@ -1,4 +1,5 @@
-//! Finds contradictions within a text-block log, and between a log and a table of the same page.
+//! Finds contradictions within a text-block log, lost requests, and lengths in characters instead of tokens
+//! in a log or in a table of the same page.
 
 use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
 use inferometer_model::cell::CellPlan;

@@ -1,5 +1,5 @@
-//! Finds contradictions among the figures of an import. Each contradiction becomes a finding with its evidence.
-//! No figure is changed.
+//! Finds contradictions, missing rows and repeated values in the figures of an import. Each of them becomes a
+//! finding with its evidence. No figure is changed.
 
 mod columns;
 mod grid;

@@ -14,8 +14,9 @@ const NEAR: f64 = 0.03;
 /// The minimum number of rows that must agree, because one row may agree by chance.
 const ROWS: usize = 2;
 
-/// If additional tokens take less than this share of the usual time per token, they were not generated. The
-/// share is low, because a disturbed measurement of a shorter row also makes additional tokens look fast.
+/// Additional tokens are reported as not generated if they take at most this share of the usual time per
+/// token. The share is low, because a disturbed measurement of a shorter row also makes additional tokens
+/// look fast.
 const LEAST_SHARE: f64 = 0.25;
 
 /// Returns the findings about phantom tokens. A decode step does not get faster as the context grows. So two
@@ -110,9 +111,10 @@ fn seconds(row: &PublishedRow) -> Option<f64> {
     Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
 }
 
-/// Returns the rows that a limit cuts, with the evidence: the prompt is shorter than the limit, and the total
-/// length exceeds the limit. `None` if the limit does not explain the latency of all these rows, or if there
-/// are fewer than [`ROWS`] of them.
+/// Returns the rows that a limit cuts, with the evidence. A limit cuts a row if the prompt is shorter than
+/// the limit and the total length exceeds the limit. `None` if there are fewer than [`ROWS`] such rows, or if
+/// the limit does not explain the latency of one of them. The latency is compared with that of a row with the
+/// same prompt that the limit does not cut; `None` also if one of these two latencies is missing.
 fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {

@@ -101,8 +101,9 @@ fn figures(block: &LoggedBlock) -> BlockFigures {
     };
     let wall = |at: usize| calendar::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
     let (began, printed) = (wall(0).unwrap_or(0), wall(1).unwrap_or(0));
-    // The log has a resolution of one second. The client prints the line of a block some milliseconds after
-    // the block's end, and the next second may have begun by then.
+    // The stated duration is the difference of two times that were rounded down to whole seconds. The client
+    // prints the line of a block some milliseconds after the block's end, and the next second may have begun
+    // by then.
     let last_second = began / SECOND + block.duration_s as u64;
     let ended = printed.min((last_second + 1) * SECOND - 1);
     BlockFigures {

@@ -1,4 +1,5 @@
-//! Imports published pages. Their tables, text-block logs and outputs of a serving script become runs.
+//! Imports published pages. Their tables, text-block logs and outputs of vLLM 0.2's `benchmark_serving.py`
+//! become runs.
 
 mod log;
 mod script;

@@ -1,5 +1,6 @@
-//! Imports the six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. The run uses only these
-//! lines and the command above them.
+//! Imports the six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. The figures come only from
+//! these lines. The load comes from the command above them. The target comes from the headings and the text
+//! of the page.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
@@ -62,8 +63,8 @@ fn continued(lines: &[&str]) -> String {
     words.replace('`', " ").trim().to_owned()
 }
 
-/// Whether a text is a command that calls the script: the word before the script is `python`, or the word
-/// after it is an option.
+/// Whether a text is a command that calls the script: the word before the script begins with `python`, or the
+/// word after it is an option.
 fn is_command(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();

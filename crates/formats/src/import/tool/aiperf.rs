@@ -194,7 +194,8 @@ fn failure_text(error: &Value) -> String {
     }
 }
 
-/// Parses a request. `origin_ns` is the first start of all requests. `None` if a necessary time is missing.
+/// Parses a request. `origin_ns` is the first start of all requests. `None` if a necessary time is missing or
+/// not valid.
 fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
     let of = |name: &str| line.get(&format!("metrics.{name}.value"));
     let count = |name: &str| of(name)?.as_u64().and_then(|count| u32::try_from(count).ok());
@@ -230,8 +231,8 @@ fn common() -> Vec<Finding> {
     vec![definitions(
         "TTFT and Request Latency of the file start when the client picks a request, before the \
             client connects; ours start when the request is sent. The tool's Inter Token Latency \
-            is our TPOT and is stored as TPOT. Its Inter Chunk Latency is our ICL and is stored \
-            under the tool's name",
+            is our TPOT and is stored as TPOT. Its Inter Chunk Latency is our ICL; without single \
+            requests, it is stored only under the tool's name",
     )]
 }
 

@@ -1,4 +1,4 @@
-//! Imports GuideLLM's `benchmarks.json`. Each benchmark becomes a pass, with the requests that the file samples.
+//! Imports GuideLLM's `benchmarks.json`. Each benchmark becomes a pass, with the requests in the file.
 
 use inferometer_metrics::itl;
 use inferometer_model::finding::{Finding, code};
@@ -123,7 +123,8 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
     })
 }
 
-/// Parses a request, which has the arrivals of its first and its last token. `None` if a time is missing.
+/// Parses a request, which has the arrivals of its first and its last token. `None` if its start or one of
+/// these arrivals is missing.
 fn timed(request: &Document<'_>) -> Option<ToolRequest> {
     let timing = |name: &str| request.number(&format!("info.timings.{name}"));
     let start_s = timing("request_start")?;

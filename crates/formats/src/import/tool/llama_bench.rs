@@ -1,6 +1,6 @@
 //! Imports results of llama-bench in JSON, JSON lines or Markdown. llama-bench measures the engine without
-//! a server, so none of its figures has our definition. All figures are stored under llama-bench's own
-//! names.
+//! a server, so none of its figures has our definition. All figures, except those in lists, are stored under
+//! llama-bench's own names.
 
 use std::collections::BTreeMap;
 

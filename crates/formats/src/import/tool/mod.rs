@@ -1,6 +1,6 @@
-//! Imports result files of other tools as runs, with one module for each tool. Figures with the same
-//! definition as ours are stored as ours; all figures are also stored under the tool's own names. To add a
-//! tool, add a module and an entry in [`FORMATS`].
+//! Imports result files of other tools, and our own `summary.json`, as runs, with one module for each tool.
+//! Figures with the same definition as ours are stored as ours; all figures, except those in lists, are also
+//! stored under the tool's own names. To add a tool, add a module and an entry in [`FORMATS`].
 
 mod aiperf;
 mod document;

@@ -96,8 +96,9 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
 const SCALED_FROM: &str = "20250718";
 
 /// Returns the arrivals of a run, and whether their gaps are scaled to the exact rate. A date of the form
-/// 20250718-120000 shows the Python version of the tool. Its arrivals follow from its seed. The file does not
-/// state the seed, so vLLM's default 0 is used. `is_old` means that the version does not scale the gaps.
+/// 20250718-120000 shows the Python version of the tool. The arrivals of this version follow from its seed.
+/// The file does not state the seed, so vLLM's default 0 is used. Without such a date, the random generator
+/// is unknown. `is_old` means that the version does not scale the gaps.
 fn arrivals(date: Option<&str>, burstiness: f64, is_old: bool) -> (Arrivals, bool) {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match date.and_then(|date| date.split_once('-')) {
@@ -231,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrivals_are_known_for_the_python_version_and_scaled_from_july_2025_on() {
+    fn arrivals_are_known_for_the_python_version_and_scaled_from_18_july_2025_on() {
         let vllm = Arrivals::of_vllm(1.0);
         for (date, expected) in [
             (Some("20250420-101112"), (vllm, false)),

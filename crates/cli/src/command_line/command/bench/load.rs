@@ -126,7 +126,7 @@ fn stages(ramp: &Ramp, requests: u32) -> String {
             let _ = write!(text, "{seconds}s@{begin}..{end}+");
         }
     }
-    // Random gaps can be longer than average. So this stage is ten times as long as all requests need at this rate.
+    // Random gaps can be longer than average. So this stage lasts over ten times the time of all requests at this rate.
     let _ = write!(text, "{}s@{to}", 10.0 * (count + 10.0) / to);
     text
 }

@@ -290,8 +290,8 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
 }
 
-/// The steady-state window. None with --no-steady-state. Also None if the requests in flight are not limited, or if the
-/// rate is finite or a ramp, because the limit is then not always reached.
+/// The steady-state window. None with --no-steady-state. Also None if the requests in flight are not limited, or with a
+/// finite rate or a ramp, because the limit is then not always reached.
 fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadyStateWindow> {
     let is_share = "a number above 0 and at most 1";
     let threshold = reader

@@ -1,5 +1,5 @@
-//! Tests the effect of each flag. Every flag with the answer `Same` has a row here. A flag with the answer `Near` has a
-//! row, or a note that is tested.
+//! Tests the effect of each flag. Every flag with the answer `Same` has a row here, or is in [`NEEDED`]. A flag with
+//! the answer `Near` has a row, or a note that is tested.
 
 use std::collections::BTreeSet;
 

@@ -9,8 +9,8 @@ use inferometer_metrics::{Direction, Origin, definitions};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The definitions as text. Without names, the text also has the figures of text block logs and the definitions of
-/// other tools.
+/// The definitions as text. Without names, the text also has the figures of text block logs and of vLLM 0.2's
+/// benchmark_serving.py, and the definitions of other tools.
 pub fn metrics(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for definition in named("metrics", definitions(), |it| it.name, names)? {

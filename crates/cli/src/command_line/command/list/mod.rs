@@ -1,4 +1,4 @@
-//! `list`: prints built-in names and their definitions.
+//! `list`: prints built-in names and their definitions, and the user's own profiles.
 
 mod cards;
 mod dialects;
@@ -43,7 +43,7 @@ enum ListTopic {
     Models,
     /// Servers that a plan can start; with a name, print its TOML file
     Presets,
-    /// Profiles of the embedded engine: an engine version on a card, for --profile
+    /// Profiles of the embedded engine, built-in and your own: an engine version on a card, for --profile
     Profiles,
     /// Kinds of applications, for --scenario
     Scenarios,

@@ -19,8 +19,9 @@ pub fn models(names: &[String]) -> Result<String, Failure> {
         let _ = writeln!(
             text,
             "\n--model takes one of these, or the path of a config.json of a decoder-only \
-             transformer, dense or\nmixture of experts. Uncalibrated: mixtures of experts, \
-             squeezellm, fp32, pipeline stages."
+             transformer, dense or\nmixture of experts. Uncalibrated: mixtures of experts and \
+             sliding-window attention without measured rows,\nsqueezellm, fp32, an fp8 KV cache, \
+             pipeline stages."
         );
     }
     Ok(text)

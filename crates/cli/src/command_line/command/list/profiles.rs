@@ -1,5 +1,5 @@
-//! `list profiles`: the profiles of the embedded engine. A profile has the constants of an engine version on a card,
-//! fitted to measured rows.
+//! `list profiles`: the profiles of the embedded engine. A profile has the constants of an engine version on a card.
+//! Except for uncalibrated profiles, the constants were fitted to measured rows.
 
 use std::fmt::Write;
 
@@ -26,7 +26,8 @@ impl Listed<'_> {
     }
 }
 
-/// The profiles as text, each with the rows that it was fitted to. The user's own profiles follow the built-in ones.
+/// The profiles as text, each with the rows that it was fitted to or compared with. The user's own profiles follow the
+/// built-in ones. Files that cannot be used are listed with the reason.
 pub fn profiles(names: &[String]) -> Result<String, Failure> {
     let own = profile_files().into_iter().map(|file| Listed::Own(Box::new(file)));
     let all = all_profiles().iter().map(Listed::BuiltIn).chain(own);

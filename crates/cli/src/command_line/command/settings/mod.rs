@@ -104,7 +104,8 @@ impl Settings {
         [words("--header", "header"), words("--api-key-env", "api_key_env")].concat()
     }
 
-    /// The address of the server, and the origin of this setting; None for the embedded engine.
+    /// The address of the server, and the origin of this setting. None if no setting has a target, or if the target is
+    /// the embedded engine.
     pub fn target(&self) -> Option<(&str, &str)> {
         let setting = self.keys.iter().find(|setting| setting.key == "target")?;
         let url = setting.value.as_str().filter(|url| *url != EMBEDDED)?;
@@ -138,8 +139,9 @@ impl Settings {
         arguments
     }
 
-    /// Adds each setting that applies to the run, if neither a flag nor the plan file has its key. Prints which
-    /// settings are used and which are ignored. `earlier` has the plan keys of the run to resume.
+    /// Adds each setting that applies to the run, if neither a flag nor the plan file has its key. For a resumed run,
+    /// adds only those of `OF_RESUMED`. Without `--quiet`, prints which settings are used and which are ignored.
+    /// `earlier` has the plan keys of the run to resume.
     ///
     /// # Errors
     /// If the plan file cannot be read.

@@ -9,8 +9,8 @@ use crate::command_line::exit::Failure;
 /// The prefix of this program's variables.
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
-/// The names, without the prefix, of variables that are not settings for flags of `run`. Other parts of the program, or
-/// its tests, read these variables.
+/// The names, without the prefix, of variables that are not settings for flags of `run`. Other parts of the program,
+/// its tests or its build read these variables.
 const OTHERS: [&str; 12] = [
     "CONFIG",
     "PROFILES",

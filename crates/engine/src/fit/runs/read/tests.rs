@@ -21,6 +21,8 @@ fn a_row_with_a_wrong_column_or_value_is_refused_with_what_is_allowed() {
         ("rate", "8,long,20,9,2", "line 2: column input_length: `long` is not a whole number"),
         ("rate", "4000000000,100,20,9,2", "must be 1000000 or less"),
         ("rate", "8,4294967295,20,9,2", "set --max-model-len to the measured server's value"),
+        // The means are within the limit, but one of the lengths is not.
+        ("spread", "1000,40000,20,9,exponential", "of request "),
     ] {
         let error = read(header, row).expect_err(row).to_string();
         assert!(error.contains(why), "{error}");
@@ -51,7 +53,7 @@ fn rows_with_different_numbers_of_cards_have_separate_provenances() {
 }
 
 #[test]
-fn details_with_a_length_of_0_are_refused_with_the_request() {
+fn details_with_a_length_of_0_are_refused_and_the_error_names_the_request() {
     let of = |inputs: &str, outputs: &str| {
         let lengths = format!(r#""input_lens": {inputs}, "output_lens": {outputs}"#);
         details(&format!(r#"{{"send_s": [0, 1], {lengths}}}"#), "one.json")
@@ -63,4 +65,18 @@ fn details_with_a_length_of_0_are_refused_with_the_request() {
         assert!(told.starts_with(&format!("one.json: request {request} has")), "{told}");
     }
     assert!(of("[5, 6]", "[3, 4]").is_ok());
+}
+
+#[test]
+fn details_with_a_request_above_the_limit_of_the_engine_are_refused_with_the_request() {
+    let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.8-l40s")).expect("known");
+    let row = "requests,input_length,output_length,tpot_p50_ms,details\n3,100,20,9,one\n";
+    for (inputs, why) in [("[5, 90, 7]", None), ("[5, 900000, 7]", Some("output of request 2"))] {
+        let text = format!(r#"{{"send_s": [0, 1, 2], "input_lens": {inputs}, "output_lens": 3}}"#);
+        let of_name = |name: &str| details(&text, name);
+        let told = parse_runs(row, "runs.csv", Some(&config), &of_name).err();
+        let told = told.map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(told.is_empty(), why.is_none(), "{told}");
+        assert!(told.contains(why.unwrap_or_default()), "{told}");
+    }
 }
