@@ -116,7 +116,7 @@ pub struct Encoder {
     hasher: BodyHasher,
     /// Which requests of the source are sent. The bodies of the other requests are only hashed.
     share: Share,
-    /// How many requests the source has returned.
+    /// How many requests were taken from the source, without turns and without a request that could not be encoded.
     drawn: u64,
     stopped: Option<Stop>,
     /// Requests of the source that the dialect does not support.
@@ -241,9 +241,9 @@ impl Encoder {
         }
     }
 
-    /// The request with a number, counted from 0 in the order of the source. If it was not encoded ahead, it
-    /// is encoded now. The result is [`NextRequest::Wait`] if too many encoded requests wait for event loops
-    /// that are far behind.
+    /// The request with a number, counted from 0 among the requests of this share, in the order of the source. If the
+    /// request was not encoded ahead, it is encoded now. [`NextRequest::Wait`] states when no request is returned
+    /// although the source may have more.
     pub(crate) fn request(&mut self, number: u32) -> NextRequest {
         while self.ahead.end() <= number
             && (self.ahead.is_empty() || !self.is_full())

@@ -66,8 +66,8 @@ pub struct LaunchedServer {
 }
 
 impl LaunchedServer {
-    /// Starts a server. `program` with `argument` must run this program as a guard. Secrets in `headers` are
-    /// removed from the server's log.
+    /// Starts a server. `program` is the path of Inferometer. Called with `argument`, it must run as a guard.
+    /// Secrets in `headers` are removed from the server's log.
     ///
     /// # Errors
     /// When no port is free, when the server's port is in use, or when the guard cannot be started. If the server

@@ -1,5 +1,5 @@
-//! Resolves a plan file and flags into a plan, and reports all mistakes of their values in one error. This module reads
-//! the files that the plan names, and sends nothing.
+//! Resolves a plan file and flags into a plan. Mistakes in keys and values are reported in one error; a mistake in
+//! `noise`, or in a file that the plan names, is reported alone. This module reads these files, and sends nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;

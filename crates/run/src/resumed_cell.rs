@@ -17,9 +17,9 @@ pub struct ResumedCell {
     pub ending: Option<SweepEnding>,
 }
 
-/// How the search or the sweep of a cell ended, from the stored results of a run. Records do not show an end by the
-/// time limit between two trials, or by the rules of an earlier version. For a search, only an end by the time limit is
-/// returned.
+/// How the search or the sweep of a cell ended, from the stored results of a run. The stored results are needed because
+/// the records do not show that a cell was ended between two trials by the time limit, or by the rules of an earlier
+/// version of this program. For a search, only an end by the time limit is returned.
 pub fn stored_ending(stored: &Summary, cell: CellPlan) -> Option<SweepEnding> {
     let mut searches = stored.searches.iter().filter(|answer| answer.cell() == cell);
     if searches.any(|answer| answer.outcome == SearchEnding::TimeSpent) {

@@ -42,7 +42,8 @@ impl ReportCache {
     /// The report of a stored run.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] if the log is long and a thread is making this report, or another one first.
+    /// [`PageError::NotReady`] if the log is long, and a thread is still making this report, or must first finish the
+    /// report of another run.
     /// [`PageError::Failed`] if the thread cannot be started, or ended without a report. Otherwise the errors
     /// of [`RunReport::make`].
     pub(crate) fn of_run(
@@ -59,7 +60,8 @@ impl ReportCache {
     /// The report of a run: from the cache, or made by `make`.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] if the cost is [`Cost::Long`] and a thread is making this report, or another one first.
+    /// [`PageError::NotReady`] if the cost is [`Cost::Long`], and a thread is still making this report, or must first
+    /// finish the report of another run.
     /// [`PageError::Failed`] if the thread cannot be started, or ended without a report. Otherwise the errors
     /// of `make`.
     fn get(

@@ -163,9 +163,9 @@ pub enum WorkloadError {
         /// The number of requests of the file for this pass.
         found: usize,
     },
-    /// A ShareGPT file in which no first turn has the requested length.
+    /// A ShareGPT file in which no first human turn has the requested length.
     #[error(
-        "data set {}: none of its {conversations} conversations has a first turn of \
+        "data set {}: none of its {conversations} conversations has a first human turn of \
          {input_length} to {most} tokens (the longest has {longest}); use another input length \
          or data set", path.display(), most = (u64::from(*input_length) * 3).saturating_sub(1) / 2
     )]
@@ -176,7 +176,7 @@ pub enum WorkloadError {
         conversations: usize,
         /// The requested length, in tokens.
         input_length: u32,
-        /// The length of the longest first turn, in tokens.
+        /// The length of the longest first human turn, in tokens.
         longest: u32,
     },
     /// A data set in which no conversation is within the limits of the serving run.

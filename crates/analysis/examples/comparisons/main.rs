@@ -36,7 +36,9 @@ fn main() {
         }
     }
     println!(
-        "a slowdown of 5 %, with the stated number of rounds: found in one row, in any row (%)"
+        "a slowdown of 5 %, at the deviation (in parentheses) for which a pilot says that this number of rounds is \
+         needed: share of the rows in which the slowdown is found, share of the comparisons with at least one such \
+         row (%)"
     );
     for (name, plan) in orders {
         for noise in NOISES {

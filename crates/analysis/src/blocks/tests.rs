@@ -1,4 +1,5 @@
-//! Tests the template of the published record, the arithmetic of its log, and the rules on the length of answers.
+//! Tests the template of the published benchmark of SUS-Chat-34B, the arithmetic of its log, and the rules on the
+//! length of answers.
 
 use super::*;
 use inferometer_metrics::Timeline;

@@ -23,7 +23,8 @@ pub struct TierEdge {
     /// The highest load of a trial that reached a steady state and whose measured values meet all criteria; absent if
     /// there is none.
     pub good: Option<f64>,
-    /// The lowest load of a trial whose measured values miss a criterion; absent if there is none.
+    /// The lowest load of a trial that misses a criterion by its measured values, or that counts as missing it because
+    /// its queue grows or its load is above the capacity; absent if there is none.
     pub bad: Option<f64>,
     /// The best estimate of the edge; absent unless both `good` and `bad` are present.
     pub estimate: Option<f64>,

@@ -21,7 +21,7 @@ use crate::command_line::console;
 /// A failed command. Everything that could be stored has been stored.
 #[derive(Debug)]
 pub enum Failure {
-    /// Wrong usage or a wrong plan, with all mistakes. Nothing was measured.
+    /// Wrong usage or a wrong plan, with the mistakes that were found. Nothing was measured.
     Usage(Vec<String>),
     /// The command could not be carried out, or too many requests of its run failed.
     RunFailed(String),

@@ -285,8 +285,14 @@ const OF_AB: [(&str, &str); 18] = [
             trusted), and with code 3 if a condition of --gate is undecided. An undecided answer \
             of `ab` does not change the exit code",
     ),
-    ("input_lengths", "Input length in tokens; a single value [default: 256]"),
-    ("output_lengths", "Output length in tokens; a single value [default: 64]"),
+    (
+        "input_lengths",
+        "Input length in tokens; a single value [default: 256 if neither length is given; give both or none]",
+    ),
+    (
+        "output_lengths",
+        "Output length in tokens; a single value [default: 64 if neither length is given; give both or none]",
+    ),
     (
         "passes",
         "Load of a block, instead of --concurrency: one_by_one (one request at a time) or \

@@ -19,7 +19,8 @@ const FOLDER: &str = "inferometer.data";
 /// The number of hexadecimal digits of the checksum in the name of an extracted file.
 const SHORT: usize = 16;
 
-/// The path of each file that a plan needs, with the key of the plan that names it.
+/// The path of each file of the bundle for this plan, with its key: a file that the plan names, or a file under a key
+/// for which the plan names none.
 ///
 /// # Errors
 /// If a file is neither in the bundle nor on this machine, or if `here` contains a file that the bundle does not name.

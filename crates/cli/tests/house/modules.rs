@@ -43,8 +43,8 @@ impl Modules {
         modules
     }
 
-    /// Descriptions of the cycles among the children of each module. A child includes all modules below it. Each
-    /// description has an example of every reference in the cycle.
+    /// One description for each module whose children form cycles. A child includes all modules below it. The
+    /// description has an example of every reference in these cycles, and of those that lead to them.
     pub fn cycles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let parents: BTreeSet<&[String]> =
@@ -138,7 +138,7 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
 }
 
 /// The paths in a file, and its re-exports. Only paths in `use` items, and paths that begin with `crate` or `super`,
-/// are collected. Code under `#[cfg(test)]` is left out.
+/// are collected. Modules, imports, functions and `impl` blocks under `#[cfg(test)]` are left out.
 #[derive(Default)]
 struct Names {
     named: Vec<Vec<String>>,

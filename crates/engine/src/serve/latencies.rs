@@ -1,5 +1,6 @@
-//! Histograms of the engine's own latencies, with the names and bucket bounds of vLLM's `/metrics`. The histograms use
-//! the instants at which steps ended, not the instants at which a socket accepted the bytes.
+//! Histograms of the engine's own latencies, with the names and bucket bounds of vLLM's `/metrics`. In every version,
+//! the time between tokens has its name of vLLM 0.11 and later. Versions before 0.8 also have its older name. The
+//! histograms use the instants at which steps ended, not the instants at which a socket accepted the bytes.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ impl Latencies {
         }
     }
 
-    /// Writes the Prometheus text. If `is_v1` is set, the older name of the time between tokens is left out.
+    /// Writes the Prometheus text. If `is_v1` is set (vLLM 0.8 and later), the older name of the time
+    /// between tokens is left out.
     pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
         let mut exposition = Exposition::default();
         for (histogram, name, help) in [

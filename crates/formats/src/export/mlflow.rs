@@ -76,8 +76,9 @@ impl Run {
         let experiment = self.experiment(&store)?;
         let id = &sha256_hex(self.name.as_bytes())[..32];
         let folder = store.join(&experiment).join(id);
-        // The files are first written to this folder. It gets the final name only when it is complete, so the
-        // folder with the final name never has an incomplete run. It is inside the store, because a folder can only be
+        // The files are first written to this folder. When it is complete, an earlier export of the run is deleted, and
+        // then this folder gets the final name. So an interruption can leave a part of the earlier export under the
+        // final name, but never a part of the new one. The folder is inside the store, because a folder can only be
         // renamed within one file system. MLflow does not look into folders whose names end with `.trash`.
         let fresh = store.join(format!(".{id}.trash"));
         remove(&fresh)?;

@@ -117,5 +117,5 @@ fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
     let traces = traces_of(&many, &[5, 300, 600, 900, 900, 900, 900, 900, 900, 900]);
     let drawn = [charts::of_run(&many, &traces), charts::of_ab(&compared())].concat();
     wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
-    assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} problems:\n{}", wrong.len(), wrong.join("\n"));
 }

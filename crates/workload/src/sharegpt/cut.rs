@@ -39,7 +39,7 @@ impl WorkloadDefinition for Cut<'_> {
 struct CutTurns(ConversationPool<Box<str>, u32>);
 
 impl CutTurns {
-    /// A prompt of `length` tokens: a tag, then the beginning of the conversation's first turn.
+    /// A prompt of `length` tokens: a tag, then the beginning of the conversation's first human turn.
     fn cut(
         &self,
         context: &PromptContext,

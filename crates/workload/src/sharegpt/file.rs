@@ -110,8 +110,9 @@ pub enum RowReason {
     /// No turn from `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
-    /// The turn that becomes the prompt is empty.
-    #[error("an empty first turn")]
+    /// The turn that becomes the prompt is empty, or has only white space. This is the first human turn, or the first
+    /// turn of any author: see [`load`] and `load_pairs`.
+    #[error("an empty prompt")]
     EmptyTurn,
 }
 

@@ -59,7 +59,7 @@ fn every_row_is_used_or_counted_with_its_reason() {
         loaded.rejected.to_string(),
         "2 x not an object (row 3); 2 x no array `conversations` (row 8); 2 x a turn without the \
          texts `from` and `value` (row 15); 3 x fewer than two turns (row 24); 1 x no human turn \
-         (row 36); 1 x an empty first turn (row 41)"
+         (row 36); 1 x an empty prompt (row 41)"
     );
 }
 
@@ -119,7 +119,7 @@ fn a_file_that_is_missing_or_has_no_usable_row_is_refused() {
 }
 
 #[test]
-fn prompts_are_cut_between_characters_from_turns_of_1_to_1_5_times_their_length() {
+fn prompts_come_from_turns_less_than_one_and_a_half_times_as_long_and_split_no_character() {
     let turns = turns();
     let mut multibyte = 0;
     for length in [48, 64, 96] {
@@ -212,7 +212,8 @@ fn the_seed_and_not_the_salt_selects_the_conversations() {
 fn a_length_that_no_turn_has_is_an_error_that_states_the_longest_turn() {
     let error = fixture().requests(cell(5_000), &place(), 1).unwrap_err();
     let message = error.to_string();
-    let says = "none of its 48 conversations has a first turn of 5000 to 7499 tokens (the longest";
+    let says =
+        "none of its 48 conversations has a first human turn of 5000 to 7499 tokens (the longest";
     assert!(message.contains(says), "{message}");
 }
 

@@ -216,7 +216,7 @@ fn results_of_other_tools_are_duplicates_only_if_file_and_section_are_equal() {
     ];
     assert_eq!(Subject::first_duplicate(&all), None);
     for one in &all {
-        let twice = [&all[..], &[one.clone()]].concat();
+        let twice = [&all[..], std::slice::from_ref(one)].concat();
         assert_eq!(Subject::first_duplicate(&twice), Some(&*one.name));
     }
 }

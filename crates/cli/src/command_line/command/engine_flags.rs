@@ -19,9 +19,9 @@ use super::run_flags::given;
 #[serde(default)]
 pub struct EngineFlags {
     /// Engine and version to simulate, such as vllm-0.23. Its profile on the card is used. If there
-    /// is none, similar profiles are combined. If --card names another card, the default is the
-    /// latest version that was measured on it [default: the engine of --profile, or of the profile
-    /// of the model]
+    /// is none, similar profiles are combined [default: the engine of --profile, or of the profile
+    /// of the model; if this profile is built in and --card names a card other than its card: the
+    /// latest measured version of the engine, if possible on this card and with this model]
     #[arg(long, value_name = "NAME-VERSION", help_heading = "Engine")]
     engine: Option<String>,
     /// Card (GPU) to simulate, by name or file: h100-sxm, l40s, my-card.toml [default: the card of

@@ -20,7 +20,8 @@ pub struct ImportArgs {
     /// The database; created if it does not exist
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Print the runs with their summaries as one JSON document on stdout, and nothing else
+    /// Print the runs, with the summaries of the new ones, as one JSON document on stdout, and
+    /// nothing else
     #[arg(long)]
     json: bool,
 }

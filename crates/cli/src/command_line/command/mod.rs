@@ -97,7 +97,7 @@ pub enum Command {
     Reproduce(Box<reproduce::ReproduceArgs>),
     /// Show stored runs and runs in progress in a browser.
     Web(web::WebArgs),
-    /// Download data sets and tokenizers, or list the available ones.
+    /// Download data sets and tokenizers, or list the available data sets.
     Fetch(fetch::FetchArgs),
     /// List cards, dialects, findings, metrics, models, presets, profiles or scenarios.
     List(list::ListArgs),

@@ -37,8 +37,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "JSON", help_heading = "Workload")]
     extra_body: Option<String>,
     /// Resume an interrupted run: copy its completed cells (pairs of input and output length) into
-    /// a new run, and measure the remaining cells. A plan with several servers makes a group of
-    /// runs: to resume a group, give the plan file and the name of the group
+    /// a new run, and measure the remaining cells. For a search or a sweep: copy its completed
+    /// trials into a new run, and continue with the cells that are not finished. A plan with several
+    /// servers makes a group of runs: to resume a group, give the plan file and the name of the
+    /// group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
     /// Print the resolved plan, its hash, and its estimated time and memory; send nothing
@@ -142,9 +144,9 @@ struct SpecArgs {
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
     /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. The card is
-    /// recorded as stated by you. `calibrate` uses it, and so does the prediction that is printed
-    /// with the results of the run. The prediction after the run needs a card that `inferometer list
-    /// cards` lists; for another card, use `inferometer predict --card FILE`
+    /// recorded as stated by you. `calibrate` uses it. It is also used for the prediction that is
+    /// printed with the results; this prediction needs a card that `inferometer list cards` lists;
+    /// for another card, use `inferometer predict --card FILE`
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     server_card: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]

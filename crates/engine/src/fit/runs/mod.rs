@@ -30,7 +30,7 @@ pub use steps::parse_steps;
 /// A measured run.
 #[derive(Clone, Debug)]
 pub struct MeasuredRun {
-    /// The set of rows that the run belongs to.
+    /// The name of the set of measured runs to which this run belongs (column `set` of the file).
     pub set: String,
     /// The name and version of the engine: `vllm 0.23`.
     pub engine: String,
@@ -40,7 +40,8 @@ pub struct MeasuredRun {
     pub pass: PassPlan,
     /// The offered load in requests per second; absent if the file does not state it.
     pub rate: Option<f64>,
-    /// Prompt and output tokens of the requests, in order. Further requests have the last lengths.
+    /// Prompt and output tokens of the requests, in order. If the pass has more requests than this list, the
+    /// last pair applies to the others.
     pub lengths: Vec<(u32, u32)>,
     /// The number of tokens at the beginning of the prompts that all prompts share.
     pub prefix_tokens: u32,
