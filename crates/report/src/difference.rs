@@ -163,11 +163,14 @@ fn advice(comparison: &Comparison) -> Option<String> {
         RowVerdict::NotEnoughData { needed } => Some(needed),
         _ => None,
     };
-    let needed = comparison.rows.iter().filter_map(short).max();
+    let needed = comparison.rows.iter().filter_map(short).min();
     if !differs && needed.is_none() {
         return None;
     }
-    let rounds = needed.unwrap_or(FEWEST_REPEATS as u32 + 2);
+    let rounds = match needed {
+        Some(fewest) => format!("`rounds = {fewest}` (enough for the row that needs the fewest)"),
+        None => format!("`rounds = {}`", FEWEST_REPEATS + 2),
+    };
     let (why, bound) = match comparison.design {
         Design::Alternated { .. } => ("To decide more figures, measure more rounds", String::new()),
         _ => (
@@ -179,7 +182,7 @@ fn advice(comparison: &Comparison) -> Option<String> {
         ),
     };
     Some(format!(
-        "{why}: run a plan with two [[target]]s and `rounds = {rounds}`, then `inferometer compare \
+        "{why}: run a plan with two [[target]]s and {rounds}, then `inferometer compare \
          GROUP/ONE GROUP/OTHER`. Or run A and B alternately, then `inferometer compare \
          A1,A2,A3,... B1,B2,B3,...`.{bound}"
     ))
