@@ -1,9 +1,8 @@
 //! Tests the structure of the workspace: each crate depends only on listed crates, modules do not import each other in
-//! cycles, and some code occurs only in listed files. Other tests check the beginning and the length of files, the
-//! examples in comments, and the spelling of documents.
+//! cycles, and some code occurs only in listed files. Other tests check the beginning and the length of files, and the
+//! examples in comments.
 
 mod modules;
-mod spelling;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
