@@ -1,13 +1,7 @@
-#!/usr/bin/env python3
-"""Records a new store for this folder: small runs of all kinds. Each run is tagged with its name.
+"""Records the store of a comparison: small runs of all kinds. Each run is tagged with its name.
 
-    measure.py --binary PATH [--only NAME,...] [--out store.tar.xz]
-
-This is needed only for a new kind of run, or to record the store of another version. All figures change, so run
-`same_results.py BINARY --record` afterwards. The embedded engine runs many times faster than real time, so the figures
-do not describe any real engine.
+The embedded engine runs many times faster than real time, so the figures do not describe any real engine.
 """
-import argparse
 import os
 import pathlib
 import shlex
@@ -16,11 +10,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+CRATES = HERE.parent.parent / "crates"
 
 # Each line has a tag and a command. {engine FLAGS} starts an embedded engine with these flags, and is replaced by the
 # address of this engine. {canned FLAGS} does the same with speaking_server.py. [TAG] is replaced by the id of the run
@@ -141,15 +135,15 @@ IMPORTS = ("published/chatglm3-6b.md published/mistral-7b-openorca-awq.md publis
 
 class Recorder:
     def __init__(self, binary, folder):
-        self.folder = folder
-        os.makedirs(folder / "bin")
-        shutil.copy2(binary, folder / "bin" / "inferometer")
-        for name in ("data", "plans"):
-            shutil.copytree(HERE / name, folder / name)
+        self.folder, self.binary = folder, binary
+        shutil.copytree(HERE / "plans", folder / "plans")
+        shutil.copytree(CRATES / "workload/fixtures", folder / "data")
+        shutil.copytree(HERE / "data", folder / "data", dirs_exist_ok=True)
+        shutil.copytree(CRATES / "analysis/src/table_import/fixtures", folder / "data/published")
+        shutil.copytree(CRATES / "formats/fixtures", folder / "data/tools")
         self.servers, self.ids = [], {}
-        keep = ("HOME", "TMPDIR", "LANG")
-        self.environment = {k: v for k, v in os.environ.items() if k in keep}
-        self.environment.update(PATH=f"{folder}/bin:/usr/bin:/bin", HF_HUB_OFFLINE="1")
+        self.environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC",
+                            "HF_HUB_OFFLINE": "1", "TMPDIR": tempfile.gettempdir()}
 
     def serve(self, argv):
         child = subprocess.Popen(argv, cwd=self.folder, env=self.environment, text=True,
@@ -166,7 +160,7 @@ class Recorder:
                 break
             end = command.index("}", begin)
             kind, *flags = shlex.split(command[begin + 1:end])
-            embedded = ["inferometer", "engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
+            embedded = [self.binary, "engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
             canned = [sys.executable, str(HERE / "speaking_server.py"), "--pace", "0.002"]
             url = self.serve((embedded if kind == "engine" else canned) + flags)
             command = command[:begin] + url + command[end + 1:]
@@ -185,7 +179,7 @@ class Recorder:
         more = ["--salt", "fixed"] if takes_salt and words[1].startswith("-") else []
         quiet = ["--quiet"] if words[0] in ("run", "search", "predict") else []
         out = ["--out", f"inferometer-out/{name}"] if quiet and "--resume" not in words else []
-        child = subprocess.Popen(["inferometer", *words, *more, *quiet, *out], cwd=self.folder,
+        child = subprocess.Popen([self.binary, *words, *more, *quiet, *out], cwd=self.folder,
                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if how:
             self.stop(child, signal.SIGKILL if how == "KILL" else signal.SIGINT)
@@ -197,13 +191,12 @@ class Recorder:
         with sqlite3.connect(self.folder / "inferometer.db") as db:
             new = [row[0] for row in db.execute("SELECT id FROM runs ORDER BY id")]
         new = [run for run in new if run not in before]
-        print(f"{name}: exit code {child.returncode}, {len(new)} runs")
         if not new or child.returncode == 2:
-            print(text)
+            print(f"{name}: exit code {child.returncode}, {len(new)} runs\n{text}", file=sys.stderr)
         for number, run in enumerate(new, 1):
             tag = name if len(new) == 1 else f"{name}-{number}"
             self.ids[tag] = run
-            subprocess.run(["inferometer", "tag", run, f"+{tag}"], cwd=self.folder,
+            subprocess.run([self.binary, "tag", run, f"+{tag}"], cwd=self.folder,
                            env=self.environment, check=True, stdout=subprocess.DEVNULL)
         time.sleep(0.02)
 
@@ -216,42 +209,16 @@ class Recorder:
         child.send_signal(sent)
 
 
-def pack(folder, out):
+def record(binary, folder):
+    """Records all runs in a new folder, which also gets the data and the plans that the commands read."""
+    recorder = Recorder(binary, folder)
+    for line in RUNS.strip().splitlines():
+        name, command = line.split(None, 1)
+        recorder.run(name, command)
+    for name in IMPORTS:
+        recorder.run("imported-" + pathlib.Path(name).name.replace(".", "-"), f"import data/{name}")
+    # The reports of the measurement are written again by each binary.
+    shutil.rmtree(folder / "inferometer-out")
     with sqlite3.connect(folder / "inferometer.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
-    with tarfile.open(out, "w:xz", preset=9) as archive:
-        names = ["inferometer.db"] + sorted(str(p.relative_to(folder))
-                                            for p in folder.glob("inferometer.runs/*.log"))
-        names += ["dumped.jsonl"] if (folder / "dumped.jsonl").exists() else []
-        for name in names:
-            entry = archive.gettarinfo(folder / name, name)
-            entry.uid = entry.gid = entry.mtime = 0
-            entry.uname = entry.gname = ""
-            with open(folder / name, "rb") as file:
-                archive.addfile(entry, file)
-
-
-def main():
-    flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument("--binary", required=True)
-    flags.add_argument("--only", default="")
-    flags.add_argument("--out", default=str(HERE / "store.tar.xz"))
-    flags.add_argument("--folder", help="keep the recorded store here")
-    flags = flags.parse_args()
-    only = [name for name in flags.only.split(",") if name]
-    folder = pathlib.Path(flags.folder or tempfile.mkdtemp(prefix="measure-"))
-    recorder = Recorder(flags.binary, folder)
-    for line in RUNS.strip().splitlines():
-        name, command = line.split(None, 1)
-        if not only or name in only:
-            recorder.run(name, command)
-    for name in IMPORTS:
-        if not only or name in only:
-            recorder.run("imported-" + pathlib.Path(name).name.replace(".", "-"), f"import data/{name}")
-    pack(folder, flags.out)
-    print(f"{flags.out}: {os.path.getsize(flags.out)} bytes")
-
-
-if __name__ == "__main__":
-    main()

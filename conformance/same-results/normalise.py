@@ -1,7 +1,6 @@
 """Replaces the parts of outputs that differ between two runs of the same command: names of new runs, times, ports, ...
 This module runs no command."""
 import datetime
-import hashlib
 import json
 import re
 import sqlite3
@@ -11,27 +10,22 @@ RUN_ID = re.compile(r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b")
 INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
 UNIX_NS = re.compile(r"\b1\d{18}\b")
 PORT = re.compile(r"127\.0\.0\.1:\d+")
-# Files that are compared by SHA-256, because the same contents are compared as SVG, CSV or JSON. HTML is also compared
-# by SHA-256, except in sections with "pages": report.md has the same contents.
-HASHED = (".png", ".parquet")
 # Files that are not compared: stores and logs of new runs (new.db is compared as text), and the usage of a server.
 NOT_COMPARED = r"\.db-|\.sqlite|inferometer\.runs/|-usage\.csv$"
 # Times after this one belong to the comparison and are replaced. Times of recorded runs are older and are not replaced.
 # Some texts state only the minute, so times of the last minute count as times of the comparison.
-BEGAN_S = time.time() - 60
+BEGAN_S = 0.0
 
 
-def hashed(file):
-    """Replaces the bytes of a file (name, bytes) by their SHA-256."""
-    name, data = file
-    return f"{name}.sha256", (hashlib.sha256(data).hexdigest() + "\n").encode()
+def begin():
+    """Notes the start of the comparison."""
+    global BEGAN_S
+    BEGAN_S = time.time() - 60
 
 
 def content(path):
     """The name and the bytes that represent a file in the comparison."""
     data = path.read_bytes()
-    if path.suffix in HASHED:
-        return hashed((path.name, data))
     if path.suffix == ".db":
         return path.name + ".txt", dump(path).encode()
     return path.name, data
@@ -92,7 +86,8 @@ def without_now(found, stored):
         text = re.sub(r"\bserver-\d+-(\d+\.log)", r"server-PID-\1", text)
         return re.sub(r"^(simulated .* in )[\d.]+ \w+", r"\1SOME TIME", text, flags=re.MULTILINE)
 
-    return {replaced(name): replaced(data.decode()).encode() for name, data in found.items()}
+    return {replaced(name): replaced(data.decode()).encode() if b"\0" not in data else data
+            for name, data in found.items()}
 
 
 def identity(folder, case):

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Runs many commands of a binary on recorded runs, and compares all outputs with the expected outputs, byte for byte.
+"""Runs many commands with an older and a newer binary on the same recorded runs, and prints each difference.
 
-    same_results.py BINARY                  compares; the exit code is 1 if a difference is not listed, or if a listed
-                                            difference is not found
-    same_results.py BINARY --only 'reports/*table*'      only cases whose names match (can be repeated)
-    same_results.py BINARY --record         writes the current outputs as the expected outputs
+    same_results.py OLD NEW                 the exit code is 1 if a difference is not listed, or if a listed difference
+                                            is not found
+    same_results.py OLD NEW --only 'reports/*table*'     only cases whose names match (can be repeated)
+    same_results.py OLD NEW --store FOLDER  uses the store in this folder; records it there first if there is none
 
-cases.txt lists the commands, expected/ contains the expected outputs, and allowed.toml lists the allowed differences
-with their reasons. README.md states what is replaced before outputs are compared.
+OLD records the store: small runs of every kind (measure.py). cases.txt lists the commands, and allowed.toml lists the
+allowed differences with their reasons. README.md states what is replaced before outputs are compared.
 """
 import argparse
 import concurrent.futures
+import datetime
 import difflib
 import fnmatch
-import io
 import os
 import pathlib
 import re
@@ -22,20 +22,21 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import tomllib
 import urllib.error
 import urllib.request
 
-from normalise import HASHED, NOT_COMPARED, content, dump, hashed, identity, messages, without_now
+import measure
+import normalise
+from normalise import NOT_COMPARED, content, dump, identity, messages, without_now
 
 HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Section:
-    """Cases that are run in the same way. Their expected outputs are in one folder or archive."""
+    """Cases that are run in the same way."""
 
     def __init__(self, words):
         self.name, *flags = words
@@ -43,13 +44,11 @@ class Section:
         # each case is run once.
         self.each = next((f[5:].split(",") for f in flags if f.startswith("each=")), [])
         # The header of cases.txt explains these words.
-        self.is_plain = "plain" in flags
         self.is_fresh = "fresh" in flags
         self.has_own_store = "own" in flags
         self.is_live = "live" in flags
         self.has_messages = "messages" in flags
         self.is_web = "web" in flags
-        self.has_pages = "pages" in flags
         self.cases = []
 
 
@@ -65,23 +64,21 @@ def sections():
 
 
 class World:
-    """The working folder of the cases, with the recorded store, the data and the binary."""
+    """The working folder of the cases for one binary, with its own copy of the recorded store and the data."""
 
-    def __init__(self, binary, folder):
+    def __init__(self, binary, store, folder):
         self.folder, self.binary = folder, binary
-        (folder / "bin").mkdir(parents=True)
+        shutil.copytree(store, folder)
+        (folder / "bin").mkdir()
         os.symlink(binary, folder / "bin" / "inferometer")
-        with tarfile.open(HERE / "store.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
-        for name in ("data", "plans"):
-            shutil.copytree(HERE / name, folder / name)
         with sqlite3.connect(folder / "inferometer.db") as db:
             self.tags = dict(db.execute("SELECT tag, run_id FROM tags ORDER BY run_id"))
             group = "SELECT t.tag, r.target ->> '$.facts.group' FROM runs r JOIN tags t ON t.run_id = r.id"
             groups = [(tag, name) for tag, name in db.execute(group) if name]
+            (began,) = db.execute("SELECT min(started_unix_ns) FROM runs WHERE id IN (SELECT run_id FROM tags"
+                                  " WHERE tag NOT LIKE 'imported%')").fetchone()
         db.close()
-        for name in [f.name for f in folder.glob("inferometer.db-*")]:
-            (folder / name).unlink()
+        self.today = str(datetime.datetime.fromtimestamp(began / 1e9, datetime.UTC).date())
         self.tags.update({f"group of {tag}": name for tag, name in groups})
         keep = {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}
         self.environment = {**keep, "HOME": str(folder), "PATH": f"{folder}/bin:/usr/bin:/bin", "TZ": "UTC",
@@ -130,13 +127,11 @@ class Case:
                     found[f"{self.name}/{path.relative_to(world.folder / out).with_name(name)}"] = data
         if self.section.is_fresh:
             found = without_now(found, set(world.tags.values()))
-        found = {name: data.replace(str(world.folder).encode(), b"WORK") for name, data in found.items()}
-        if self.section.has_pages:
-            return found
-        return dict(hashed(item) if item[0].endswith(".html") else item for item in found.items())
+        return {name: data.replace(str(world.folder).encode(), b"WORK") for name, data in found.items()}
 
     def play(self, world, command, out):
-        with_names = re.sub(r"\[([\w .-]+)\]", lambda m: world.tags.get(m[1], m[0]), command.replace("{out}", out))
+        with_names = re.sub(r"\[([\w .-]+)\]", lambda m: world.tags.get(m[1], m[0]), command)
+        with_names = with_names.replace("{out}", out).replace("{today}", world.today)
         servers, words = [], []
         try:
             for word in shlex.split(with_names):
@@ -186,8 +181,6 @@ class Web:
             answer = error
         data, head = answer.read(), sorted(answer.headers.items())
         head = "".join(f"{name}: {value}\n" for name, value in head if name.lower() != "content-length")
-        if path.endswith(HASHED):
-            data = hashed((path, data))[1]
         text = f"GET {case.command}\n{answer.status}\n{head}\n".encode() + data
         return {f"{case.name}.txt": text.replace(self.url.encode(), b"http://HOST:PORT")}
 
@@ -219,32 +212,6 @@ def play(section, world, cases, jobs):
     return {name: data for outputs in found for name, data in outputs.items()}
 
 
-def expected_of(section):
-    folder, archive = HERE / "expected" / section.name, HERE / "expected" / f"{section.name}.tar.xz"
-    if archive.exists():
-        with tarfile.open(archive) as tar:
-            return {entry.name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}
-    files = folder.rglob("*") if folder.exists() else []
-    return {str(path.relative_to(HERE / "expected")): path.read_bytes() for path in files if path.is_file()}
-
-
-def write_expected(section, outputs):
-    (HERE / "expected").mkdir(exist_ok=True)
-    if section.is_plain:
-        shutil.rmtree(HERE / "expected" / section.name, ignore_errors=True)
-        for name, data in outputs.items():
-            path = HERE / "expected" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        return
-    with tarfile.open(HERE / "expected" / f"{section.name}.tar.xz", "w:xz", preset=9) as tar:
-        # The archive is smaller if files of the same kind are next to each other.
-        for name in sorted(outputs, key=lambda name: (name.rsplit(".", 1)[-1], name.rsplit("/", 1)[-1], name)):
-            entry = tarfile.TarInfo(name)
-            entry.size = len(outputs[name])
-            tar.addfile(entry, io.BytesIO(outputs[name]))
-
-
 class Allowed:
     """The differences in allowed.toml, and which of them were found."""
 
@@ -266,18 +233,20 @@ class Allowed:
         return False
 
 
-def compare(expected, outputs, allowed):
+def compare(old, new, allowed):
     """Prints each difference that is not listed. Returns the number of files with such a difference."""
     differing = 0
-    for name in sorted({*expected, *outputs}):
-        before, after = expected.get(name), outputs.get(name)
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
         if before == after:
             continue
         if before is None or after is None:
             lines = ["-(the file)" if after is None else "+(the file)"]
+        elif b"\0" in before or b"\0" in after:
+            lines = [f"-({len(before)} bytes)", f"+({len(after)} other bytes)"]
         else:
             texts = [data.decode(errors="backslashreplace").splitlines() for data in (before, after)]
-            lines = list(difflib.unified_diff(*texts, f"expected/{name}", name, lineterm="", n=1))
+            lines = list(difflib.unified_diff(*texts, "old", "new", lineterm="", n=1))
             lines = lines or ["-(the end of a line)"]
         changed = [line for line in lines if line[:1] in "+-" and not line.startswith(("--- ", "+++ "))]
         if all([allowed.has(name, line) for line in changed]):
@@ -293,45 +262,41 @@ def compare(expected, outputs, allowed):
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("binary")
+    flags.add_argument("old", type=lambda path: pathlib.Path(path).resolve())
+    flags.add_argument("new", type=lambda path: pathlib.Path(path).resolve())
     flags.add_argument("--only", action="append", help="only cases whose names match; * matches any text")
-    flags.add_argument("--record", action="store_true", help="write the current outputs as the expected outputs")
     flags.add_argument("--jobs", type=int, default=2, help="cases that run at the same time [default: 2]")
+    flags.add_argument("--store", metavar="FOLDER", type=pathlib.Path, help="the recorded store, to use it several times")
     flags.add_argument("--keep", metavar="FOLDER", help="work in this new folder, and do not remove it")
     flags = flags.parse_args()
     folder = pathlib.Path(flags.keep or tempfile.mkdtemp(prefix="same-results-")).resolve()
     began = time.monotonic()
     allowed = Allowed()
-    world = World(pathlib.Path(flags.binary).resolve(), folder)
+    store = (flags.store or folder / "store").resolve()
+    if not store.exists():
+        measure.record(flags.old, store)
+        print(f"recorded the store in {time.monotonic() - began:.0f} s", file=sys.stderr)
+    normalise.begin()
+    # The names have the same length, because the width of a path can change a table.
+    worlds = [World(flags.old, store, folder / "old"), World(flags.new, store, folder / "new")]
     differing = files = 0
     for section in sections():
-        cases = chosen(section, world, flags.only)
+        cases = chosen(section, worlds[0], flags.only)
         if not cases:
             continue
         at = time.monotonic()
-        outputs = play(section, world, cases, flags.jobs)
-        expected = expected_of(section)
-        if flags.only:
-            of_case = lambda name: any(name.startswith((f"{c.name}.", f"{c.name}/")) for c in cases)
-            others = {name: data for name, data in expected.items() if not of_case(name)}
-            expected = {name: data for name, data in expected.items() if name not in others}
-        else:
-            others = {}
-        if flags.record:
-            write_expected(section, {**others, **outputs})
-        else:
-            differing += compare(expected, outputs, allowed)
-        files += len(outputs)
-        print(f"{section.name}: {len(cases)} commands, {len(outputs)} files, {time.monotonic() - at:.1f} s",
+        old, new = (play(section, world, cases, flags.jobs) for world in worlds)
+        differing += compare(old, new, allowed)
+        files += len(new)
+        print(f"{section.name}: {len(cases)} commands, {len(new)} files, {time.monotonic() - at:.1f} s",
               file=sys.stderr)
-    stale = [] if flags.only or flags.record else [
+    stale = [] if flags.only else [
         entry for number, entry in enumerate(allowed.entries) if number not in allowed.used]
     for entry in stale:
         print(f"\nallowed.toml: no difference matches this entry: {entry}")
     if not flags.keep:
         shutil.rmtree(folder)
-    print(f"{files} files in {time.monotonic() - began:.0f} s: "
-          f"{'recorded' if flags.record else f'{differing} with differences that are not listed'}")
+    print(f"{files} files in {time.monotonic() - began:.0f} s: {differing} with differences that are not listed")
     sys.exit(1 if differing or stale else 0)
 
 
