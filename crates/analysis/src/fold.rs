@@ -163,52 +163,49 @@ impl PassFold {
     }
 
     /// Adds the record of one planned request, whatever its outcome.
-    ///
-    /// # Panics
-    /// If an event refers to a read that the record does not have. The decoder of logs returns no such record.
-    pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record);
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         self.add_outcome(record, 1);
         self.data.planned += 1;
         self.data.streamed |= record.streamed;
-        self.instrument.add(&timeline);
-        let at = self.course.add(&timeline);
-        self.classes.add(&timeline, at);
-        self.parts.add(&timeline, at);
+        self.instrument.add(timeline);
+        let at = self.course.add(timeline);
+        self.classes.add(timeline, at);
+        self.parts.add(timeline, at);
         match &mut self.published {
             PublishedFold::None => {}
-            PublishedFold::Blocks(fold) => fold.add(&timeline),
-            PublishedFold::ServingRun(fold) => fold.add(&timeline),
+            PublishedFold::Blocks(fold) => fold.add(timeline),
+            PublishedFold::ServingRun(fold) => fold.add(timeline),
         }
         let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.data.in_flight.add(Span { send_start, ended });
         }
-        self.latencies.add(&timeline, at);
+        self.latencies.add(timeline, at);
         if let Some(fold) = &mut self.failures_as_inf {
-            fold.add(&timeline);
+            fold.add(timeline);
         }
         if complete {
-            self.add_complete(&timeline);
+            self.add_complete(timeline);
         }
     }
 
-    /// Adds `count` requests that never began. Their records are equal to `record` except for the index.
-    pub fn add_never_begun(&mut self, record: &Record, count: u32) {
-        let timeline = Timeline::new(record);
+    /// Adds `count` requests that never began. Their records are equal to that of `timeline` except for the index.
+    pub fn add_never_begun(&mut self, timeline: &Timeline<'_>, count: u32) {
+        let record = timeline.record;
         self.add_outcome(record, u64::from(count));
         self.data.planned += u64::from(count);
         self.data.streamed |= record.streamed;
         for _ in 0..count {
-            self.classes.add(&timeline, None);
-            self.parts.add(&timeline, None);
+            self.classes.add(timeline, None);
+            self.parts.add(timeline, None);
             if let Some(fold) = &mut self.failures_as_inf {
-                fold.add(&timeline);
+                fold.add(timeline);
             }
             match &mut self.published {
                 PublishedFold::None => {}
-                PublishedFold::Blocks(fold) => fold.add(&timeline),
-                PublishedFold::ServingRun(fold) => fold.add(&timeline),
+                PublishedFold::Blocks(fold) => fold.add(timeline),
+                PublishedFold::ServingRun(fold) => fold.add(timeline),
             }
         }
     }
@@ -230,7 +227,8 @@ impl PassFold {
         }
         // If the tokens of a prompt or of an output were not counted, a finding says so: see `crate::inspect`.
         self.data.output_tokens += u64::from(timeline.output_tokens);
-        self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
+        self.longer_than_asked +=
+            u64::from(timeline.record.is_longer_than_asked(timeline.counted.0));
         self.data.uncounted += u64::from(timeline.tokens_from.is_none());
         self.data.input_tokens += input_tokens.map_or(0, u64::from);
         self.data.uncounted_prompts += u64::from(input_tokens.is_none());

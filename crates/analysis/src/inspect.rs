@@ -19,9 +19,10 @@ mod server_times;
 mod writer;
 
 use inferometer_load::PassPlan;
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::record::TokensFrom;
 use inferometer_model::request::Sampling;
 
 pub use cards::card_findings;
@@ -40,7 +41,7 @@ use saturated::over_saturated;
 use crate::stop::GrowthFold;
 
 /// Defines [`Checks`] from a list of modules and types. Each type implements `Default` and has two methods: `add` gets
-/// the record of each completed request, and `findings` returns the findings.
+/// each completed request, and `findings` returns the findings.
 macro_rules! checks {
     ($($module:ident::$check:ident,)*) => {
         /// Checks of completed requests that need nothing but their records.
@@ -50,8 +51,8 @@ macro_rules! checks {
         }
 
         impl Checks {
-            fn add(&mut self, record: &Record) {
-                $(self.$module.add(record);)*
+            fn add(&mut self, timeline: &Timeline<'_>) {
+                $(self.$module.add(timeline);)*
             }
 
             fn findings(self) -> Vec<Finding> {
@@ -169,7 +170,8 @@ impl Inspector {
     }
 
     /// Adds the record of one planned request, whatever its outcome.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         let is_cut = self.cut_off.takes(record);
         if let (Some(growth), true) = (&mut self.growth, record.send_start.is_some()) {
             let ended = record.ended.filter(|_| !is_cut);
@@ -187,7 +189,7 @@ impl Inspector {
             return;
         }
         self.completed += 1;
-        let (_, from) = record.output_tokens();
+        let (_, from) = timeline.counted;
         let is_missing = record.usage.completion.is_none();
         self.without_usage += u64::from(is_missing);
         self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
@@ -195,9 +197,9 @@ impl Inspector {
         self.cached.add(record);
         self.reasons.add(record);
         self.inputs.add(record);
-        self.outputs.add(record);
-        self.counts.add(record);
-        self.checks.add(record);
+        self.outputs.add(timeline);
+        self.counts.add(timeline);
+        self.checks.add(timeline);
         self.streamed |= record.streamed;
     }
 

@@ -121,7 +121,7 @@ fn figure(
 #[cfg(test)]
 mod tests {
     use inferometer_load::PassPlan;
-    use inferometer_metrics::slo::parse;
+    use inferometer_metrics::{Timeline, slo::parse};
     use inferometer_model::fixture::steady;
 
     use crate::cell::{self, Cell};
@@ -134,7 +134,7 @@ mod tests {
     /// 500 ms. Requests per second are stated with a range of 20 % to each side.
     fn predicted(calibrated: bool, uncalibrated: Option<&str>) -> Vec<Cell> {
         let mut fold = PassFold::new(&PassPlan::saturated(200));
-        (0..200).for_each(|_| fold.add(&steady(0.0, 400.0, 10.0, 4)));
+        (0..200).for_each(|_| fold.add(&Timeline::new(&steady(0.0, 400.0, 10.0, 4))));
         let pass = fold.finish();
         let rate = pass.requests_per_s.expect("a rate");
         let range = |predicted: f64, interval: [f64; 2]| {

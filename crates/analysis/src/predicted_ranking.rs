@@ -88,6 +88,7 @@ impl<'a> Stated<'a> {
 #[cfg(test)]
 mod tests {
     use inferometer_load::PassPlan;
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
     use inferometer_model::target::Target;
     use serde_json::json;
@@ -110,7 +111,7 @@ mod tests {
         .expect("a summary");
         summary.target.profile = Some(profile.to_owned());
         let mut fold = PassFold::new(&PassPlan::saturated(200));
-        (0..200).for_each(|_| fold.add(&steady(0.0, ttft_ms, 10.0, 4)));
+        (0..200).for_each(|_| fold.add(&Timeline::new(&steady(0.0, ttft_ms, 10.0, 4))));
         let pass = fold.finish();
         let rate = pass.requests_per_s.expect("a rate");
         let requests_per_s = Some(FigurePrediction {

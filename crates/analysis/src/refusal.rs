@@ -16,6 +16,7 @@ pub fn are_all_refused(passes: &[PassSummary]) -> bool {
 #[cfg(test)]
 mod tests {
     use inferometer_load::PassPlan;
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::Record;
@@ -28,7 +29,7 @@ mod tests {
         let of = |outcomes: &[Outcome]| {
             let mut fold = PassFold::new(&PassPlan::saturated(2));
             let record = |&outcome: &Outcome| Record { outcome, ..steady(0.0, 40.0, 10.0, 4) };
-            outcomes.iter().map(record).for_each(|record| fold.add(&record));
+            outcomes.iter().map(record).for_each(|record| fold.add(&Timeline::new(&record)));
             are_all_refused(&[fold.finish()])
         };
         let rejected = Outcome::Rejected { status: 400 };

@@ -39,13 +39,14 @@ mod tests {
     use super::*;
     use crate::fold::PassFold;
     use inferometer_load::{Bound, PassPlan};
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
     use inferometer_plan::precision::parse;
 
     /// A pass with one request, which has this TTFT.
     fn pass(plan: &PassPlan, ttft_ms: f64) -> PassSummary {
         let mut fold = PassFold::new(plan);
-        fold.add(&steady(0.0, ttft_ms, 10.0, 4));
+        fold.add(&Timeline::new(&steady(0.0, ttft_ms, 10.0, 4)));
         fold.finish()
     }
 

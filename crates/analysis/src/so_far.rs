@@ -6,7 +6,6 @@ use std::time::Duration;
 use inferometer_metrics::live_histograms::LiveHistograms;
 use inferometer_metrics::{Definition, InFlight, Live, Span, Timeline, TokenCurve, registry};
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
 use inferometer_model::sample::ServerSample;
 use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
@@ -58,21 +57,21 @@ impl Default for SoFar {
 
 impl SoFar {
     /// Adds the record of a request that has ended.
-    pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record);
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         self.outcomes.add(record.outcome);
         self.tokens.add(&timeline.events);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended });
         }
-        self.histograms.add(&timeline);
+        self.histograms.add(timeline);
         if !record.outcome.is_complete() {
             return;
         }
         self.output_tokens += u64::from(timeline.output_tokens);
         for (metric, _, histogram) in &mut self.watched {
             self.values.clear();
-            metric.value.append(&timeline, &mut self.values);
+            metric.value.append(timeline, &mut self.values);
             for of in &self.values {
                 histogram.add_times(span(of.value), of.weight.round() as u64);
             }
@@ -121,11 +120,11 @@ mod tests {
     fn ended_requests_are_counted_and_failed_ones_are_excluded_from_latencies() {
         let mut so_far = SoFar::default();
         assert_eq!((so_far.window(), so_far.requests_per_s()), (None, None));
-        so_far.add(&steady(0.0, 50.0, 10.0, 6));
-        so_far.add(&steady(100.0, 70.0, 10.0, 4));
+        so_far.add(&Timeline::new(&steady(0.0, 50.0, 10.0, 6)));
+        so_far.add(&Timeline::new(&steady(100.0, 70.0, 10.0, 4)));
         let mut failed = steady(0.0, 900.0, 10.0, 4);
         failed.outcome = Outcome::ServerError;
-        so_far.add(&failed);
+        so_far.add(&Timeline::new(&failed));
         assert_eq!((so_far.outcomes.complete, so_far.outcomes.failed()), (2, 1));
         let drawn: Vec<_> = so_far.drawn().collect();
         let [(ttft, first), (itl, gaps)] = drawn[..] else { panic!("{drawn:?}") };

@@ -298,6 +298,7 @@ pub fn advice(cells: &[Cell]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use inferometer_load::{Bound, PassPlan};
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::{ms, steady};
     use inferometer_model::process::Process;
 
@@ -313,7 +314,7 @@ mod tests {
             let due_ms = f64::from(index) * (100.0 + delay_ms);
             let mut record = steady(due_ms + delay_ms, 60.0, 10.0, 5);
             record.due = ms(due_ms);
-            fold.add(&record);
+            fold.add(&Timeline::new(&record));
         }
         fold.finish()
     }

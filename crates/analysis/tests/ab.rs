@@ -8,6 +8,7 @@ use inferometer_analysis::ab::{
 use inferometer_analysis::compare::{RowVerdict, parse_gate};
 use inferometer_analysis::verdict::Met;
 use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::steady;
 use inferometer_model::outcome::{Outcome, Phase};
@@ -275,7 +276,7 @@ fn a_block_excludes_the_requests_of_start_up_and_drain() {
     {
         let mut record = steady(send_ms, ttft_ms, (100.0 - ttft_ms) / 3.0, 4);
         record.index = index as u32;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
     }
     let block = fold.finish().expect("all requests have records");
     // The window lasts from the first end at 100 ms to the first end of the last two requests at 300 ms. Four requests
@@ -285,7 +286,7 @@ fn a_block_excludes_the_requests_of_start_up_and_drain() {
     assert!((ttft - 40.0).abs() < 1e-6, "{ttft}");
     assert_eq!((block.pair, block.requests, block.complete), (7, 6, 6));
     let mut cut = BlockFold::new(&pass, &ab, 1);
-    cut.add(&steady(0.0, 10.0, 10.0, 4));
+    cut.add(&Timeline::new(&steady(0.0, 10.0, 10.0, 4)));
     assert_eq!(cut.finish(), None, "records are missing");
 }
 
@@ -294,7 +295,7 @@ fn a_single_request_is_a_complete_block_at_a_concurrency_of_one() {
     let pass = PassPlan::one_by_one(Bound::requests(1));
     let ab = AbPlan { uncounted: 0, ..plan(&["e2e_p50", "requests_per_s"]) };
     let mut fold = BlockFold::new(&pass, &ab, 1);
-    fold.add(&steady(1_000.0, 40.0, 20.0, 4));
+    fold.add(&Timeline::new(&steady(1_000.0, 40.0, 20.0, 4)));
     let block = fold.finish().expect("all requests have records");
     let [e2e, rate] = [0, 1].map(|at| block.values[at].expect("a value"));
     assert!((e2e - 100.0).abs() < 1e-6 && (rate - 10.0).abs() < 1e-6, "{e2e}, {rate}");
@@ -325,13 +326,13 @@ fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Optio
     for (index, send_ms) in sent_ms.iter().enumerate() {
         let mut record = steady(*send_ms, 40.0, 20.0, 4);
         record.index = index as u32;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
     }
     for index in 0..refused {
         let mut record = steady(0.0, 40.0, 20.0, 4);
         record.index = sent_ms.len() as u32 + index;
         (record.send_start, record.outcome) = (None, Outcome::Connection { phase: Phase::Connect });
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
     }
     fold.finish()
 }

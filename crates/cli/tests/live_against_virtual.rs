@@ -38,7 +38,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
     let summaries = passes.iter().map(|pass| {
         let mut fold = PassFold::new(pass);
         let records = serve(config, grid_cell, pass, None);
-        records.iter().for_each(|record| fold.add(record));
+        records.iter().for_each(|record| fold.add(&Timeline::new(record)));
         fold.finish()
     });
     let summaries = summaries.collect();
@@ -178,7 +178,7 @@ fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
         let mut fold = PassFold::new(pass);
-        played.records(place).for_each(|record| fold.add(&record));
+        played.records(place).for_each(|record| fold.add(&Timeline::new(&record)));
         let predicted = fold.finish();
         assert_eq!(measured.duration_s, predicted.duration_s, "{pass}");
         assert_eq!(measured.requests_per_s, predicted.requests_per_s, "{pass}");

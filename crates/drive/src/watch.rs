@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use inferometer_analysis::search::Watcher as TrialWatcher;
 use inferometer_analysis::stop::{Open, StopWatch};
-use inferometer_metrics::{RequestFigures, Timeline};
-use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_metrics::RequestFigures;
+use inferometer_model::record::CUT_OFF;
 use inferometer_model::time::Nanos;
 
 /// Time between two checks.
@@ -66,14 +66,13 @@ impl Watch {
     }
 
     /// Adds a request that ended or was never begun.
-    pub fn ended(&mut self, record: &Record) {
+    pub fn ended(&mut self, figures: &RequestFigures) {
         for in_flight in &mut self.in_flight {
-            in_flight.remove(&record.index);
+            in_flight.remove(&figures.index);
         }
-        let figures = RequestFigures::of(&Timeline::new(record));
         match &mut self.watcher {
-            Watcher::Trial(watcher) => watcher.ended(&figures),
-            Watcher::Stop(watch) => watch.ended(&figures),
+            Watcher::Trial(watcher) => watcher.ended(figures),
+            Watcher::Stop(watch) => watch.ended(figures),
         }
     }
 

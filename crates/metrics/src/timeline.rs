@@ -30,17 +30,20 @@ pub struct Timeline<'a> {
     /// The source of the count. Absent if there is no count: the response is not streamed, so that no events can be
     /// counted, and there is no other source.
     pub tokens_from: Option<TokensFrom>,
+    /// What [`Record::output_tokens`] returns, also for a response that is not streamed.
+    pub counted: (u32, TokensFrom),
 }
 
 impl<'a> Timeline<'a> {
-    /// The timeline of a record.
+    /// The timeline of a record. This is most of the work of reading a record. So it is made once, when the record
+    /// arrives, and handed to everything that needs figures of the request.
     pub fn new(record: &'a Record) -> Self {
         let streamed = record.streamed;
         let (counted, from) = record.output_tokens();
         let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
         let output_tokens = tokens_from.map_or(0, |_| counted);
         let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
-        Self { record, events, output_tokens, tokens_from }
+        Self { record, events, output_tokens, tokens_from, counted: (counted, from) }
     }
 
     /// The instant from which a metric counts; absent if the request was never sent.

@@ -329,12 +329,12 @@ impl Record {
 
     /// Whether the output has more tokens than requested. A small difference is ignored, because an
     /// end-of-text token or an event without text explains it. False if [`Record::output_limit`] is `None`.
-    pub fn is_longer_than_asked(&self) -> bool {
+    /// `output_tokens` is the count of [`Record::output_tokens`].
+    pub fn is_longer_than_asked(&self, output_tokens: u32) -> bool {
         const EDGE: f64 = 1.0;
         const SHARE: f64 = 0.01;
         let asked = f64::from(self.asked_output);
-        let (tokens, _) = self.output_tokens();
-        self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
+        self.output_limit.is_some() && f64::from(output_tokens) > asked + EDGE.max(SHARE * asked)
     }
 
     /// The number of output tokens for which memory is reserved: the requested number, or

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_engine::EngineConfig;
+use inferometer_metrics::Timeline;
 use inferometer_model::finding::code;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
@@ -153,6 +154,6 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
 /// The figures of a block, computed as in a run; `None` if a request could not be simulated.
 fn block(plan: &Plan, begin: &PassBegin, records: &[Record]) -> Option<Block> {
     let mut figures = PassFigures::new(plan, begin, 0, 0);
-    records.iter().for_each(|record| figures.add(record));
+    records.iter().for_each(|record| figures.add(&Timeline::new(record)));
     figures.finish(None).block
 }

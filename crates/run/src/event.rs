@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_drive::Live;
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
@@ -39,7 +40,7 @@ pub enum Event<'a> {
     /// A pass begins.
     PassStarted(&'a PassStarted),
     /// A request of the pass has ended and is recorded.
-    Record(&'a Record),
+    Record(&'a Timeline<'a>),
     /// Requests of the pass that never began are recorded: the record of the first one, and their number.
     /// Their indices are consecutive.
     NeverBegun(&'a Record, u32),

@@ -165,6 +165,7 @@ impl CellResults {
 mod tests {
     use inferometer_analysis::fold::PassFold;
     use inferometer_load::PassPlan;
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::Record;
@@ -176,7 +177,7 @@ mod tests {
         let cell = CellPlan { input_length: 64, output_length: 16 };
         let pass = |outcome: Outcome| {
             let mut fold = PassFold::new(&PassPlan::saturated(1));
-            fold.add(&Record { outcome, ..steady(0.0, 40.0, 10.0, 4) });
+            fold.add(&Timeline::new(&Record { outcome, ..steady(0.0, 40.0, 10.0, 4) }));
             PassResult {
                 summary: fold.finish(),
                 findings: Vec::new(),

@@ -88,11 +88,11 @@ impl Subscriber for LiveState {
                 };
             }),
             Event::PassStarted(pass) => self.change(|state| state.begin_pass(pass)),
-            Event::Record(record) => self.change(|state| {
+            Event::Record(timeline) => self.change(|state| {
                 if let Some(pass) = state.pass.as_mut().filter(|pass| !pass.has_ended) {
                     match state.has_statistics {
-                        true => pass.so_far.add(record),
-                        false => pass.so_far.outcomes.add(record.outcome),
+                        true => pass.so_far.add(timeline),
+                        false => pass.so_far.outcomes.add(timeline.record.outcome),
                     }
                 }
             }),

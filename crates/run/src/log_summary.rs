@@ -3,6 +3,7 @@
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::Timeline;
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
@@ -41,7 +42,7 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
             .traced(pass.begin());
         for item in &mut pass {
             match item? {
-                PassItem::Record(record) => figures.add(&record),
+                PassItem::Record(record) => figures.add(&Timeline::new(&record)),
                 PassItem::Observed(observed) => figures.observe(*observed),
             }
         }

@@ -12,7 +12,6 @@ use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
-use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
@@ -95,40 +94,35 @@ impl PassFigures {
     }
 
     /// Adds a record.
-    pub fn add(&mut self, record: &Record) {
-        self.fold.add(record);
-        self.inspector.add(record);
-        if let Some(tracer) = &mut self.tracer {
-            tracer.add(record);
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        self.fold.add(timeline);
+        self.add_beside_fold(timeline);
+    }
+
+    /// Adds `count` requests that differ only in their index; `timeline` is that of the first request. If
+    /// `count` is above 1, none of the requests has begun.
+    pub fn add_repeated(&mut self, timeline: &Timeline<'_>, count: u32) {
+        if count == 1 {
+            return self.add(timeline);
         }
-        if let Some(trial) = &mut self.trial {
-            trial.add(&RequestFigures::of(&Timeline::new(record)));
-        }
-        if let Some(block) = &mut self.block {
-            block.add(record);
+        self.fold.add_never_begun(timeline, count);
+        let mut record = timeline.record.clone();
+        for _ in 0..count {
+            self.add_beside_fold(&Timeline::new(&record));
+            record.index = record.index.wrapping_add(1);
         }
     }
 
-    /// Adds `count` requests that differ only in their index; `record` is the record of the first request. If
-    /// `count` is above 1, none of the requests has begun.
-    pub fn add_repeated(&mut self, record: &Record, count: u32) {
-        if count == 1 {
-            return self.add(record);
+    fn add_beside_fold(&mut self, timeline: &Timeline<'_>) {
+        self.inspector.add(timeline);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.add(timeline);
         }
-        self.fold.add_never_begun(record, count);
-        let mut record = record.clone();
-        for _ in 0..count {
-            self.inspector.add(&record);
-            if let Some(tracer) = &mut self.tracer {
-                tracer.add(&record);
-            }
-            if let Some(trial) = &mut self.trial {
-                trial.add(&RequestFigures::of(&Timeline::new(&record)));
-            }
-            if let Some(block) = &mut self.block {
-                block.add(&record);
-            }
-            record.index = record.index.wrapping_add(1);
+        if let Some(trial) = &mut self.trial {
+            trial.add(&RequestFigures::of(timeline));
+        }
+        if let Some(block) = &mut self.block {
+            block.add(timeline);
         }
     }
 

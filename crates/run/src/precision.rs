@@ -69,6 +69,7 @@ mod tests {
     use inferometer_analysis::cell;
     use inferometer_analysis::fold::PassFold;
     use inferometer_load::{Bound, PassPlan};
+    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
 
     #[test]
@@ -76,7 +77,7 @@ mod tests {
         let plan = PassPlan::one_by_one(Bound::requests(20));
         let mut fold = PassFold::new(&plan);
         for index in 0..20 {
-            fold.add(&steady(f64::from(index) * 1e3, 50.0, 10.0, 4));
+            fold.add(&Timeline::new(&steady(f64::from(index) * 1e3, 50.0, 10.0, 4)));
         }
         let mut pass = fold.finish();
         let values = pass.latencies.entry(&latency_per_output_token::DEFINITION);

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
@@ -18,8 +19,8 @@ use inferometer_net::thread::spawn_scoped;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
 use inferometer_store::{
-    Ending, LiveNote, PassBegin, RunHeader, RunId, RunRecording, RunState, Store, StoreError,
-    into_stored,
+    Ending, LiveNote, PassBegin, RowFigures, RunHeader, RunId, RunRecording, RunState, Store,
+    StoreError, into_stored,
 };
 
 use crate::event::Event;
@@ -182,17 +183,26 @@ impl Recording {
         (process, observed): (Option<Process>, Observed),
     ) -> (PassResult, Option<StoreError>) {
         let mut in_progress = self.begin_pass(plan, begin, None);
-        let (sender, unwritten) = sync_channel::<Vec<Record>>(WAITING_BATCHES);
+        let (sender, unwritten) = sync_channel::<Vec<(Record, RowFigures)>>(WAITING_BATCHES);
         let is_written = in_progress.error.is_none();
         let stored = &mut self.stored;
         let log = stored.live_note_path().with_extension("log");
-        let write = move || unwritten.into_iter().flatten().try_for_each(|one| stored.append(one));
+        let write = move || {
+            let mut unwritten = unwritten.into_iter().flatten();
+            unwritten.try_for_each(|(record, figures)| stored.append_read(record, figures))
+        };
         let written = thread::scope(|scope| {
             let writer = is_written.then(|| spawn_scoped(scope, write));
-            let mut records = records.into_iter().map(into_stored).peekable();
+            let read = |record: Record| {
+                let record = into_stored(record);
+                let timeline = Timeline::new(&record);
+                in_progress.figures.add(&timeline);
+                let figures = RowFigures::of(&timeline);
+                (record, figures)
+            };
+            let mut records = records.into_iter().map(read).peekable();
             while records.peek().is_some() {
-                let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
-                batch.iter().for_each(|record| in_progress.figures.add_repeated(record, 1));
+                let batch: Vec<_> = records.by_ref().take(BATCH).collect();
                 // After an error, the writer receives no more batches; the error is returned.
                 let _ = sender.send(batch);
             }
@@ -259,16 +269,20 @@ impl Recording {
         // Figures are computed from the stored form of a record, so that a report that is made again has the
         // same figures.
         let record = into_stored(record);
-        let event = match count {
-            1 => Event::Record(&record),
-            _ => Event::NeverBegun(&record, count),
-        };
-        in_progress.figures.add_repeated(&record, count);
+        let timeline = Timeline::new(&record);
+        in_progress.figures.add_repeated(&timeline, count);
         if let Some(events) = in_progress.events {
-            events.emit(event);
+            events.emit(match count {
+                1 => Event::Record(&timeline),
+                _ => Event::NeverBegun(&record, count),
+            });
         }
+        let figures = RowFigures::of(&timeline);
         if in_progress.error.is_none() {
-            in_progress.note(self.stored.append_repeated(record, count));
+            in_progress.note(match count {
+                1 => self.stored.append_read(record, figures),
+                _ => self.stored.append_repeated(record, count),
+            });
         }
     }
 

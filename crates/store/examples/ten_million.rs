@@ -18,6 +18,7 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::Verdict;
 use inferometer_load::PassPlan;
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
@@ -103,7 +104,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
         let mut fold = PassFold::new(&plan).of_repeat(1 + pass % 2);
         for index in 0..count {
             let record = into_stored(record(number, pass, index, length));
-            fold.add(&record);
+            fold.add(&Timeline::new(&record));
             recording.append(record)?;
         }
         recording.end_pass(Ending::Complete, None, &Observed::default())?;

@@ -20,8 +20,8 @@ mod live_note;
 mod recording;
 
 pub use db::{
-    GridRow, ImportHeader, LoadsRow, Note, RestoredRun, RunFilter, RunHeader, RunId, RunKind,
-    RunRow, RunState, Store, StoredRun,
+    GridRow, ImportHeader, LoadsRow, Note, RestoredRun, RowFigures, RunFilter, RunHeader, RunId,
+    RunKind, RunRow, RunState, Store, StoredRun,
 };
 pub use error::StoreError;
 pub use live_note::LiveNote;

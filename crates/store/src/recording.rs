@@ -11,17 +11,14 @@ use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 
-use crate::db::{ImportHeader, NEVER_BEGUN_INDEXED, RunHeader, RunId, RunState, Store};
+use crate::db::{ImportHeader, NEVER_BEGUN_INDEXED, RowFigures, RunHeader, RunId, RunState, Store};
 use crate::error::StoreError;
 use crate::live_note::LiveNote;
-use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
+use crate::log::{Ending, LogHeader, LogWriter, PassBegin, into_stored};
 
 /// The maximum number of records that are added to the index in one transaction. Each transaction waits for
 /// the storage device, so small transactions would be slow.
 const INDEX_BATCH: usize = 8_192;
-/// The maximum total number of reads and events in these records. At this maximum, they take about 20 MB of
-/// memory.
-const INDEX_BATCH_ROWS: usize = 1 << 19;
 
 /// A run that is being recorded into a store. The value owns or borrows the store.
 ///
@@ -31,10 +28,8 @@ pub struct RunRecording<S = Store> {
     store: S,
     run: RunId,
     log: LogWriter,
-    /// Records in the log that have no row yet.
-    unindexed: Vec<Record>,
-    /// The number of reads and events of these records.
-    unindexed_rows: usize,
+    /// Records in the log that have no row yet, without their reads and events.
+    unindexed: Vec<(Record, RowFigures)>,
     /// The number of requests of the current pass that never began.
     never_begun: usize,
 }
@@ -63,7 +58,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         let header = LogHeader::new(run.as_str(), origin_unix_ns);
         let log = LogWriter::create(store.borrow().log_path(&run), &header)?;
         let unindexed = Vec::new();
-        Ok(Self { store, run, log, unindexed, unindexed_rows: 0, never_begun: 0 })
+        Ok(Self { store, run, log, unindexed, never_begun: 0 })
     }
 
     /// The run's identity.
@@ -96,8 +91,17 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// # Errors
     /// As [`LogWriter::append`] and [`RunRecording::flush`].
     pub fn append(&mut self, record: Record) -> Result<(), StoreError> {
+        let (record, figures) = RowFigures::read(into_stored(record));
+        self.append_read(record, figures)
+    }
+
+    /// As [`RunRecording::append`], for a record in its stored form that was read for other uses too.
+    ///
+    /// # Errors
+    /// As [`RunRecording::append`].
+    pub fn append_read(&mut self, record: Record, figures: RowFigures) -> Result<(), StoreError> {
         self.log.append(&record)?;
-        self.index(record)
+        self.index(record, figures)
     }
 
     /// Adds the records of `count` requests that differ only in their index. The indices count up from the
@@ -113,25 +117,22 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         let left = NEVER_BEGUN_INDEXED.saturating_sub(self.never_begun);
         for _ in 0..left.min(count as usize) {
             let next = Record { index: record.index.wrapping_add(1), ..record.clone() };
-            self.index(std::mem::replace(&mut record, next))?;
+            self.index(std::mem::replace(&mut record, next), RowFigures::default())?;
         }
         self.never_begun += (count as usize).saturating_sub(left);
         Ok(())
     }
 
     /// Adds a record to the next batch of the index.
-    fn index(&mut self, record: Record) -> Result<(), StoreError> {
+    fn index(&mut self, record: Record, figures: RowFigures) -> Result<(), StoreError> {
         if record.outcome == Outcome::Skipped {
             self.never_begun += 1;
             if self.never_begun > NEVER_BEGUN_INDEXED {
                 return Ok(());
             }
         }
-        self.unindexed_rows += record.reads.len() + record.events.len();
-        self.unindexed.push(record);
-        let is_full =
-            self.unindexed.len() >= INDEX_BATCH || self.unindexed_rows >= INDEX_BATCH_ROWS;
-        if is_full { self.flush() } else { Ok(()) }
+        self.unindexed.push((Record { reads: Vec::new(), events: Vec::new(), ..record }, figures));
+        if self.unindexed.len() >= INDEX_BATCH { self.flush() } else { Ok(()) }
     }
 
     /// Writes all records so far to the storage device, and then adds their rows to the index.
@@ -144,9 +145,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
             return Ok(());
         }
         self.store.borrow().check_file(&self.run)?;
-        self.unindexed_rows = 0;
-        let records = std::mem::take(&mut self.unindexed);
-        self.store.borrow_mut().index_requests(&self.run, records)
+        let rows = std::mem::take(&mut self.unindexed);
+        self.store.borrow_mut().index_read_requests(&self.run, rows)
     }
 
     /// Ends the pass, and writes its samples and the client's resource use.

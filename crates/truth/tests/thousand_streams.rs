@@ -8,6 +8,7 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_http::Server;
 use inferometer_load::{Bound, ClosedPlan, OverLimit, PassPlan, load_model};
+use inferometer_metrics::Timeline;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::source::Prepared;
@@ -87,7 +88,7 @@ fn recorded_token_arrivals_of_1000_streams_equal_the_servers_send_times() {
     let pass = PassPlan::closed(STREAMS, Bound::requests(2 * STREAMS));
     let mut fold = PassFold::new(&pass);
     for (record, text) in &records {
-        fold.add(record);
+        fold.add(&Timeline::new(record));
         errors.add(record, text).unwrap();
         // The second half of the requests is sent when the first half has ended. In virtual time, only the waits for
         // due times take time.

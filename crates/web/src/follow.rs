@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
@@ -84,7 +85,7 @@ impl Follow {
                 let name = format!("{}, {}{nth}", begin.cell, begin.plan.load());
                 self.passes.push(PassSoFar { begin, name, ending: None, so_far: SoFar::default() });
             }
-            (Entry::Record(record), Some(pass)) => pass.so_far.add(&record),
+            (Entry::Record(record), Some(pass)) => pass.so_far.add(&Timeline::new(&record)),
             (Entry::Observed(observed), Some(pass)) => {
                 let last = observed.samples.into_iter().rev().find_map(|sample| sample.server);
                 pass.so_far.server = last.or_else(|| pass.so_far.server.take());

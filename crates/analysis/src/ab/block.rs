@@ -3,7 +3,6 @@
 use inferometer_load::{ClosedPlan, PassPlan};
 use inferometer_metrics::{Timeline, throughput};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
@@ -84,14 +83,15 @@ impl BlockFold {
     }
 
     /// Adds the record of a request.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         self.requests += 1;
         self.is_cut |= matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped);
         if self.counts(record.index) {
-            self.counted.add(record);
+            self.counted.add(timeline);
         }
         let Some(send) = record.send_start else { return };
-        let tokens = record.outcome.is_complete().then(|| Timeline::new(record).output_tokens);
+        let tokens = record.outcome.is_complete().then_some(timeline.output_tokens);
         let ended = record.ended.unwrap_or(send);
         self.sent.push(BlockRequest { index: record.index, send, ended, tokens });
     }

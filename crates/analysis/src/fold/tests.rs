@@ -14,7 +14,9 @@ const SATURATED: PassPlan = PassPlan::saturated(3);
 
 fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
     let mut fold = PassFold::new(pass);
-    records.iter().for_each(|record| fold.add(&Record { streamed, ..record.clone() }));
+    records
+        .iter()
+        .for_each(|record| fold.add(&Timeline::new(&Record { streamed, ..record.clone() })));
     fold.finish()
 }
 
@@ -211,7 +213,7 @@ fn a_pass_with_more_than_a_tenth_of_its_streams_in_bundles_has_no_tpot_and_itl()
             let objectives =
                 inferometer_metrics::request_objective::parse(objective).expect("an objective");
             let mut fold = PassFold::new(&plan(PassKind::Saturated)).judging(&objectives);
-            records.iter().for_each(|record| fold.add(record));
+            records.iter().for_each(|record| fold.add(&Timeline::new(record)));
             assert_eq!(fold.finish().goodput.is_some(), is_judged, "{objective}, {bundles} of 10");
         }
     }
@@ -283,7 +285,7 @@ fn goodput_and_attainment_count_only_completed_requests_that_meet_all_objectives
         let objectives =
             inferometer_metrics::request_objective::parse(objectives).expect("objectives");
         let mut fold = PassFold::new(&SATURATED).judging(&objectives);
-        records.iter().for_each(|record| fold.add(record));
+        records.iter().for_each(|record| fold.add(&Timeline::new(record)));
         fold.finish().goodput.expect("goodput")
     };
     for (objectives, met) in
@@ -352,10 +354,11 @@ fn unsent_requests_count_the_same_if_added_together_or_one_by_one() {
     let mut together = PassFold::new(&SATURATED).with_failures_as_inf(true);
     let mut one_by_one = together.clone();
     for fold in [&mut together, &mut one_by_one] {
-        pass().iter().for_each(|record| fold.add(record));
+        pass().iter().for_each(|record| fold.add(&Timeline::new(record)));
     }
-    together.add_never_begun(&never, 50);
-    (0..50).for_each(|at| one_by_one.add(&Record { index: 3 + at, ..never.clone() }));
+    together.add_never_begun(&Timeline::new(&never), 50);
+    (0..50)
+        .for_each(|at| one_by_one.add(&Timeline::new(&Record { index: 3 + at, ..never.clone() })));
     let together = together.finish();
     assert_eq!((together.planned, together.outcomes.skipped), (53, 50));
     assert_eq!(together, one_by_one.finish());

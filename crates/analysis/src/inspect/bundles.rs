@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::{Bundles, Gaps};
+use inferometer_metrics::{Bundles, Gaps, Timeline};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Read, Record};
 use inferometer_model::time::Nanos;
@@ -41,7 +41,8 @@ pub(super) struct BundledStreams {
 }
 
 impl BundledStreams {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         let bundles = Bundles::of(record);
         self.gaps.add(record);
         if !record.streamed || bundles.events < LEAST_PER_READ * bundles.reads {
@@ -159,7 +160,7 @@ mod tests {
 
     fn found(records: &[Record]) -> Option<Finding> {
         let mut streams = BundledStreams::default();
-        records.iter().for_each(|record| streams.add(record));
+        records.iter().for_each(|record| streams.add(&Timeline::new(record)));
         streams.findings()
     }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use inferometer_metrics::{Timeline, ttft};
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_stats::median;
 
@@ -62,12 +61,13 @@ struct Pair {
 }
 
 impl KeptConnections {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         if record.index >= MAX_CHECKED_REQUESTS || !record.streamed {
             return;
         }
         let instants = record.send_start.zip(record.ended);
-        let of_request = ttft::from_sent(&Timeline::new(record));
+        let of_request = ttft::from_sent(timeline);
         if let (Some((sent, ended)), Some(kept), Some(ttft_ms)) =
             (instants, record.kept_connection, of_request)
         {
@@ -211,7 +211,7 @@ mod tests {
         for (index, (kept, ttft_ms)) in (0..).zip(requests) {
             let mut record = steady(f64::from(index) * apart_ms, ttft_ms, 1.0, 4);
             (record.index, record.kept_connection) = (index, Some(kept));
-            seen.add(&record);
+            seen.add(&Timeline::new(&record));
         }
         seen.findings()
     }
@@ -272,7 +272,7 @@ mod tests {
             let mut record =
                 steady(f64::from(round) * 200.0, if kept { 90.0 } else { 117.0 }, 1.0, 4);
             (record.index, record.kept_connection) = (index, Some(kept));
-            seen.add(&record);
+            seen.add(&Timeline::new(&record));
         }
         assert_eq!(codes(&seen.findings()), [""; 0]);
     }
@@ -288,7 +288,7 @@ mod tests {
                     + f64::from(index.saturating_sub(40)) * apart_ms;
                 let mut record = steady(sent_ms, if is_late { 41.0 } else { 5.0 }, 1.0, 4);
                 (record.index, record.kept_connection) = (index, Some(index >= 5));
-                seen.add(&record);
+                seen.add(&Timeline::new(&record));
             }
             seen.findings().len()
         };

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_metrics::Timeline;
 use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::record::{Record, TokensFrom};
 
@@ -43,13 +44,13 @@ pub(super) struct OutputLengths {
 }
 
 impl OutputLengths {
-    pub(super) fn add(&mut self, record: &Record) {
-        let (tokens, from) = record.output_tokens();
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let (record, (tokens, from)) = (timeline.record, timeline.counted);
         self.completed += 1;
         if tokens == 0 && record.asked_output > 0 {
             self.empty += 1;
         }
-        if record.is_longer_than_asked() {
+        if record.is_longer_than_asked(tokens) {
             self.long += 1;
             self.long_tokens += u64::from(tokens);
             self.long_asked += u64::from(record.asked_output);
@@ -225,13 +226,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         self.completed += 1;
         let (tokenizer, stated) = (record.tokens_tokenizer, record.usage.completion);
         let usage = stated.filter(|&count| record.can_have(count));
         if let (Some(stated), None) = (stated, usage) {
             self.impossible += 1;
-            let (used, _) = record.output_tokens();
+            let (used, _) = timeline.counted;
             self.first_impossible = self.first_impossible.or(Some((stated, used)));
         }
         if let (Some(usage), Some(tokenizer)) = (usage, tokenizer) {

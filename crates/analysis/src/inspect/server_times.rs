@@ -3,7 +3,6 @@
 
 use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::Record;
 use inferometer_stats::Sample;
 
 /// If the time in the queue exceeds this share of E2E, the finding has advice.
@@ -21,11 +20,12 @@ pub(super) struct TimesOfServer {
 }
 
 impl TimesOfServer {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         let Some(queue_ms) = record.server_times.queue_ms else { return };
         self.queue_ms.push(queue_ms.into());
         self.total_ms.extend(record.server_times.total_ms.map(f64::from));
-        self.e2e_ms.extend(e2e::from_sent(&Timeline::new(record)));
+        self.e2e_ms.extend(e2e::from_sent(timeline));
     }
 
     pub(super) fn findings(mut self) -> Option<Finding> {
@@ -58,14 +58,15 @@ impl TimesOfServer {
 mod tests {
     use super::*;
     use inferometer_model::fixture::steady;
-    use inferometer_model::record::ServerTimes;
+    use inferometer_model::record::{Record, ServerTimes};
 
     /// The finding on requests with these queue times and total times. The client's E2E is 200 ms.
     fn found(times: &[(Option<u32>, Option<u32>)]) -> Option<Finding> {
         let mut seen = TimesOfServer::default();
         for &(queue_ms, total_ms) in times {
             let server_times = ServerTimes { queue_ms, total_ms, ..ServerTimes::default() };
-            seen.add(&Record { streamed: false, server_times, ..steady(0.0, 200.0, 1.0, 1) });
+            let record = Record { streamed: false, server_times, ..steady(0.0, 200.0, 1.0, 1) };
+            seen.add(&Timeline::new(&record));
         }
         seen.findings()
     }

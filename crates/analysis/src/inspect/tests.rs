@@ -5,7 +5,7 @@ use inferometer_model::finding::Severity;
 use inferometer_model::fixture::{steady, stream};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::EventKind::Text;
-use inferometer_model::record::Usage;
+use inferometer_model::record::{Record, Usage};
 
 mod output_lengths;
 
@@ -17,7 +17,9 @@ fn inspect_with(sampling: &Sampling, records: &[Record]) -> Vec<Finding> {
     let cell = CellPlan { input_length: 8, output_length: 100 };
     let mut inspector = Inspector::new(&cell, &PassPlan::saturated(4), sampling);
     let streamed = sampling.stream;
-    records.iter().for_each(|record| inspector.add(&Record { streamed, ..record.clone() }));
+    records
+        .iter()
+        .for_each(|record| inspector.add(&Timeline::new(&Record { streamed, ..record.clone() })));
     inspector.finish()
 }
 
@@ -71,7 +73,11 @@ fn advice_on_short_outputs_omits_ignore_eos_if_the_server_does_not_support_it() 
     let sampling = sampling(true, true);
     let inspector = Inspector::new(&cell, &PassPlan::saturated(4), &sampling);
     let mut inspector = inspector.with_ignore_eos(false);
-    inspector.add(&Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, 40) });
+    inspector.add(&Timeline::new(&Record {
+        asked_input: 8,
+        asked_output: 100,
+        ..steady(0.0, 1.0, 1.0, 40)
+    }));
     let findings = inspector.finish();
     assert_eq!(
         only(&findings),
@@ -321,7 +327,7 @@ fn the_most_frequent_rejection_is_named_even_if_more_turns_were_skipped_because_
         let cell = CellPlan { input_length: 8, output_length: 100 };
         let sampling = sampling(true, true);
         let mut inspector = Inspector::new(&cell, &PassPlan::saturated(4), &sampling);
-        records.iter().for_each(|record| inspector.add(record));
+        records.iter().for_each(|record| inspector.add(&Timeline::new(record)));
         inspector.rejection()
     };
     let expected = "HTTP status 400: the prompt is too long";

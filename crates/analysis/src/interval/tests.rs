@@ -2,7 +2,7 @@
 //! cover the true value about as often as they state.
 
 use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::{e2e, ttft};
+use inferometer_metrics::{Timeline, e2e, ttft};
 use inferometer_model::fixture::steady;
 use inferometer_stats::{Distribution, seed};
 
@@ -28,7 +28,7 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
         let gap_ms = 10.0 * length * speed.exp();
         let mut record = steady(start_ms, ttft_ms, gap_ms, 4);
         record.index = index as u32;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
         free_ms[slot] = start_ms + ttft_ms + 3.0 * gap_ms;
     }
     fold.finish()
@@ -48,7 +48,7 @@ fn arriving(requests: usize, in_flight: usize, seed: u64) -> PassSummary {
         let gap_ms = (alone_ms + GAP_MS / 2.0 * ends_ms.len() as f64) / 10.0;
         let mut record = steady(now_ms, gap_ms, gap_ms, 10);
         record.index = index as u32;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
         ends_ms.push(now_ms + 10.0 * gap_ms);
     }
     fold.finish()
@@ -191,7 +191,7 @@ fn in_groups(group: usize, seed: u64) -> PassSummary {
         slow_left = slow_left.saturating_sub(1);
         let mut record = steady(now_ms, ttft_ms, varies_ms * seed::unit(&mut rng) / 3.0, 4);
         record.index = index;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
         now_ms += 100.0;
     }
     fold.finish()
@@ -219,7 +219,7 @@ fn equal_values_have_a_confidence_interval_of_width_zero() {
     for index in 0..300 {
         let mut record = steady(f64::from(index) * 10.0, 20.0, 15.0, 4);
         record.index = index;
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
     }
     let pass = fold.finish();
     let same = pass.latency(&inferometer_metrics::send_delay::DEFINITION).unwrap();

@@ -2,7 +2,7 @@
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::parse;
-use inferometer_metrics::{e2e, itl, send_delay, tpot, ttft};
+use inferometer_metrics::{Timeline, e2e, itl, send_delay, tpot, ttft};
 use inferometer_model::fixture::steady;
 use inferometer_model::outcome::Outcome;
 use inferometer_stats::Distribution;
@@ -18,12 +18,12 @@ use crate::verdict::Met;
 fn cells() -> Vec<Cell> {
     let one = PassPlan::one_by_one(Bound::requests(1));
     let mut alone = PassFold::new(&one);
-    alone.add(&steady(0.0, 40.0, 20.0, 4));
+    alone.add(&Timeline::new(&steady(0.0, 40.0, 20.0, 4)));
     let mut loaded = PassFold::new(&PassPlan::saturated(4));
     for index in 0..4 {
         let mut record = steady(0.0, 400.0, 10.0, 4);
         record.outcome = if index == 0 { Outcome::Truncated } else { Outcome::Complete };
-        loaded.add(&record);
+        loaded.add(&Timeline::new(&record));
     }
     vec![cell(128, 32, vec![alone.finish(), loaded.finish()])]
 }

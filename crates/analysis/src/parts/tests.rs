@@ -1,6 +1,7 @@
 //! Tests the figures of a pass by server and by rank, and which differences are more than chance.
 
 use inferometer_load::{Bound, ClosedPlan, PassPlan};
+use inferometer_metrics::Timeline;
 use inferometer_model::fixture::steady;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
@@ -25,7 +26,7 @@ fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
             true => record.rank = Some(part),
             false => record.server = Some(part),
         }
-        fold.add(&record);
+        fold.add(&Timeline::new(&record));
     }
     fold.finish()
 }
@@ -61,7 +62,7 @@ fn ranks_are_reported_separately_only_if_they_differ_significantly() {
     let plan = PassPlan::saturated(2);
     let mut fold = PassFold::new(&plan);
     for (rank, ttft) in [(0, 10.0), (1, 30.0)] {
-        fold.add(&Record { rank: Some(rank), ..steady(0.0, ttft, 1.0, 5) });
+        fold.add(&Timeline::new(&Record { rank: Some(rank), ..steady(0.0, ttft, 1.0, 5) }));
     }
     assert!(fold.finish().ranks.is_empty());
 }
@@ -77,7 +78,7 @@ fn a_server_that_fails_more_requests_than_the_others_is_reported_by_name() {
             if number < failed[server as usize] {
                 record.outcome = Outcome::Connection { phase: Phase::Connect };
             }
-            fold.add(&record);
+            fold.add(&Timeline::new(&record));
         }
         let findings = part_findings(&fold.finish());
         findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Tests that the true values lie in the ranges, in whatever way the client read the events.
 
 use inferometer_load::PassPlan;
-use inferometer_metrics::{Statistic, itl, registry, tpot, ttft};
+use inferometer_metrics::{Statistic, Timeline, itl, registry, tpot, ttft};
 use inferometer_model::fixture::{ms, steady, stream};
 use inferometer_model::record::EventKind::{Text, Usage};
 use inferometer_model::record::Record;
@@ -13,7 +13,7 @@ use crate::range::Trust;
 
 fn folded(records: &[Record]) -> PassSummary {
     let mut fold = PassFold::new(&PassPlan::saturated(10));
-    records.iter().for_each(|record| fold.add(record));
+    records.iter().for_each(|record| fold.add(&Timeline::new(record)));
     fold.finish()
 }
 

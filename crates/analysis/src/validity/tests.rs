@@ -5,7 +5,7 @@ use crate::cell::cell;
 use crate::fold::PassFold;
 use crate::range::Range;
 use inferometer_load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
-use inferometer_metrics::{Statistic, latency_per_token, ttft};
+use inferometer_metrics::{Statistic, Timeline, latency_per_token, ttft};
 use inferometer_model::fixture::{ms, steady};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::process::Process;
@@ -13,7 +13,7 @@ use inferometer_model::record::Record;
 
 fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
     let mut fold = PassFold::new(pass);
-    records.iter().for_each(|record| fold.add(record));
+    records.iter().for_each(|record| fold.add(&Timeline::new(record)));
     vec![cell(128, 32, vec![fold.finish()])]
 }
 

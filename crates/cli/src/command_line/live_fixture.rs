@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use inferometer_drive::Live;
 use inferometer_load::PassPlan;
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event as TokenEvent, EventKind, Read, Record};
@@ -24,10 +25,10 @@ pub fn live_state() -> Events {
     let second = pass_started("128 x 4, saturated", saturated(40, 4), &live);
     events.emit(Event::PassStarted(&second));
     for index in 0..20 {
-        events.emit(Event::Record(&record(index)));
+        events.emit(Event::Record(&Timeline::new(&record(index))));
     }
     let rejected = Record { outcome: Outcome::Rejected { status: 503 }, ..record(20) };
-    events.emit(Event::Record(&rejected));
+    events.emit(Event::Record(&Timeline::new(&rejected)));
     let values = [(Quantity::Running, 7.0), (Quantity::KvUse, 0.425)].into();
     let server = Some(ServerSample { values, ..ServerSample::default() });
     events.emit(Event::Sample(&Sample { server, ..Sample::default() }));

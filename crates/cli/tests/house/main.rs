@@ -120,6 +120,26 @@ const ONLY_IN: [(&str, &[&str]); 8] = [
     ),
 ];
 
+/// The files that make the timeline of a record, each with the number of places: those in which records arrive. Whatever
+/// needs figures of a request gets the timeline from there, so each record is read once.
+const READ_IN: [(&str, usize); 13] = [
+    // A watcher ends a pass early by records that are not in their stored form yet.
+    ("drive/src/driver/finish.rs", 1),
+    ("drive/src/driver/common.rs", 1),
+    ("run/src/recording.rs", 2),
+    // Requests that never began differ in their index only.
+    ("run/src/pass_figures.rs", 1),
+    ("run/src/log_summary.rs", 1),
+    ("web/src/follow.rs", 1),
+    ("store/src/db/requests.rs", 1),
+    ("formats/src/export/table/requests.rs", 1),
+    ("formats/src/dialect/v02.rs", 1),
+    ("formats/src/import/tool/pass.rs", 1),
+    ("predict/src/ab.rs", 1),
+    ("predict/src/simulated_pass.rs", 1),
+    ("predict/src/measured_runs.rs", 1),
+];
+
 /// The maximum number of lines of a file.
 const MOST_LINES: usize = 400;
 
@@ -192,6 +212,25 @@ fn clocks_sockets_and_unsafe_code_occur_only_in_allowed_files() {
         }
     }
     assert!(looked_at > 100, "only {looked_at} files were found");
+}
+
+#[test]
+fn each_record_is_read_only_where_records_arrive() {
+    let crates = crates();
+    let mut found = BTreeMap::new();
+    for (package, _) in MAY_DEPEND_ON {
+        for file in rust_files(&crates.join(package).join("src")) {
+            let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
+            let text = fs::read_to_string(&file).expect("a source file");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let count = code.matches("Timeline::new(").count();
+            if count > 0 && !["tests", "fixture"].iter().any(|part| name.contains(part)) {
+                found.insert(name, count);
+            }
+        }
+    }
+    let expected = READ_IN.map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(found, BTreeMap::from(expected));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inferometer_load::{OverLimit, Share, Stages};
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::digits::with_unit;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record, detail};
@@ -203,19 +204,19 @@ impl<R: Recorder> State<R> {
     }
 
     /// Records a request that has ended. If later turns of its conversation will not be sent, they are
-    /// recorded as skipped.
+    /// recorded as skipped. `figures` are those of the record, if there is a watcher.
     pub fn end(
         &mut self,
         which: usize,
         conversation: u32,
-        record: Record,
+        (record, figures): (Record, Option<RequestFigures>),
         (answer, reasoning): (Option<String>, Option<String>),
     ) {
         self.limit.end();
         self.servers.ended(record.server);
         self.wake_next(which);
-        if let Some(watch) = &mut self.watch {
-            watch.ended(&record);
+        if let Some((watch, figures)) = self.watch.as_mut().zip(figures) {
+            watch.ended(&figures);
         }
         self.notify(conversation, &record, answer.as_deref().unwrap_or_default());
         // Reasoning is part of the output.
@@ -327,7 +328,7 @@ impl<R: Recorder> State<R> {
         record.outcome = outcome;
         record.detail = Some(detail(why));
         if let Some(watch) = &mut self.watch {
-            watch.ended(&record);
+            watch.ended(&RequestFigures::of(&Timeline::new(&record)));
         }
         self.never_begun.never_begin();
         self.recorder.record(record.clone(), None);

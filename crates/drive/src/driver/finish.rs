@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net, Wake};
@@ -39,7 +40,9 @@ impl<R: Recorder> Driver<R> {
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
         self.load_ended(conversation, &record);
-        self.common.lock().end(self.which, conversation, record, (answer, reasoning));
+        // The record is read before the lock that all loops share. Only a watcher needs its figures here.
+        let figures = self.next_look.map(|_| RequestFigures::of(&Timeline::new(&record)));
+        self.common.lock().end(self.which, conversation, (record, figures), (answer, reasoning));
     }
 
     /// Ends the pass early: cancels the requests in flight of this loop, makes the other loops do the same,

@@ -302,7 +302,7 @@ fn a_busy_client_sends_late_but_has_exact_timestamps_and_its_pass_is_suspect() {
             // The kernel's stamps do not depend on when the client gets a processor.
             let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
             assert_eq!(arrivals, [sent + ms(20)]);
-            fold.add(record);
+            fold.add(&Timeline::new(record));
         }
         let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])], &[]);
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };

@@ -9,7 +9,7 @@ use inferometer_analysis::compare::{Options, RowVerdict, Series, Subject, compar
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, NoiseState, lengths};
 use inferometer_load::{Bound, PassPlan, load_model};
-use inferometer_metrics::slo::quantity;
+use inferometer_metrics::{Timeline, slo::quantity};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
@@ -80,7 +80,7 @@ impl Machine {
 
     fn block(&mut self, side: Side, plan: &AbPlan, pass: &PassPlan, number: u32) -> Block {
         let mut fold = BlockFold::new(pass, plan, number);
-        self.pass(side, pass, number).iter().for_each(|record| fold.add(record));
+        self.pass(side, pass, number).iter().for_each(|record| fold.add(&Timeline::new(record)));
         fold.finish().expect("the block was simulated to its end")
     }
 }

@@ -190,12 +190,8 @@ impl PassTracer {
     }
 
     /// Adds the record of one planned request, whatever its outcome.
-    ///
-    /// # Panics
-    /// If an event refers to a read that the record does not have. Records from a log never have such
-    /// events, because decoding refuses them.
-    pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record);
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         let completed = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended });
@@ -212,7 +208,7 @@ impl PassTracer {
         self.tokens.add(&timeline.events);
         self.gaps.add(record);
         for (metric, values, tail) in &mut self.drawn {
-            tail.add(record.index, values.add(metric, &timeline));
+            tail.add(record.index, values.add(metric, timeline));
         }
     }
 

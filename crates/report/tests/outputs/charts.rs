@@ -3,6 +3,7 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
+use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape, Tint};
 use inferometer_report::plot::{self, Theme};
@@ -136,7 +137,7 @@ fn gaps_of_zero_are_left_of_a_log_axis_and_a_note_says_so() {
         if let (5, Some(last)) = (index, record.reads.last_mut()) {
             last.kernel = Some(Nanos(last.user.0 + 2_000_000_000));
         }
-        tracer.add(&record);
+        tracer.add(&Timeline::new(&record));
     }
     let traces = Traces(vec![tracer.finish()]);
     let charts = beyond_the_grid(&summary, &traces);
@@ -252,7 +253,7 @@ fn passes_without_a_common_clock_are_drawn_one_after_another_with_a_note() {
         let mut all = Vec::new();
         for requests in [50, 100, 200] {
             let mut tracer = PassTracer::new(summary.cells[0].plan());
-            (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
+            (0..requests).for_each(|index| tracer.add(&Timeline::new(&record(index, Nanos(0), 8))));
             all.push(tracer.finish());
         }
         Traces(all)

@@ -3,7 +3,7 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
-use inferometer_metrics::{e2e, tpot, ttft};
+use inferometer_metrics::{Timeline, e2e, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Chart, Extent, Scale, Shape};
 use inferometer_report::plot::{self, Theme};
@@ -40,7 +40,7 @@ pub(crate) fn traces_of(summary: &Summary, requests: &[u32]) -> Traces {
     let of_pass = |(begin_s, requests): (u64, &u32)| {
         let mut tracer = PassTracer::new(summary.cells[0].plan());
         let begin = Nanos(begin_s * 1_000_000_000);
-        (0..*requests).for_each(|index| tracer.add(&record(index, begin, 8)));
+        (0..*requests).for_each(|index| tracer.add(&Timeline::new(&record(index, begin, 8))));
         tracer.finish()
     };
     Traces((0..).map(|pass| 100 * pass).zip(requests).map(of_pass).collect())
@@ -124,8 +124,8 @@ fn a_timeline_says_which_of_its_lines_are_reduced() {
         [(2, 10, false, false), (2, 450, false, true), (900, 10, true, false)]
     {
         let mut tracer = PassTracer::new(summary.cells[0].plan());
-        (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
-        tracer.add(&record(requests, Nanos(seconds * 1_000_000_000), 8));
+        (0..requests).for_each(|index| tracer.add(&Timeline::new(&record(index, Nanos(0), 8))));
+        tracer.add(&Timeline::new(&record(requests, Nanos(seconds * 1_000_000_000), 8)));
         tracer.observe(&observed(Nanos(0), seconds));
         let timeline = chart(&summary, &Traces(vec![tracer.finish()]), "timeline");
         let notes = timeline.notes.concat();

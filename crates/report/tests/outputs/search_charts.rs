@@ -8,6 +8,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
+use inferometer_metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{
     CUT_OFF, EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record, STOPPED_AT_MAX_TIME,
@@ -33,11 +34,11 @@ fn ended_early(summary: &Summary, cancelled: Option<&str>, not_sent: &str) -> Pa
             record.outcome = Outcome::Cancelled;
             record.detail = cancelled.map(str::to_owned);
         }
-        tracer.add(&record);
+        tracer.add(&Timeline::new(&record));
     }
     let mut unsent = Record::planned(0, 99, Nanos(0));
     unsent.detail = Some(not_sent.to_owned());
-    tracer.add(&unsent);
+    tracer.add(&Timeline::new(&unsent));
     tracer.finish()
 }
 

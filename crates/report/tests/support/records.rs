@@ -1,6 +1,7 @@
 //! Records for tests of charts: streams of tokens whose latencies vary like those of a loaded server.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
 use inferometer_model::sample::{CardSample, Observed, Quantity, Sample, ServerSample};
@@ -83,7 +84,7 @@ pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
             for index in 0..requests {
                 let record = record(index, begin, tokens);
                 end = end.max(record.ended.unwrap_or(end));
-                tracer.add(&record);
+                tracer.add(&Timeline::new(&record));
             }
             tracer.observe(&observed(begin, end.since(begin).as_secs() + 1));
             traces.push(tracer.finish());

@@ -25,9 +25,10 @@ fn a_run_has_the_same_hashes_and_requests_on_any_number_of_event_loops() {
             let records = Arc::new(Mutex::new(Vec::new()));
             let hears = Arc::clone(&records);
             let events = Events::to(move |event: &Event<'_>| {
-                if let Event::Record(record) = event {
+                if let Event::Record(timeline) = event {
+                    let record = timeline.record;
                     let inferometer_model::record::Record { pass, index, asked_input, .. } =
-                        **record;
+                        *record;
                     let asked = (asked_input, record.asked_output, record.outcome);
                     hears.lock().unwrap().push((pass, index, asked));
                 }

@@ -8,12 +8,13 @@ use inferometer_model::record::Record;
 use rusqlite::{ErrorCode, OptionalExtension, Transaction, named_params, params};
 
 use super::open::database;
-use super::requests;
+use super::requests::{self, RowFigures};
 use super::run::{ImportHeader, RunHeader, RunState};
 use super::run_id::RunId;
 use super::store::{LOG_FOLDER, Store, json, log_file};
 use crate::calendar;
 use crate::error::StoreError;
+use crate::log::as_stored;
 
 impl Store {
     /// Adds a run in the state `running`, and creates the folder of its log. [`crate::RunRecording`] calls
@@ -116,10 +117,20 @@ impl Store {
         run: &RunId,
         records: impl IntoIterator<Item: Borrow<Record>>,
     ) -> Result<(), StoreError> {
+        let read = |record: &Record| RowFigures::read(as_stored(record));
+        self.index_read_requests(run, records.into_iter().map(|record| read(record.borrow())))
+    }
+
+    /// As [`Store::index_requests`], with figures that were computed from the whole record.
+    pub(crate) fn index_read_requests(
+        &mut self,
+        run: &RunId,
+        rows: impl IntoIterator<Item = (Record, RowFigures)>,
+    ) -> Result<(), StoreError> {
         // The database would check for each row that its run exists, which takes a tenth of the time. This
         // check is not necessary, because the same transaction first checks that the run exists.
         self.check_references(false)?;
-        let found = self.transact(|transaction| requests::insert(transaction, run, records));
+        let found = self.transact(|transaction| requests::insert(transaction, run, rows));
         self.check_references(true)?;
         self.expect_one(usize::from(found?), run)
     }

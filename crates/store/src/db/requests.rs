@@ -1,8 +1,6 @@
 //! One row of the database per request, for queries in SQL. Of the requests that never began, only the first
 //! [`NEVER_BEGUN_INDEXED`] of a pass have a row. The reads and events of a request are only in the run's log.
 
-use std::borrow::Borrow;
-
 use inferometer_metrics::{Timeline, e2e, ttft};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
@@ -11,7 +9,6 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Transaction};
 
 use super::run_id::RunId;
-use crate::log::as_stored;
 
 /// The columns of a row, in the order of [`row`].
 const COLUMNS: [&str; 26] = [
@@ -51,18 +48,48 @@ const ROWS: usize = 32;
 /// such requests, which differ only in their index. The log has all of them.
 pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 
-/// Adds a row for each record; returns false if there is no such run.
+/// The figures of a request in its row. Unlike the other values of the row, they come from the reads and events of its
+/// record. The default is that of a request that never began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowFigures {
+    tokens_events: u32,
+    first_token: Option<Nanos>,
+    last_token: Option<Nanos>,
+    ttft_ms: Option<f64>,
+    e2e_ms: Option<f64>,
+}
+
+impl RowFigures {
+    /// The figures of a record in its stored form.
+    pub fn of(timeline: &Timeline<'_>) -> Self {
+        Self {
+            tokens_events: timeline.record.tokens_events(),
+            first_token: timeline.first_visible().map(|at| timeline.events[at].arrival),
+            last_token: timeline.events.last().map(|event| event.arrival),
+            ttft_ms: ttft::from_sent(timeline),
+            e2e_ms: e2e::from_sent(timeline),
+        }
+    }
+
+    /// A record in its stored form, with its figures.
+    pub(crate) fn read(record: Record) -> (Record, Self) {
+        let figures = Self::of(&Timeline::new(&record));
+        (record, figures)
+    }
+}
+
+/// Adds a row for each record in its stored form; returns false if there is no such run.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     run: &RunId,
-    records: impl IntoIterator<Item: Borrow<Record>>,
+    rows: impl IntoIterator<Item = (Record, RowFigures)>,
 ) -> rusqlite::Result<bool> {
     if !transaction.prepare("SELECT 1 FROM runs WHERE id = ?")?.exists([run.as_str()])? {
         return Ok(false);
     }
     let mut insert = Insert::of_rows(transaction, ROWS)?;
-    for record in records {
-        insert.add(row(run, &as_stored(record.borrow()))?)?;
+    for (record, figures) in rows {
+        insert.add(row(run, &record, &figures)?)?;
     }
     insert.finish(transaction)?;
     Ok(true)
@@ -121,9 +148,11 @@ impl<'t> Insert<'t> {
 }
 
 /// The values of a row, in the order of [`COLUMNS`].
-fn row<'a>(run: &'a RunId, record: &'a Record) -> rusqlite::Result<[ValueRef<'a>; WIDTH]> {
-    let timeline = Timeline::new(record);
-    let first_visible = timeline.first_visible().map(|at| timeline.events[at].arrival);
+fn row<'a>(
+    run: &'a RunId,
+    record: &'a Record,
+    figures: &RowFigures,
+) -> rusqlite::Result<[ValueRef<'a>; WIDTH]> {
     Ok([
         ValueRef::from(run.as_str()),
         int(Some(record.pass)),
@@ -140,14 +169,14 @@ fn row<'a>(run: &'a RunId, record: &'a Record) -> rusqlite::Result<[ValueRef<'a>
         int(record.usage.cached),
         int(record.usage.completion),
         int(record.tokens_tokenizer),
-        int(Some(record.tokens_events())),
+        int(Some(figures.tokens_events)),
         int(Some(ns(record.due)?)),
         int(some_ns(record.send_start)?),
-        int(some_ns(first_visible)?),
-        int(some_ns(timeline.events.last().map(|event| event.arrival))?),
+        int(some_ns(figures.first_token)?),
+        int(some_ns(figures.last_token)?),
         int(some_ns(record.ended)?),
-        real(ttft::from_sent(&timeline)),
-        real(e2e::from_sent(&timeline)),
+        real(figures.ttft_ms),
+        real(figures.e2e_ms),
         text(record.class.as_deref()),
         int(record.server),
         int(record.rank),

@@ -11,7 +11,7 @@ use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::lifecycle::insert_results;
 use super::open::database;
-use super::requests::{self, NEVER_BEGUN_INDEXED};
+use super::requests::{self, NEVER_BEGUN_INDEXED, RowFigures};
 use super::run::RunState;
 use super::run_id::RunId;
 use super::store::{Store, json, log_file};
@@ -149,7 +149,9 @@ fn index(
     refused: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<(), StoreError> {
     let enter = |records: &mut Vec<Record>| {
-        requests::insert(transaction, run, records.drain(..)).map(|_| ()).map_err(&refused)
+        requests::insert(transaction, run, records.drain(..).map(RowFigures::read))
+            .map(|_| ())
+            .map_err(&refused)
     };
     let mut records = Vec::new();
     while let Some(pass) = passes.next_pass() {

@@ -10,6 +10,7 @@ use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, Phase};
@@ -130,7 +131,7 @@ pub fn records() -> [Vec<Record>; 2] {
 
 fn fold(plan: &PassPlan, records: &[Record]) -> PassSummary {
     let mut fold = PassFold::new(plan);
-    records.iter().for_each(|record| fold.add(&as_stored(record)));
+    records.iter().for_each(|record| fold.add(&Timeline::new(&as_stored(record))));
     fold.finish()
 }
 

@@ -7,6 +7,7 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::Verdict;
 use inferometer_http::pages::{Pages, RequestTarget, Response};
+use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
@@ -158,7 +159,7 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         let mut fold = PassFold::new(&plan().passes[0]).of_repeat(repeat);
         for index in 0..8 {
             let jitter = 1.0 + 0.001 * f64::from(repeat);
-            fold.add(&streamed(index, slower * jitter));
+            fold.add(&Timeline::new(&streamed(index, slower * jitter)));
         }
         fold.finish()
     });

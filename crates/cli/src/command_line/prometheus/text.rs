@@ -205,6 +205,7 @@ mod tests {
     use inferometer_analysis::fold::PassFold;
     use inferometer_drive::Live;
     use inferometer_http::prometheus::{Metric, metrics};
+    use inferometer_metrics::Timeline;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::process::Process;
     use inferometer_model::record::Record;
@@ -299,7 +300,7 @@ mod tests {
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
         events.emit(Event::PassStopped(Some(&process)));
         // A pass that was copied from an earlier run sent nothing, so its records are not counted.
-        events.emit(Event::Record(&record(3)));
+        events.emit(Event::Record(&Timeline::new(&record(3))));
         let summary = PassFold::new(&saturated(1, 1).plan).finish();
         let resumed = PassEnded { label: "", summary: &summary, resumed: true, is_block: false };
         events.emit(Event::PassEnded(&resumed));
@@ -312,8 +313,9 @@ mod tests {
         events.emit(Event::RunStarted(&run_started("next", 1)));
         let live = Arc::new(Live::default());
         events.emit(Event::PassStarted(&pass_started("a", saturated(2, 4), &live)));
-        events.emit(Event::Record(&Record { outcome: Outcome::Dropped, ..record(0) }));
-        events.emit(Event::Record(&record(1)));
+        let dropped = Record { outcome: Outcome::Dropped, ..record(0) };
+        events.emit(Event::Record(&Timeline::new(&dropped)));
+        events.emit(Event::Record(&Timeline::new(&record(1))));
         let after = of(events.live());
         assert_eq!((of_outcome(&after, "complete"), of_outcome(&after, "dropped")), (21.0, 1.0));
         assert_eq!(value(&after, "inferometer_run_passes_over"), 0.0);

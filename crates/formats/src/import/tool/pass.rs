@@ -11,7 +11,7 @@ use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan};
-use inferometer_metrics::{e2e, send_delay, ttft};
+use inferometer_metrics::{Timeline, e2e, send_delay, ttft};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
@@ -138,7 +138,7 @@ fn records(pass: &Pass, number: u32) -> Vec<Record> {
 
 fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     let mut fold = PassFold::new(&pass.plan).of_repeat(repeat);
-    records.iter().for_each(|record| fold.add(record));
+    records.iter().for_each(|record| fold.add(&Timeline::new(record)));
     let mut folded = fold.finish();
     // Not all of these files state when requests were due, so these metrics are not imported.
     for metric in [&ttft::FROM_DUE, &e2e::FROM_DUE, &send_delay::DEFINITION] {
