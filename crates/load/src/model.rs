@@ -157,6 +157,12 @@ pub trait LoadPlan: Display {
     /// The seconds after which the last request is due, if each request takes `each_s` seconds.
     fn last_due_s(&self, each_s: f64) -> f64;
 
+    /// When the first request is due. Unlike [`LoadPlan::start`], this also works for a plan that was read from a run
+    /// log, which has neither the offsets of a recording nor the turns of conversations.
+    fn first_due(&self, seed: u64) -> Due {
+        self.start(seed).next_due()
+    }
+
     /// Creates the model for one pass. Its random choices depend only on the seed.
     fn start(&self, seed: u64) -> Box<dyn LoadModel>;
 }

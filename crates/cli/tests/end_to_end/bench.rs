@@ -76,6 +76,26 @@ fn bench_serve_prints_the_vllm_table_then_our_verdict_and_writes_the_result_file
 }
 
 #[test]
+fn a_timed_trace_has_a_table_and_a_result_file_like_every_other_load() {
+    let (engine, folder) = (Engine::start(&[]), folder());
+    let row = |at: u32| {
+        format!("{{\"timestamp\": {at}, \"input_length\": 8, \"output_length\": 4, \"hash_ids\": [{at}]}}\n")
+    };
+    let trace = folder.path().join("trace.jsonl");
+    fs::write(&trace, [0, 10, 30].map(row).concat()).expect("written");
+    let load = "--dataset-name timed_trace --dataset-path trace.jsonl --timed-trace-chunk-hash-size 512 \
+                --timed-trace-sec-multiplier 0.001 --save-result --result-filename result.json";
+    let arguments = [words("bench serve --base-url"), vec![&engine.url], words(load)].concat();
+    let out = inferometer(folder.path(), &arguments);
+    assert_eq!(out.status.code(), Some(0), "{}", told(&out));
+    let text = fs::read_to_string(folder.path().join("result.json")).expect("a result file");
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(file["completed"], 3, "{text}");
+    // The requests are due over 30 ms.
+    assert!(file["duration"].as_f64() >= Some(0.03), "{text}");
+}
+
+#[test]
 fn append_result_adds_one_line_per_run_without_details() {
     let (engine, folder) = (Engine::start(&[]), folder());
     let more = "--append-result --result-filename all.json --request-rate 500 --quiet";

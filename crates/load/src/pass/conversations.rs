@@ -99,6 +99,10 @@ impl LoadPlan for ConversationsPlan {
         }
     }
 
+    fn first_due(&self, seed: u64) -> Due {
+        self.begin.load().first_due(seed)
+    }
+
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         assert_eq!(
             self.script.think.len(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Open;
 use crate::bound::{Bound, OverLimit};
 use crate::kind::PassKind;
-use crate::model::{KeptConstant, LoadModel, LoadPlan};
+use crate::model::{Due, KeptConstant, LoadModel, LoadPlan};
 use crate::recording::{Recording, at_speed};
 use inferometer_model::time::Nanos;
 
@@ -76,6 +76,11 @@ impl LoadPlan for ReplayPlan {
         (self.recording.span_s() / self.speed).min(limit)
     }
 
+    fn first_due(&self, _seed: u64) -> Due {
+        // Offsets count from the first arrival.
+        Due::At(Nanos::ZERO)
+    }
+
     fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
         assert_eq!(
             self.recording.offsets.len(),
@@ -104,7 +109,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Due;
     use crate::recording::RecordingError;
 
     fn read(text: &str) -> Result<Recording, RecordingError> {
@@ -130,6 +134,16 @@ mod tests {
         assert!(load.next_due() == Due::Never);
         assert_eq!((plan.last_due_s(9.0), plan.requests()), (1.0, Some(3)));
         assert_eq!(plan.to_string(), "replay of trace.txt at 2 times its speed");
+    }
+
+    #[test]
+    fn the_first_due_time_of_a_stored_replay_is_that_of_the_replay_itself() {
+        let recording = read("5\n7\n").unwrap();
+        let own = plan(&recording, 2.0, Bound::none());
+        let text = serde_json::to_string(&own).unwrap();
+        let stored: ReplayPlan = serde_json::from_str(&text).unwrap();
+        assert_eq!(own.first_due(1), own.start(1).next_due());
+        assert_eq!(stored.first_due(1), own.first_due(1));
     }
 
     #[test]
