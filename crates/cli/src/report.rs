@@ -10,7 +10,7 @@ use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_plan::Plan;
 use inferometer_predict::{PredictError, write_tables};
 use inferometer_report::notice_of;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 use inferometer_report::trace::Traces;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{FromLog, RunError, summarise_log};
@@ -112,11 +112,11 @@ impl Report {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn write(&self, out: Option<&Path>, theme: Theme) -> Result<PathBuf, ReportError> {
+    pub fn write(&self, out: Option<&Path>, plots: PlotFiles) -> Result<PathBuf, ReportError> {
         let outputs = Outputs::prepare(out)?;
         let folder = match &self.plan {
-            Some(plan) => outputs.write_all(&self.summary, plan, &self.run, &self.traces, theme)?,
-            None => outputs.write_imported(&self.summary, &self.run, theme)?,
+            Some(plan) => outputs.write_all(&self.summary, plan, &self.run, &self.traces, plots)?,
+            None => outputs.write_imported(&self.summary, &self.run, plots)?,
         };
         if self.has_intervals() {
             write_tables(&folder, &self.summary)?;

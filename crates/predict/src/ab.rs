@@ -13,7 +13,6 @@ use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
-use inferometer_report::plot::Theme;
 use inferometer_run::outputs::{self, Outputs};
 use inferometer_run::pass_figures::PassFigures;
 use inferometer_run::{AbRun, Member, noise_of, order_salt};
@@ -73,7 +72,7 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
         summaries.push(summary);
     }
     let document = run.document([blocks[0].as_slice(), blocks[1].as_slice()], summaries);
-    outputs::write_ab(outputs.folder(), &document, Theme::Light)?;
+    outputs::write_ab(outputs.folder(), &document, run.plots())?;
     let folder = outputs.folder().to_owned();
     Ok(PredictedAb { document, folder, time })
 }

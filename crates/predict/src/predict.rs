@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::Plan;
-use inferometer_report::plot::Theme;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::RunId;
@@ -45,7 +44,7 @@ pub fn predict(
     let time = played.time();
     let origin = against.map(|against| against.origin.as_str());
     let (summary, run, traces) = store(plan, context, config, played, origin)?;
-    let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
+    let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;
     write_tables(&folder, &summary)?;
     Ok(Prediction { summary, run, folder, time })
 }

@@ -16,7 +16,6 @@ use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME};
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
-use inferometer_report::plot::Theme;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
@@ -224,6 +223,6 @@ pub fn search(
     // Without prompts, only the lengths exist, so there is no hash that could distinguish two workloads.
     let hash = requests.map(Requests::hash);
     let (summary, run, traces) = stored.finish(&rows, &[], hash)?;
-    let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
+    let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;
     Ok(PredictedSearch { summary, run, folder, time })
 }

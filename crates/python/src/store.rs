@@ -6,7 +6,7 @@ use inferometer::report::Report;
 use inferometer::stored::row_json;
 use inferometer::{PlanError, Store, Strictness, Summary};
 use inferometer_model::calendar::beginning;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 use inferometer_report::terminal::Screen;
 use inferometer_report::{json, table as tables, terminal};
 use inferometer_store::{RunFilter, RunKind, RunState, StoredRun};
@@ -154,7 +154,7 @@ pub fn write_report(
 ) -> PyResult<PathBuf> {
     let folder = py.detach(|| {
         let report = Report::of(&stored(&store, name)?)?;
-        Ok::<_, Error>(report.write(out.as_deref(), Theme::Light)?)
+        Ok::<_, Error>(report.write(out.as_deref(), PlotFiles::default())?)
     });
     Ok(folder?)
 }

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report_command: "inferometer report RUN",
         run_command: "inferometer run plan.toml",
     };
-    std::fs::write(folder.join("report.md"), markdown::report(&input))?;
+    std::fs::write(folder.join("report.md"), markdown::report(&input, plot::Form::Png))?;
     std::fs::write(folder.join("report.html"), html::report(&input))?;
     Ok(())
 }

@@ -10,11 +10,12 @@ use crate::content::finding;
 use crate::document::{Block, Tone, plain};
 use crate::gate_table::gate_table;
 use crate::judgement::Judgement;
+use crate::plot::Form;
 use crate::{escape, html, label};
 
-/// The report as Markdown. It refers to charts as `./ID.png` in the same folder.
-pub fn markdown(document: &AbDocument, charts: &[Chart]) -> String {
-    crate::markdown::page(&blocks(document, charts))
+/// The report as Markdown. It refers to charts as files of this form in the same folder.
+pub fn markdown(document: &AbDocument, charts: &[Chart], form: Form) -> String {
+    crate::markdown::page(&blocks(document, charts), form)
 }
 
 /// The report as Markdown without charts, for the job summary of a CI system. If `judged` is given, the
@@ -23,7 +24,7 @@ pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
     let heading = judged.map_or_else(String::new, |Judgement { verdict, sentence }| {
         format!("## {}\n\n{}\n\n", verdict.word(), escape::markdown(sentence))
     });
-    heading + &markdown(document, &[])
+    heading + &markdown(document, &[], Form::None)
 }
 
 /// The report as one HTML page that needs no network.

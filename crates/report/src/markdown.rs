@@ -8,24 +8,25 @@ use inferometer_model::visible;
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
 use crate::escape::markdown as escape;
+use crate::plot::Form;
 
-/// The report as Markdown. It refers to charts as `./ID.png` in the same folder.
-pub fn report(input: &ReportInput<'_>) -> String {
-    page(&blocks(input))
+/// The report as Markdown. It refers to charts as files of this form in the same folder.
+pub fn report(input: &ReportInput<'_>, form: Form) -> String {
+    page(&blocks(input), form)
 }
 
 /// Blocks as Markdown.
-pub(crate) fn page(blocks: &[Block<'_>]) -> String {
+pub(crate) fn page(blocks: &[Block<'_>], form: Form) -> String {
     let mut out = String::new();
     for block in blocks {
-        write_block(&mut out, block);
+        write_block(&mut out, block, form);
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
 }
 
-fn write_block(out: &mut String, block: &Block<'_>) {
+fn write_block(out: &mut String, block: &Block<'_>, form: Form) {
     match block {
         Block::Heading(level, text) => {
             let _ = writeln!(out, "{} {}\n", "#".repeat(usize::from(*level)), escape(text));
@@ -60,14 +61,15 @@ fn write_block(out: &mut String, block: &Block<'_>) {
             let _ = writeln!(out, "{fence}{language}\n{code}\n{fence}\n");
         }
         Block::Chart(chart) => {
-            let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
+            let (title, name) = (escape(&chart.title), form.name());
+            let _ = writeln!(out, "![{title}](./{}.{name})\n", chart.id);
         }
         // Markdown leaves these charts out, because the tables above contain the same figures.
         Block::PageCharts(..) => {}
         Block::Details(_, title, blocks) => {
             let _ = writeln!(out, "### {}\n", escape(title));
             for block in blocks {
-                write_block(out, block);
+                write_block(out, block, form);
             }
         }
     }

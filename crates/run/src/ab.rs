@@ -18,7 +18,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant, parse_url};
 use inferometer_report::ab::{AB_SCHEMA, AbDocument};
 use inferometer_report::comparison::VARIANT;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 
 use crate::ab_settings::limits_not_reached;
 use crate::ab_text::SIDE;
@@ -65,6 +65,8 @@ pub struct FinishedAb {
     pub document: AbDocument,
     /// The folder with the files of the answer.
     pub folder: PathBuf,
+    /// The form and the colours of its plots.
+    pub plots: PlotFiles,
     /// The cell and the load that were compared. A gate needs them.
     pub place: (CellPlan, PassPlan),
     /// Errors and shortfalls, each with the name of its side (empty for both sides).
@@ -219,6 +221,11 @@ impl AbRun {
         Outputs::prepare(self.sides[0].context.out.as_deref().and_then(Path::parent))
     }
 
+    /// The form and the colours of the plots of the answer.
+    pub fn plots(&self) -> PlotFiles {
+        self.sides[0].context.plots
+    }
+
     /// Measures both sides and writes the answer.
     ///
     /// # Errors
@@ -272,9 +279,9 @@ impl AbRun {
         let blocks = pairs.blocks.each_ref().map(Vec::as_slice);
         let document = self.document(blocks, finished.map(|run| run.summary).to_vec());
         failures.extend(self.shortfalls(&document, strictness));
-        outputs::write_ab(outputs.folder(), &document, Theme::Light)?;
+        outputs::write_ab(outputs.folder(), &document, self.plots())?;
         let folder = outputs.folder().to_owned();
-        Ok(FinishedAb { document, folder, place: self.place(), failures })
+        Ok(FinishedAb { document, folder, plots: self.plots(), place: self.place(), failures })
     }
 }
 

@@ -11,7 +11,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
 use inferometer_report::comparison::VARIANT;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 use inferometer_store::{Store, StoredRun};
 
 use crate::ab::{GATE, ORDER_SALT, SERVERS, document, is_out_of_time, place_of};
@@ -39,12 +39,12 @@ pub struct AnsweredAgain {
 pub fn write(
     folder: Option<&Path>,
     document: &AbDocument,
-    theme: Theme,
+    plots: PlotFiles,
 ) -> Result<PathBuf, RunError> {
     let default = || Path::new(outputs::DEFAULT_FOLDER).join(&document.group);
     let folder = folder.map_or_else(default, Path::to_path_buf);
     let _outputs = Outputs::prepare(Some(&folder))?;
-    outputs::write_ab(&folder, document, theme)?;
+    outputs::write_ab(&folder, document, plots)?;
     Ok(folder)
 }
 

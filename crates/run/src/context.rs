@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_http::client::ServerAccess;
+use inferometer_report::plot::PlotFiles;
 
 use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
@@ -33,6 +34,8 @@ pub struct Context {
     /// The folder for reports; absent: a folder with the run's name in
     /// [`crate::outputs::DEFAULT_FOLDER`].
     pub out: Option<PathBuf>,
+    /// The form and the colours of the plots in the folder.
+    pub plots: PlotFiles,
     /// Which files are written into the folder.
     pub files: ReportFiles,
     /// Facts to store with the target, such as its name if a plan has several servers.

@@ -15,6 +15,7 @@ use inferometer_model::finding::code;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
+use inferometer_report::plot::PlotFiles;
 
 use crate::context::{Context, Host};
 use crate::credentials::{self, Variables};
@@ -60,6 +61,8 @@ pub struct FinishedGroup {
     pub comparison: Comparison,
     /// The folder of the comparison.
     pub folder: PathBuf,
+    /// The form and the colours of its plots.
+    pub plots: PlotFiles,
     /// Errors and shortfalls, each with the name of its run, or with `the comparison`.
     pub failures: Vec<(String, RunError)>,
 }
@@ -334,6 +337,8 @@ impl GroupRun<'_, '_> {
             effects.iter_mut().for_each(|effect| effect.change_ci = None);
         }
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
+        let first = self.group.members.first();
+        let plots = first.map_or_else(PlotFiles::default, |member| member.context.plots);
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
@@ -345,13 +350,13 @@ impl GroupRun<'_, '_> {
             runs: self.done.iter().map(|done| done.summary.clone()).collect(),
         };
         if !comparison.runs.is_empty() {
-            outputs::write_group(&self.folder, &comparison, &self.reports())?;
+            outputs::write_group(&self.folder, &comparison, &self.reports(), plots)?;
         }
         if let Some(remark) = remark {
             let why = Shortfall::Failed(remark);
             self.failures.push(("the comparison".to_owned(), why.into()));
         }
-        Ok(FinishedGroup { comparison, folder: self.folder, failures: self.failures })
+        Ok(FinishedGroup { comparison, folder: self.folder, plots, failures: self.failures })
     }
 }
 

@@ -9,11 +9,11 @@ use inferometer_plan::Plan;
 use inferometer_report::ab::{self, AbDocument};
 use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, ab_page, charts, comparison_page, csv, html, json, markdown, plan_toml, plot,
-    published, table,
+    ReportInput, ab_page, charts, comparison_page, csv, html, json, markdown, plan_toml, published,
+    table,
 };
 use inferometer_store::RunId;
 
@@ -21,8 +21,6 @@ use crate::error::RunError;
 
 /// The default folder for reports. Each run gets a folder in it, with the name of the run.
 pub const DEFAULT_FOLDER: &str = "inferometer-out";
-/// Pixels of a PNG file for each unit of the SVG drawing.
-const PNG_SCALE: f32 = 2.0;
 
 /// The folder for the files of a run.
 pub struct Outputs {
@@ -102,9 +100,9 @@ impl Outputs {
         &self,
         summary: &Summary,
         run: &RunId,
-        theme: Theme,
+        plots: PlotFiles,
     ) -> Result<PathBuf, RunError> {
-        self.write_pages(summary, "", run, (&Traces::default(), theme))
+        self.write_pages(summary, "", run, (&Traces::default(), plots))
     }
 
     /// Writes everything: figures, plots, and the report as Markdown and as an HTML page.
@@ -117,10 +115,10 @@ impl Outputs {
         plan: &Plan,
         run: &RunId,
         traces: &Traces,
-        theme: Theme,
+        plots: PlotFiles,
     ) -> Result<PathBuf, RunError> {
         let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
-        self.write_pages(summary, &plan_toml, run, (traces, theme))
+        self.write_pages(summary, &plan_toml, run, (traces, plots))
     }
 
     fn write_pages(
@@ -128,11 +126,11 @@ impl Outputs {
         summary: &Summary,
         plan_toml: &str,
         run: &RunId,
-        (traces, theme): (&Traces, Theme),
+        (traces, plots): (&Traces, PlotFiles),
     ) -> Result<PathBuf, RunError> {
         let folder = self.write_figures(summary, run)?;
         let charts = charts::of_run(summary, traces);
-        write_charts(&folder, &charts, theme)?;
+        write_charts(&folder, &charts, plots)?;
         let report_command = format!("inferometer report {run}");
         let input = ReportInput {
             summary,
@@ -143,7 +141,9 @@ impl Outputs {
             report_command: &report_command,
             run_command: "inferometer run PLAN.toml",
         };
-        write(&folder, "report.md", markdown::report(&input).as_bytes())?;
+        let with_files = ReportInput { charts: plots.charts(&charts), ..input };
+        let text = markdown::report(&with_files, plots.form);
+        write(&folder, "report.md", text.as_bytes())?;
         write(&folder, "report.html", html::report(&input).as_bytes())?;
         Ok(folder)
     }
@@ -186,13 +186,13 @@ impl Drop for FolderLock {
 pub fn write_comparison(
     out: Option<&Path>,
     summaries: &[Summary],
-    theme: Theme,
+    plots: PlotFiles,
 ) -> Result<PathBuf, RunError> {
     let folder =
         out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
     let outputs = Outputs::prepare(Some(&folder))?;
     write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
-    write_charts(&folder, &charts::of_several(summaries), theme)?;
+    write_charts(&folder, &charts::of_several(summaries), plots)?;
     Ok(outputs.folder.clone())
 }
 
@@ -205,6 +205,7 @@ pub fn write_group(
     folder: &Path,
     comparison: &Comparison,
     reports: &[String],
+    plots: PlotFiles,
 ) -> Result<(), RunError> {
     write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
     write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
@@ -213,28 +214,27 @@ pub fn write_group(
     let charts = [charts::of_several(&runs), charts::of_comparison(comparison)].concat();
     let page = comparison_page::page(comparison, &charts, reports);
     write(folder, "comparison.html", page.as_bytes())?;
-    write_charts(folder, &charts, Theme::Light)
+    write_charts(folder, &charts, plots)
 }
 
 /// Writes the answer of a comparison of two servers in blocks.
 ///
 /// # Errors
 /// When a plot cannot be drawn or a file cannot be written.
-pub fn write_ab(folder: &Path, document: &AbDocument, theme: Theme) -> Result<(), RunError> {
+pub fn write_ab(folder: &Path, document: &AbDocument, plots: PlotFiles) -> Result<(), RunError> {
     let charts = charts::of_ab(document);
     write(folder, "ab.json", ab::json(document).as_bytes())?;
-    write(folder, "ab.md", ab_page::markdown(document, &charts).as_bytes())?;
+    let text = ab_page::markdown(document, plots.charts(&charts), plots.form);
+    write(folder, "ab.md", text.as_bytes())?;
     write(folder, "ab.html", ab_page::page(document, &charts).as_bytes())?;
-    write_charts(folder, &charts, theme)
+    write_charts(folder, &charts, plots)
 }
 
-/// Writes each chart as SVG and as PNG.
-fn write_charts(folder: &Path, charts: &[Chart], theme: Theme) -> Result<(), RunError> {
-    for chart in charts {
-        let svg = plot::file(chart, theme);
-        write(folder, &format!("{}.svg", chart.id), svg.as_bytes())?;
-        let png = plot::png(&svg, PNG_SCALE).map_err(|error| RunError::Plot(error.to_string()))?;
-        write(folder, &format!("{}.png", chart.id), &png)?;
+/// Writes the file of each chart.
+fn write_charts(folder: &Path, charts: &[Chart], plots: PlotFiles) -> Result<(), RunError> {
+    for chart in plots.charts(charts) {
+        let drawn = plots.drawn(chart).map_err(|error| RunError::Plot(error.to_string()))?;
+        write(folder, &drawn.0, &drawn.1)?;
     }
     Ok(())
 }

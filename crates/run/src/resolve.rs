@@ -15,6 +15,7 @@ use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
 use inferometer_plan::{Plan, TargetPlan};
+use inferometer_report::plot::{Form, PlotFiles};
 
 use crate::access;
 use crate::context::{Context, Host, ReportFiles};
@@ -93,6 +94,7 @@ fn checked(
         wait: spec.wait().map_err(|error| mistakes(vec![error]))?,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
+        plots: plots(spec)?,
         files: ReportFiles::All,
         facts: BTreeMap::new(),
         resumed: Vec::new(),
@@ -114,6 +116,16 @@ fn checked(
         plan.cells = choose(plan.cells)?;
     }
     Ok((plan, context))
+}
+
+/// The form of the plot files, in the default colours.
+fn plots(spec: &Spec) -> Result<PlotFiles, PlanError> {
+    let Some(given) = &spec.plots else { return Ok(PlotFiles::default()) };
+    let form = Form::ALL.into_iter().find(|form| form.name() == given);
+    let form = form.ok_or_else(|| {
+        PlanError::new(format!("plots (--plots): `{given}` is unknown; use png, svg or none"))
+    })?;
+    Ok(PlotFiles { form, ..PlotFiles::default() })
 }
 
 /// The hash of the figures of the user's own card; `None` if `card` is the name of a built-in card.

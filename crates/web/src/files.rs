@@ -2,7 +2,7 @@
 //! module reads no file on disk.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::{Form, Theme};
 use inferometer_report::{csv, html, json, markdown, plot, published, table};
 use inferometer_store::StoredRun;
 
@@ -19,7 +19,9 @@ const FILES: [File; 8] = [
     ("report.html", "text/html; charset=utf-8", |_, summary, parts| {
         Some(html::report(&parts.input(summary)))
     }),
-    ("report.md", MARKDOWN, |_, summary, parts| Some(markdown::report(&parts.input(summary)))),
+    ("report.md", MARKDOWN, |_, summary, parts| {
+        Some(markdown::report(&parts.input(summary), Form::Png))
+    }),
     ("table.md", MARKDOWN, |_, summary, _| Some(table::markdown(std::slice::from_ref(summary)))),
     ("cells.csv", "text/csv; charset=utf-8", |_, summary, _| Some(csv::cells(summary))),
     ("summary.json", "application/json", |_, summary, _| Some(json::summary(summary))),

@@ -11,7 +11,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_formats::export::mlflow::{Metric, Run, Status, distinct_part, part};
 use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::PlotFiles;
 use inferometer_report::trace::Traces;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{RunError, summarise_log};
@@ -56,7 +56,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         Outputs::prepare(Some(folder))
             .and_then(|outputs| match &drawn {
                 Some((plan, traces)) => {
-                    outputs.write_all(&summary, plan, &run.row.id, traces, Theme::Light)
+                    outputs.write_all(&summary, plan, &run.row.id, traces, PlotFiles::default())
                 }
                 None => outputs.write_figures(&summary, &run.row.id),
             })

@@ -51,7 +51,7 @@ fn two_settings_differ_in_virtual_time_and_the_report_reproduces_the_answer() {
     let again = inferometer(folder.path(), &["report", group, "--json", "--out", "again"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["ab"], found["ab"]);
-    for file in ["ab.html", "ab.md", "ab.json", "ab-blocks.svg", "ab-ratio.png"] {
+    for file in ["ab.html", "ab.md", "ab.json", "ab-blocks.png", "ab-ratio.png"] {
         assert!(folder.path().join("again").join(file).is_file(), "{file}");
     }
     let page = fs::read_to_string(folder.path().join("again/ab.md")).expect("a page");

@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For each flag of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 116] = [
+const EXAMPLES: [&str; 117] = [
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
@@ -114,6 +114,7 @@ const EXAMPLES: [&str; 116] = [
     "--failures-as-inf",
     "--store a.db",
     "--out out",
+    "--plots svg",
     "--resume x",
     "--dry-run",
     "--json",

@@ -45,10 +45,9 @@ fn a_run_without_a_target_measures_the_embedded_engine_and_is_marked_as_a_simula
         "report.md",
         "report.html",
         "throughput-req.png",
-        "throughput-req.svg",
         "throughput-token-out.png",
         "pertoken.png",
-        "per-out-token.svg",
+        "per-out-token.png",
     ] {
         let size = fs::metadata(made.join(file)).unwrap_or_else(|_| panic!("{file}")).len();
         assert!(size > 100, "{file}: {size} bytes");
@@ -58,6 +57,31 @@ fn a_run_without_a_target_measures_the_embedded_engine_and_is_marked_as_a_simula
         table.contains("| Input Length | Output Length | Throughput (requests/s) |"),
         "{table}"
     );
+}
+
+#[test]
+fn plots_have_the_requested_form_and_the_report_names_only_plots_that_exist() {
+    for form in ["png", "svg", "none"] {
+        let folder = folder();
+        let flags = ["--input-lengths", "8", "--output-lengths", "8", "--requests", "2"];
+        let output = inferometer(
+            folder.path(),
+            &[&["predict", "--out", "out", "--plots", form][..], &flags].concat(),
+        );
+        assert!(output.status.success(), "{}", told(&output));
+        let of_form = format!("plots: out/*.{form}");
+        assert_eq!(told(&output).contains("plots: "), form != "none", "{}", told(&output));
+        assert_eq!(told(&output).contains(&of_form), form != "none", "{}", told(&output));
+        let report = fs::read_to_string(folder.path().join("out/report.md")).unwrap();
+        for one in ["png", "svg"] {
+            let exists = folder.path().join(format!("out/pertoken.{one}")).exists();
+            let is_named = report.contains(&format!("(./pertoken.{one})"));
+            assert_eq!((exists, is_named), (one == form, one == form), "{form}: {one}");
+        }
+    }
+    let refused = inferometer(folder().path(), &["predict", "--plots", "gif"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(told(&refused).contains("plots (--plots): `gif` is unknown"), "{}", told(&refused));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_sweep_in_virtual_time_finds_a_knee_and_the_report_reproduces_it() {
             ["The server saturates at ", "## Trials"].map(|words| report.find(words));
         assert!(answer.expect("the answer") < trials.expect("the trials"), "{report}");
         for chart in ["sweep-latency", "sweep-throughput", "sweep-front"] {
-            assert!(page.join(format!("{chart}.svg")).exists(), "{chart}");
+            assert!(page.join(format!("{chart}.png")).exists(), "{chart}");
         }
         let shown = inferometer(folder.path(), &["show", run]);
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -117,7 +117,7 @@ fn a_sweep_of_two_servers_draws_both_in_one_chart() {
     let folder = folder();
     let target = |name: &str| format!("[[target]]\nname = '{name}'\nurl = '{}'\n", engine.url);
     let plan = format!(
-        "input_lengths = [64]\noutput_lengths = [16]\nout = 'both'\n[sweep]\nmax_concurrency = 2\n{}{}",
+        "input_lengths = [64]\noutput_lengths = [16]\nout = 'both'\nplots = 'svg'\n[sweep]\nmax_concurrency = 2\n{}{}",
         target("one"),
         target("two")
     );

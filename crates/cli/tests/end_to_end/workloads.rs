@@ -56,7 +56,7 @@ fn a_run_of_text_blocks_writes_a_log_and_tables_and_the_report_reproduces_them()
     assert!(tables.iter().flat_map(|table| &table.rows).count() <= 2);
     let again = inferometer(folder.path(), &["report", "--out", "again"]);
     assert!(again.status.success(), "{}", told(&again));
-    for name in ["blocks.log", "blocks.md", "blocks-token-out.svg", "summary.json"] {
+    for name in ["blocks.log", "blocks.md", "blocks-token-out.png", "summary.json"] {
         let of = |folder_: &str| fs::read(folder.path().join(folder_).join(name)).unwrap();
         assert_eq!(of("made"), of("again"), "{name}");
     }

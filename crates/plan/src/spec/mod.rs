@@ -222,6 +222,9 @@ pub struct Spec {
     pub store: Option<String>,
     /// The folder for reports and plots.
     pub out: Option<String>,
+    /// The form of the plot files: `png`, `svg` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plots: Option<String>,
     /// The file to which a copy of the requests is written.
     pub dump_workload: Option<String>,
 }

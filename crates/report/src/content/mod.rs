@@ -24,8 +24,8 @@ use crate::{answers, extra_tables, label, mark, published, table};
 pub struct ReportInput<'a> {
     /// The results.
     pub summary: &'a Summary,
-    /// The charts of the run, from [`crate::charts::of_run`]. Markdown refers to each chart as
-    /// `./ID.png`; HTML contains the charts.
+    /// The charts of the run, from [`crate::charts::of_run`]. Markdown refers to the file
+    /// of each chart; HTML contains the charts.
     pub charts: &'a [Chart],
     /// The distributions of each pass, and its values over time; empty if the run has no records.
     pub traces: &'a Traces,

@@ -7,6 +7,7 @@ mod axes;
 mod data;
 mod figure;
 mod file;
+mod files;
 mod font;
 mod ink;
 mod labels;
@@ -20,5 +21,6 @@ mod theme;
 
 pub use figure::figure;
 pub use file::file;
+pub use files::{Form, PlotFiles};
 pub use png::png;
 pub use theme::Theme;

@@ -6,7 +6,7 @@ use inferometer_load::PassKind;
 use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape, Tint};
-use inferometer_report::plot::{self, Theme};
+use inferometer_report::plot::{self, Form, Theme};
 use inferometer_report::trace::{Level, PassTracer, Traces};
 use inferometer_report::{ReportInput, charts, html, markdown};
 use resvg::usvg::roxmltree::Document;
@@ -233,7 +233,7 @@ fn every_chart_can_be_written_as_a_light_and_a_dark_file() {
 fn the_markdown_report_links_the_chart_files_and_lists_the_slowest_requests() {
     let summary = loads();
     let traces = traces(&summary, 100, 4);
-    let report = markdown::report(&ReportInput {
+    let input = ReportInput {
         summary: &summary,
         charts: &charts::of_run(&summary, &traces),
         traces: &traces,
@@ -241,8 +241,10 @@ fn the_markdown_report_links_the_chart_files_and_lists_the_slowest_requests() {
         files: &["summary.json"],
         report_command: "",
         run_command: "",
-    });
+    };
+    let report = markdown::report(&input, Form::Png);
     assert!(report.contains("(./timeline.png)") && report.contains("(./cdf-ttft.png)"));
+    assert!(markdown::report(&input, Form::Svg).contains("(./timeline.svg)"));
     assert!(report.contains("Slowest requests") && report.contains("ITL (largest gap)"));
 }
 

@@ -7,6 +7,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::chart::Chart;
+use inferometer_report::plot::Form;
 use inferometer_report::terminal::Screen;
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, fragment, html, markdown, table, terminal};
@@ -63,13 +64,18 @@ fn a_fragment_explains_only_the_marks_of_tables_that_it_shows() {
 fn the_markdown_report_matches_its_snapshot() {
     let summary = full();
     let charts = charts::of_run(&summary, &NO_TRACES);
-    insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &charts))));
+    insta::assert_snapshot!(without_definitions(&markdown::report(
+        &input(&summary, &charts),
+        Form::Png
+    )));
 }
 
 #[test]
 fn the_verdict_and_the_simulation_notice_come_before_any_figure() {
     let summary = full();
-    for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
+    for report in
+        [markdown::report(&input(&summary, &[]), Form::Png), html::report(&input(&summary, &[]))]
+    {
         let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text} is missing"));
         assert!(at("Suspect, 3 of ") < at("exceeds 10 ms"));
         assert!(at("exceeds 10 ms") < at(SIMULATED));
@@ -80,7 +86,9 @@ fn the_verdict_and_the_simulation_notice_come_before_any_figure() {
 #[test]
 fn the_report_of_a_valid_measurement_has_no_simulation_notice() {
     let summary = published(CHATGLM3).remove(0);
-    for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
+    for report in
+        [markdown::report(&input(&summary, &[]), Form::Png), html::report(&input(&summary, &[]))]
+    {
         assert!(report.contains("Valid: "));
         assert!(!report.contains(SIMULATED));
     }
@@ -89,7 +97,7 @@ fn the_report_of_a_valid_measurement_has_no_simulation_notice() {
 #[test]
 fn the_markdown_report_contains_the_same_table_as_the_table_file() {
     let summary = published(CHATGLM3).remove(0);
-    let report = markdown::report(&input(&summary, &[]));
+    let report = markdown::report(&input(&summary, &[]), Form::Png);
     let rows = table::markdown(std::slice::from_ref(&summary));
     let rows: Vec<&str> = rows.lines().filter(|line| line.starts_with('|')).collect();
     assert!(report.contains(&rows.join("\n")));
@@ -120,7 +128,7 @@ fn the_html_report_loads_nothing_from_the_network_and_escapes_foreign_markup() {
 #[test]
 fn backticks_in_the_plan_do_not_close_its_code_fence() {
     let summary = full();
-    let report = markdown::report(&input(&summary, &[]));
+    let report = markdown::report(&input(&summary, &[]), Form::Png);
     assert!(report.ends_with("````toml\ninput_lengths = [128]\nnote = \"</pre> ``` <i>\"\n````\n"));
 }
 
@@ -128,7 +136,7 @@ fn backticks_in_the_plan_do_not_close_its_code_fence() {
 fn only_a_run_measured_by_this_program_has_the_line_measured_with() {
     let mut summary = full();
     let said = |summary: &Summary| {
-        let text = markdown::report(&input(summary, &[]));
+        let text = markdown::report(&input(summary, &[]), Form::Png);
         let words = ["Started", "Measured with", "Predicted with", "Imported", "Imported with"];
         words.map(|word| text.contains(&format!("- **{word}**: ")))
     };

@@ -7,6 +7,7 @@ use inferometer_analysis::verdict::{SloResult, Validity};
 use inferometer_load::PassKind;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
+use inferometer_report::plot::Form;
 use inferometer_report::terminal::{Colour, Screen};
 use inferometer_report::{csv, markdown, table, terminal};
 
@@ -78,7 +79,7 @@ fn verdicts(bounded: u64, not_vouched_for: u64) -> [String; 2] {
     let counts = FigureCounts { trusted: 20, bounded, not_vouched_for, absent: 0 };
     summary.verdict.figures = Some(counts);
     let shown = terminal::text(std::slice::from_ref(&summary), Screen::NONE);
-    let report = markdown::report(&input(&summary, &[]));
+    let report = markdown::report(&input(&summary, &[]), Form::Png);
     let line = |text: &str, word: &str| {
         let found = text.lines().find(|line| line.contains(word)).map(str::to_owned);
         found.unwrap_or_else(|| panic!("{word}: {text}"))
@@ -107,7 +108,7 @@ fn a_suspect_run_names_only_the_reasons_that_it_has() {
         vec!["the run was interrupted: 0 of 2 passes are complete.".to_owned()];
     let texts = [
         terminal::text(std::slice::from_ref(&summary), Screen::NONE),
-        markdown::report(&input(&summary, &[])),
+        markdown::report(&input(&summary, &[]), Form::Png),
     ];
     for text in texts {
         let verdict = text.lines().find(|line| line.to_lowercase().contains("suspect"));
@@ -270,7 +271,7 @@ fn the_figures_by_load_and_by_trial_are_defined_beside_them_in_every_output() {
     let summary = Summary { sweeps: vec![sweep_answer()], ..loads() };
     let texts = [
         table::markdown(std::slice::from_ref(&summary)),
-        markdown::report(&input(&summary, &[])),
+        markdown::report(&input(&summary, &[]), Form::Png),
         terminal::text(std::slice::from_ref(&summary), Screen::NONE),
     ];
     for text in texts {

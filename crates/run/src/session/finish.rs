@@ -1,7 +1,6 @@
 //! The end of a run: its report, the end of its log, its results in the store.
 
 use inferometer_cluster::Lead;
-use inferometer_report::plot::Theme;
 use inferometer_store::{Ending, RunState};
 
 use super::{Finished, Session};
@@ -65,7 +64,8 @@ impl<N: Network> Session<'_, N> {
             ReportFiles::Figures => self.outputs.write_figures(&summary, &run),
             ReportFiles::All => {
                 let (plan, traces) = (&self.header.plan, &self.grid.traces);
-                self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)
+                let plots = self.request.context.plots;
+                self.outputs.write_all(&summary, plan, &run, traces, plots)
             }
         };
         let store = &self.request.context.store;

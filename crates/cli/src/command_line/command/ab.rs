@@ -155,7 +155,8 @@ fn predicted(
     }
     let failures = run.shortfalls(&found.document, arguments.run.strictness());
     let (document, folder) = (found.document, found.folder);
-    Ok(FinishedAb { document, folder, place: run.place(), failures })
+    let plots = run.plots();
+    Ok(FinishedAb { document, folder, plots, place: run.place(), failures })
 }
 
 fn measured(arguments: &AbArgs, run: AbRun, events: &Events) -> Result<FinishedAb, Failure> {
@@ -305,17 +306,18 @@ impl AbArgs {
 
     /// Prints the comparison, writes the requested files, and evaluates the gate.
     fn conclude(&self, finished: FinishedAb, has_gate: bool) -> Result<(), Failure> {
-        let FinishedAb { document, folder, place, failures } = finished;
+        let FinishedAb { document, folder, plots, place, failures } = finished;
         let comparison = document.ab.comparison((place.0, &place.1));
         let runs = document.ab.sides.each_ref().map(|side| Some(side.run_id.clone()));
         let judged = [GatedComparison { comparison, gate: document.gate.clone(), runs }];
         let judgement = judgement(&judged, self.is_strict()).or_else(|| {
             has_gate.then(|| Judgement::new(Verdict::Undecided, document.ab.sentence.clone()))
         });
-        let again = format!("; to print this again: inferometer report {}", document.group);
+        let plots = plots.place(&folder);
+        let also = format!("{plots}; to print this again: inferometer report {}", document.group);
         print(&match self.run.json {
             true => json(&document),
-            false => text(&document, &folder, &again),
+            false => text(&document, &folder, &also),
         })?;
         let written = self.write_files(&document, &judged, judgement.as_ref());
         let failed = failures.into_iter().map(|(name, error)| Failure::from(error).of(&name));
@@ -351,15 +353,14 @@ impl AbArgs {
     }
 }
 
-/// The comparison as text for a terminal. `again` states how to print the comparison again. This text is appended to
-/// the line with the location of the files.
-pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
+/// The comparison as text for a terminal. `also` is appended to the line with the location of the files.
+pub(super) fn text(document: &AbDocument, folder: &Path, also: &str) -> String {
     let gate = match document.gate.is_empty() {
         true => String::new(),
         false => format!("\n{}", difference::gate_text(&document.gate)),
     };
     format!(
-        "{}{gate}\nreport: {1}/ab.html, {1}/ab.md; plots: {1}/*.png{again}\nanswer: {2}\n",
+        "{}{gate}\nreport: {1}/ab.html, {1}/ab.md{also}\nanswer: {2}\n",
         ab::text(document, screen().columns),
         folder.display(),
         document.ab.sentence

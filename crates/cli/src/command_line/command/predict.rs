@@ -1,15 +1,15 @@
 //! `predict`: runs the grid of a plan with the embedded engine in virtual time. Its flags, and the printed results.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::plan_file;
 use clap::Args;
 use inferometer_engine::{EngineConfig, ProfileNeed, learned};
 use inferometer_plan::shell::word;
 use inferometer_plan::spec::Spec;
-use inferometer_predict::{planned, predict as predict_plan, tables};
+use inferometer_predict::{Prediction, planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
-use inferometer_run::{Strictness, judge_results};
+use inferometer_run::{Context, Strictness, judge_results};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -128,6 +128,9 @@ struct SpecArgs {
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<String>,
+    /// Form of the plot files: png, svg or none [default: png]
+    #[arg(long, value_name = "FORM", help_heading = "Output")]
+    plots: Option<String>,
 }
 
 impl PredictArgs {
@@ -192,7 +195,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if arguments.json {
         print(&json::summary(summary))?;
     } else {
-        let files = files(&prediction.folder, &context.store, prediction.run.as_str());
+        let files = files(&prediction, &context);
         let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!("{table}\n{}{files}", tables::terminal(summary)))?;
     }
@@ -215,11 +218,12 @@ fn own_profile_of(config: &EngineConfig) -> Option<String> {
     ))
 }
 
-fn files(folder: &Path, store: &Path, run: &str) -> String {
+fn files(Prediction { folder, run, .. }: &Prediction, context: &Context) -> String {
     format!(
-        "\nreport: {0}/report.html, {0}/report.md, {0}/prediction.md; plots: {0}/*.png\n\
-         store:  {1}, run {run} (predicted)\n",
+        "\nreport: {0}/report.html, {0}/report.md, {0}/prediction.md{1}\n\
+         store:  {2}, run {run} (predicted)\n",
         folder.display(),
-        store.display()
+        context.plots.place(folder),
+        context.store.display()
     )
 }

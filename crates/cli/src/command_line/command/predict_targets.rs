@@ -97,16 +97,16 @@ fn of_run(error: PredictError) -> RunError {
     }
 }
 
-fn text(FinishedGroup { comparison, folder, .. }: &FinishedGroup, json: bool) -> String {
+fn text(FinishedGroup { comparison, folder, plots, .. }: &FinishedGroup, json: bool) -> String {
     if json {
         return comparison::json(comparison);
     }
     let runs: Vec<Summary> = comparison::over_rounds(&comparison.runs);
     let mut text = terminal::text(&runs, screen()) + &comparison::text(comparison);
     if !runs.is_empty() {
-        let folder = folder.display();
+        let (plots, folder) = (plots.place(folder), folder.display());
         text += &format!(
-            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each \
+            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md{plots}; a report of each \
              prediction in a subfolder\n"
         );
     }

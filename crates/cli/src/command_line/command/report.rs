@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::{Form, PlotFiles, Theme};
 use inferometer_report::{ab, json, terminal};
 use inferometer_run::{AB, AnsweredAgain, answered_again, outputs, write_ab};
 use inferometer_store::{Store, StoreError};
@@ -35,10 +35,13 @@ pub struct ReportArgs {
     /// Colours of the plot files; the page itself follows the browser's setting
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
+    /// Form of the plot files
+    #[arg(long, value_name = "FORM", value_parser = forms(), default_value = Form::Png.name())]
+    plots: String,
     /// For each pass, print the table that another tool would have printed, by that tool's
     /// definitions (`inferometer list metrics`); write no file. v0.2 is the output of
     /// benchmark_serving.py of vLLM 0.2
-    #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
+    #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme", "plots"])]
     dialect: Option<String>,
     /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed
     /// request counts as infinity
@@ -67,6 +70,17 @@ impl From<Colours> for Theme {
     }
 }
 
+impl ReportArgs {
+    fn plots(&self) -> PlotFiles {
+        let form = Form::ALL.into_iter().find(|form| form.name() == self.plots);
+        PlotFiles { form: form.unwrap_or_default(), theme: self.theme.into() }
+    }
+}
+
+fn forms() -> PossibleValuesParser {
+    Form::ALL.map(Form::name).into()
+}
+
 fn tools() -> PossibleValuesParser {
     Tool::ALL.map(|tool| tool.name).into()
 }
@@ -86,7 +100,6 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     {
         return of_ab(arguments, &store, name);
     }
-    let theme = arguments.theme.into();
     let mut made = Vec::new();
     for name in &arguments.runs {
         let run = store.run(name).map_err(Failure::usage)?;
@@ -104,9 +117,14 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--json: prints one run; give exactly one run"));
     }
     let summaries: Vec<Summary> = made.into_iter().map(|report| report.summary).collect();
-    let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries, theme)?;
+    let folder =
+        outputs::write_comparison(arguments.out.as_deref(), &summaries, arguments.plots())?;
     let text = terminal::text(&summaries, screen());
-    print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
+    print(&format!(
+        "{text}\ntables: {}/table.md{}\n",
+        folder.display(),
+        arguments.plots().place(&folder)
+    ))
 }
 
 /// Computes the result of an `ab` comparison again from the logs of its runs. Prints and writes the result, and states
@@ -119,10 +137,10 @@ fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failur
     }
     let AnsweredAgain { document, place, cut } = answered_again(store, name)?;
     cut.iter().for_each(|why| tell(&format!("warning: {why}")));
-    let folder = write_ab(arguments.out.as_deref(), &document, arguments.theme.into())?;
+    let folder = write_ab(arguments.out.as_deref(), &document, arguments.plots())?;
     match arguments.json {
         true => print(&ab::json(&document))?,
-        false => print(&ab_text(&document, &folder, ""))?,
+        false => print(&ab_text(&document, &folder, &arguments.plots().place(&folder)))?,
     }
     let comparison = document.ab.comparison((place.0, &place.1));
     let judged = [GatedComparison { comparison, gate: document.gate, runs: Default::default() }];
@@ -131,7 +149,7 @@ fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failur
 }
 
 fn one(arguments: &ReportArgs, report: &Report) -> Result<(), Failure> {
-    let folder = report.write(arguments.out.as_deref(), arguments.theme.into())?;
+    let folder = report.write(arguments.out.as_deref(), arguments.plots())?;
     let summary = &report.summary;
     if arguments.json {
         return print(&json::summary(summary));

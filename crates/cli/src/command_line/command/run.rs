@@ -10,8 +10,8 @@ use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
-    Clock, Events, Finished, FinishedGroup, Group, Host, PlanFormat, dry_run, judge, resolve,
-    search_text, sweep_text, variants,
+    Clock, Context, Events, Finished, FinishedGroup, Group, Host, PlanFormat, dry_run, judge,
+    resolve, search_text, sweep_text, variants,
 };
 use serde_json::{Map, Value};
 
@@ -198,7 +198,7 @@ fn measure_one(
         json::summary(summary)
     } else {
         terminal::text(std::slice::from_ref(summary), screen())
-            + &places(&finished, &context.store)
+            + &places(&finished, &context)
             + &search_text::answers(&summary.searches)
             + &sweep_text::answers(&summary.sweeps)
             + &of_run(&context.store, finished.run.as_str(), summary)
@@ -301,12 +301,13 @@ fn write_junit(
 }
 
 /// The locations of the report, the plots and the store, as text.
-fn places(finished: &Finished, store: &Path) -> String {
+fn places(finished: &Finished, context: &Context) -> String {
     let Some(folder) = &finished.folder else { return String::new() };
     format!(
-        "\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\nstore:  {1}, run {2}\n",
+        "\nreport: {0}/report.html, {0}/report.md{1}\nstore:  {2}, run {3}\n",
         folder.display(),
-        store.display(),
+        context.plots.place(folder),
+        context.store.display(),
         finished.run
     )
 }
@@ -356,7 +357,7 @@ fn measure_group(
 
 fn group_text(
     arguments: &RunArgs,
-    FinishedGroup { comparison, folder, .. }: &FinishedGroup,
+    FinishedGroup { comparison, folder, plots, .. }: &FinishedGroup,
 ) -> String {
     if arguments.json {
         return comparison::json(comparison);
@@ -365,9 +366,9 @@ fn group_text(
     let mut text = terminal::text(runs, screen());
     text += &comparison::text(comparison);
     if !runs.is_empty() {
-        let folder = folder.display();
+        let (plots, folder) = (plots.place(folder), folder.display());
         text += &format!(
-            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each run \
+            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md{plots}; a report of each run \
              in a subfolder\n"
         );
     }

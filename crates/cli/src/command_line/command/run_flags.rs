@@ -269,6 +269,9 @@ struct SpecArgs {
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<String>,
+    /// Form of the plot files: png, svg or none [default: png]
+    #[arg(long, value_name = "FORM", help_heading = "Output")]
+    plots: Option<String>,
 }
 
 /// Serializes only the first target. [`RunArgs::targets`] returns all targets: `run` spreads one load over them, and

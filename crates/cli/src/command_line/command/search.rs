@@ -196,9 +196,10 @@ pub(super) fn in_virtual_time(
     } else {
         let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!(
-            "{table}\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\n\
-             store:  {1}, run {2} (predicted)\n{3}",
+            "{table}\nreport: {0}/report.html, {0}/report.md{1}\n\
+             store:  {2}, run {3} (predicted)\n{4}",
             found.folder.display(),
+            context.plots.place(&found.folder),
             context.store.display(),
             found.run,
             search_text::answers(&summary.searches) + &sweep_text::answers(&summary.sweeps)
