@@ -14,8 +14,7 @@ use serde_json::Value;
 use modules::Modules;
 
 /// The crates of the workspace that each crate may depend on.
-const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
-    ("book", &[]),
+const MAY_DEPEND_ON: [(&str, &[&str]); 25] = [
     ("model", &[]),
     ("stats", &[]),
     ("load", &["model", "stats"]),
