@@ -8,11 +8,8 @@ out=${2:-target/packages/inferometer-static-${target%%-*}}
 
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
-optimised_level=1
-. packaging/optimised.sh
 RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \
-    CARGO_PROFILE_RELEASE_LTO=thin cargo build "${optimised[@]}" --release --locked --package inferometer --bin inferometer --target "$target"
+    cargo build --release --locked --package inferometer --bin inferometer --target "$target"
 mkdir -p "$(dirname "$out")"
 cp "target/packaging/static/$target/release/inferometer" "$out"
-strip "$out" 2>/dev/null || echo "note: no strip for $target; the file keeps its symbols" >&2
 echo "$out"

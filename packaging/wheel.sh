@@ -17,11 +17,6 @@ esac
 
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
-# The wheel must stay below 15 MB. A single codegen unit makes the library 8 % smaller, but the build takes three times as
-# long. The level "s" applies to the packages that Cargo.toml does not optimise fully. A run spends little time in them.
-export CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=s
-optimised_level='"s"'
-. packaging/optimised.sh
 tools=target/packaging/venv
 [ -x "$tools/bin/maturin" ] || {
     python3 -m venv "$tools"
@@ -36,7 +31,7 @@ rm -rf "$data"
 
 # wheel FOLDER: builds a wheel into FOLDER. maturin calls zig as `python -m ziglang` of the environment.
 wheel() {
-    PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build "${optimised[@]}" --release --locked --strip \
+    PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build --release --locked \
         --manifest-path crates/python/Cargo.toml --target "$target" \
         --zig --compatibility manylinux2014 --compression-level 9 --out "$1"
 }

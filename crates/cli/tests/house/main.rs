@@ -2,6 +2,7 @@
 //! cycles, and some code occurs only in listed files. Other tests check the beginning and the length of files, and the
 //! examples in comments.
 
+mod levels;
 mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
