@@ -1,6 +1,6 @@
 //! `completions`: prints the script with which a shell completes commands, flags and values.
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use inferometer_engine::{Dtype, Weights};
@@ -15,11 +15,14 @@ use crate::command_line::exit::{Failure, print};
 use crate::command_line::short_help::accepts_workload;
 use crate::scenario::{Scenario, scenarios};
 
+/// The shells of Linux servers.
+const SHELLS: [&str; 3] = ["bash", "fish", "zsh"];
+
 /// The flags of `completions`.
 #[derive(Args)]
 pub struct CompletionsArgs {
     /// The shell
-    #[arg(value_enum)]
+    #[arg(value_parser = PossibleValuesParser::new(SHELLS).try_map(|name| name.parse::<Shell>()))]
     shell: Shell,
 }
 
