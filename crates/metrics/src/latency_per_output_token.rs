@@ -11,8 +11,8 @@ pub static DEFINITION: Definition = Definition {
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
     notes: "The table shows the mean over requests. Absent for an empty output, and if the \
-        output tokens were not counted.",
-    source: "vLLM 0.2 benchmark_serving.py; the published tables.",
+        output tokens were not counted. Papers call it normalised latency.",
+    source: "vLLM 0.2 benchmark_serving.py; the published tables; Yu et al., Orca (OSDI 2022).",
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",
     result_key: Some("latency_per_output_token_ms"),

@@ -36,7 +36,6 @@ pub mod itl;
 
 pub mod latency_per_output_token;
 pub mod latency_per_token;
-pub mod normalised_latency;
 pub mod per_user_speed;
 
 pub mod send_delay;

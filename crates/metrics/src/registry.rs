@@ -9,11 +9,11 @@ use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests};
 use crate::statistic::Statistic;
 use crate::{
     concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
-    latency_per_token, normalised_latency, per_user_speed, send_delay, steady_state, throughput,
+    latency_per_token, per_user_speed, send_delay, steady_state, throughput,
     tpot, ttfot, ttft,
 };
 
-static DEFINITIONS: [&Definition; 26] = [
+static DEFINITIONS: [&Definition; 25] = [
     &ttft::FROM_SENT,
     &tpot::DEFINITION,
     &itl::DEFINITION,
@@ -27,7 +27,6 @@ static DEFINITIONS: [&Definition; 26] = [
     &ttfot::FROM_DUE,
     &icl::DEFINITION,
     &per_user_speed::DEFINITION,
-    &normalised_latency::DEFINITION,
     &throughput::REQUESTS,
     &throughput::INPUT_TOKENS,
     &throughput::OUTPUT_TOKENS,

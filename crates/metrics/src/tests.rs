@@ -69,7 +69,6 @@ fn metrics_of_a_stream_with_one_token_per_event_match_values_computed_by_hand() 
         (&e2e::FROM_DUE, 120.0),
         (&tpot::DEFINITION, 20.0),
         (&per_user_speed::DEFINITION, 4.0 / 0.110),
-        (&normalised_latency::DEFINITION, 27.5),
         (&latency_per_token::DEFINITION, 5.5),
         (&latency_per_output_token::DEFINITION, 27.5),
         (&send_delay::DEFINITION, 10.0),
