@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::EnumDiscriminants;
 
 use crate::digits;
 
@@ -39,8 +40,14 @@ impl fmt::Display for Phase {
 }
 
 /// The outcome of a planned request. A failed request is data, never an error of the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(rename_all = "snake_case", tag = "kind")]
+#[strum_discriminants(
+    name(OutcomeKind),
+    doc = "An outcome without its details. Its name is a key of the `outcomes` object in the results.",
+    derive(Hash, PartialOrd, Ord, Serialize, Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Outcome {
     /// The response ended in the way that its dialect requires.
     Complete,
@@ -77,32 +84,6 @@ pub enum Outcome {
     Skipped,
 }
 
-/// An outcome without its details. Its name is a key of the `outcomes` object in the results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeKind {
-    /// [`Outcome::Complete`]
-    Complete,
-    /// [`Outcome::Truncated`]
-    Truncated,
-    /// [`Outcome::Rejected`]
-    Rejected,
-    /// [`Outcome::ServerError`]
-    ServerError,
-    /// [`Outcome::Malformed`]
-    Malformed,
-    /// [`Outcome::Connection`]
-    Connection,
-    /// [`Outcome::TimedOut`]
-    TimedOut,
-    /// [`Outcome::Cancelled`]
-    Cancelled,
-    /// [`Outcome::Dropped`]
-    Dropped,
-    /// [`Outcome::Skipped`]
-    Skipped,
-}
-
 crate::names!(OutcomeKind {
     Complete => "complete", Truncated => "truncated", Rejected => "rejected",
     ServerError => "server_error", Malformed => "malformed", Connection => "connection",
@@ -112,18 +93,7 @@ crate::names!(OutcomeKind {
 impl Outcome {
     /// The outcome without its details.
     pub fn kind(self) -> OutcomeKind {
-        match self {
-            Self::Complete => OutcomeKind::Complete,
-            Self::Truncated => OutcomeKind::Truncated,
-            Self::Rejected { .. } => OutcomeKind::Rejected,
-            Self::ServerError => OutcomeKind::ServerError,
-            Self::Malformed => OutcomeKind::Malformed,
-            Self::Connection { .. } => OutcomeKind::Connection,
-            Self::TimedOut { .. } => OutcomeKind::TimedOut,
-            Self::Cancelled => OutcomeKind::Cancelled,
-            Self::Dropped => OutcomeKind::Dropped,
-            Self::Skipped => OutcomeKind::Skipped,
-        }
+        self.into()
     }
 
     /// Whether the server completed the request.
