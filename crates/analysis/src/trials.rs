@@ -6,7 +6,7 @@ use std::time::Duration;
 use inferometer_load::PassPlan;
 use inferometer_metrics::RequestFigures;
 use inferometer_model::record::STOPPED_AT_MAX_TIME;
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, Procedure};
 
 use crate::search::{self, Search, Trial, TrialFold};
 use crate::sweep::{LevelFold, LevelTrial, Sweep};
@@ -45,10 +45,10 @@ pub enum TrialResultFold {
 impl Trials {
     /// Starts the search or the sweep of a plan; `None` if the plan has neither.
     pub fn of(plan: &Plan) -> Option<Self> {
-        match (&plan.search, &plan.sweep) {
-            (Some(plan), _) => Some(Self::Search(Search::new(search::settings(plan)))),
-            (None, Some(plan)) => Some(Self::Sweep(Sweep::new(plan))),
-            (None, None) => None,
+        match &plan.procedure {
+            Procedure::Search(plan) => Some(Self::Search(Search::new(search::settings(plan)))),
+            Procedure::Sweep(plan) => Some(Self::Sweep(Sweep::new(plan))),
+            Procedure::Passes | Procedure::Ab(_) => None,
         }
     }
 
@@ -71,6 +71,7 @@ impl Trials {
                 found.time_is_over();
             }
             (Self::Search(_), TrialResult::Sweep(_)) | (Self::Sweep(_), TrialResult::Search(_)) => {
+                unreachable!("invariant: the trials of a plan have the kind of its procedure")
             }
         }
     }
@@ -113,10 +114,10 @@ impl TrialResult {
 impl TrialResultFold {
     /// Starts to collect a trial; `None` if the plan has no trials, or if the load of the pass is not constant.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
-        match (&plan.search, &plan.sweep) {
-            (Some(plan), _) => TrialFold::of(pass, &plan.criteria).map(Self::Search),
-            (None, Some(plan)) => LevelFold::of(pass, plan.confidence).map(Self::Sweep),
-            (None, None) => None,
+        match &plan.procedure {
+            Procedure::Search(plan) => TrialFold::of(pass, &plan.criteria).map(Self::Search),
+            Procedure::Sweep(plan) => LevelFold::of(pass, plan.confidence).map(Self::Sweep),
+            Procedure::Passes | Procedure::Ab(_) => None,
         }
     }
 

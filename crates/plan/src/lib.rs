@@ -16,6 +16,7 @@ mod parts;
 pub mod spec;
 
 mod plan;
+mod procedure;
 mod resolve;
 
 pub use parts::{
@@ -24,3 +25,4 @@ pub use parts::{
     TracePlan, TraceWindow, Url, Warmup, WorkloadPlan, percent_decoded,
 };
 pub use plan::Plan;
+pub use procedure::Procedure;

@@ -12,14 +12,12 @@ use inferometer_model::request::{Sampling, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-use crate::ab::AbPlan;
 use crate::parts::{
     LaunchPlan, ObservePlan, Repeat, TargetPlan, Timeouts, Warmup, WorkloadPlan, is_false,
 };
-use crate::search::SearchPlan;
+use crate::procedure::Procedure;
 use crate::spec::Spec;
 use crate::stop::StopPlan;
-use crate::sweep::SweepPlan;
 
 /// What to measure and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,21 +66,12 @@ pub struct Plan {
     /// Objectives on each request. The goodput counts the requests that meet all of them.
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
-    /// The search for the highest load that meets the objectives; absent if the run is not a search. A
-    /// search has one pass, and each trial runs this pass with its own load and number of requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<SearchPlan>,
-    /// The sweep of the load up to saturation; absent if the run is not a sweep. Like a search, a sweep
-    /// has one pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sweep: Option<SweepPlan>,
+    /// How the passes are chosen and repeated.
+    #[serde(flatten)]
+    pub procedure: Procedure,
     /// When passes are ended early. A value that never ends a pass is not serialized.
     #[serde(default, skip_serializing_if = "StopPlan::is_never")]
     pub stop: StopPlan,
-    /// The comparison with another server in alternating blocks; absent if the run is not part of a comparison.
-    /// Each block runs the only pass of the plan, and counts as one of its repeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ab: Option<AbPlan>,
     /// The seed of every random choice.
     pub seed: u64,
     /// The spec from which the plan was resolved, so that a user can repeat the measurement. Headers,
@@ -98,25 +87,6 @@ impl Plan {
     /// If the text is not a plan: for example, if an incompatible version of this program wrote it.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
-    }
-
-    /// Whether the plan is a search or a sweep. Its passes are then trials, and the load of each trial
-    /// depends on earlier trials.
-    pub fn chooses_loads(&self) -> bool {
-        self.search.is_some() || self.sweep.is_some()
-    }
-
-    /// The maximum time of a search or a sweep in each cell; `None` if the plan is neither, or has no such
-    /// limit.
-    pub fn max_time(&self) -> Option<Duration> {
-        let search = self.search.as_ref().and_then(|search| search.max_time);
-        search.or(self.sweep.as_ref().and_then(|sweep| sweep.max_time))
-    }
-
-    /// The maximum number of trials of a cell, if the plan is a search or a sweep.
-    pub fn most_trials(&self) -> Option<u32> {
-        let search = self.search.as_ref().map(|search| search.max_trials);
-        search.or(self.sweep.as_ref().map(|sweep| sweep.max_trials))
     }
 
     /// The passes of a cell. If the workload sets a number of requests in flight for the cell, closed

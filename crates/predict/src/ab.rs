@@ -103,7 +103,7 @@ fn is_shared(sides: &[Member; 2]) -> bool {
 fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
     let sides = &run.sides;
     let plan = &sides[0].plan;
-    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else {
+    let (Some(ab), [cell]) = (plan.procedure.ab(), plan.cells.as_slice()) else {
         return Err(PredictError::plan("ab: the plan has no comparison"));
     };
     let passes = plan.passes_of(*cell);

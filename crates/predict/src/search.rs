@@ -15,7 +15,7 @@ use inferometer_model::finding::code;
 use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME};
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
@@ -61,7 +61,7 @@ impl<'a> Player<'a> {
             requests.warm_up(self.plan, cell);
         }
         let pause = self.plan.cooldown.unwrap_or_default();
-        let most = self.plan.max_time();
+        let most = self.plan.procedure.max_time();
         // The time of the warm-up is not simulated.
         let mut taken = Duration::ZERO;
         while let Some(plan) = of_plan.first().and_then(|of_plan| trials.next(of_plan)) {
@@ -90,7 +90,7 @@ impl<'a> Player<'a> {
 
     /// Returns the records as if the pass had ended as soon as its result was certain.
     fn cut_off(&self, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
-        let search = self.plan.search.as_ref();
+        let search = self.plan.procedure.search();
         let watcher = search.and_then(|it| inferometer_analysis::search::watcher(it, &begin.plan));
         match watcher.and_then(|watcher| certain_at(&watcher, &figures(&records))) {
             None => records,
@@ -154,7 +154,7 @@ pub fn expected_answers(
     context: &Context,
     config: EngineConfig,
 ) -> Result<Vec<SearchAnswer>, PredictError> {
-    let Some(search_plan) = &plan.search else { return Ok(Vec::new()) };
+    let Some(search_plan) = plan.procedure.search() else { return Ok(Vec::new()) };
     let mut player = Player::new(plan, context, config)?;
     let cells = plan.cells.iter();
     cells
@@ -184,7 +184,9 @@ pub struct PredictedSearch {
 /// engine, because the figures per card need it.
 fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
     let mut plan = plan.clone();
-    if let Some(sweep) = plan.sweep.as_mut().filter(|sweep| sweep.gpus.is_none()) {
+    if let Procedure::Sweep(sweep) = &mut plan.procedure
+        && sweep.gpus.is_none()
+    {
         let resolved = config.resolve().map_err(PredictError::plan)?;
         sweep.gpus = Some(resolved.tensor_parallel_size * resolved.pipeline_parallel_size);
     }

@@ -161,7 +161,7 @@ impl AbRun {
 
     /// Refuses a condition on a figure that is not compared.
     fn check_gate(&self) -> Result<(), PlanError> {
-        let figures = self.sides[0].plan.ab.iter().flat_map(|ab| &ab.figures);
+        let figures = self.sides[0].plan.procedure.ab().into_iter().flat_map(|ab| &ab.figures);
         let names: Vec<String> = figures.map(|figure| figure.name()).collect();
         match self.gate.iter().find(|condition| !names.contains(&condition.figure)) {
             None => Ok(()),
@@ -176,7 +176,8 @@ impl AbRun {
     /// The document of a comparison. The times in the blocks of both sides must have the same origin.
     pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
         let plan = &self.sides[0].plan;
-        let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has the part `ab`");
+        let ab =
+            plan.procedure.ab().expect("invariant: the plan of a comparison has the part `ab`");
         let (cell, pass) = self.place();
         let sides = [0, 1].map(|at| AbSide {
             name: self.sides[at].variant.name.clone(),

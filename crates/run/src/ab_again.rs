@@ -81,7 +81,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
         })
     };
     let plans = [plan_of(&a)?, plan_of(&b)?];
-    let Some(ab) = &plans[0].ab else {
+    let Some(ab) = plans[0].procedure.ab() else {
         return Err(RunError::plan(format!(
             "{name}: its runs do not belong to a comparison in \
             blocks (`inferometer ab`)"

@@ -1,7 +1,7 @@
 //! Shows a resolved plan, for people and for programs. This module sends nothing.
 
-use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_report::spec_toml;
 
 use crate::error::RunError;
@@ -45,7 +45,7 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
     let loops = event_loops(plan);
     if form == PlanFormat::Json {
         let seconds = estimate.map(|span| span.as_secs_f64());
-        let is_bound = plan.chooses_loads() || plan.ab.is_some();
+        let is_bound = plan.procedure != Procedure::Passes;
         let (estimate_s, at_most_s) = if is_bound { (None, seconds) } else { (seconds, None) };
         let document = serde_json::json!({
             "plan": plan,
@@ -59,22 +59,22 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
     }
     let asked = spelled_out(&plan.spec)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
-    let estimate = match (&plan.search, &plan.sweep, &plan.ab) {
-        (Some(search), ..) => search_bound::words(plan, search, estimate),
-        (None, Some(sweep), _) => {
+    let estimate = match &plan.procedure {
+        Procedure::Search(search) => search_bound::words(plan, search, estimate),
+        Procedure::Sweep(sweep) => {
             let at_most = estimate.map_or_else(String::new, |most| {
                 let most = estimate::about(most);
                 format!("; at most {most} in total, if the server does not batch at all")
             });
             search_bound::words_of_sweep(plan, sweep) + &at_most
         }
-        (None, None, Some(ab)) => ab_text::bound(plan, ab, estimate),
-        (None, None, None) if clock == Clock::Virtual => String::new(),
-        (None, None, None) => estimate::words(estimate),
+        Procedure::Ab(ab) => ab_text::bound(plan, ab, estimate),
+        Procedure::Passes if clock == Clock::Virtual => String::new(),
+        Procedure::Passes => estimate::words(estimate),
     };
     let estimate = if estimate.is_empty() { estimate } else { format!("# {estimate}\n") };
     let advice = match clock {
-        Clock::Real if plan.chooses_loads() => search_bound::advice(plan),
+        Clock::Real if plan.procedure.chooses_loads() => search_bound::advice(plan),
         Clock::Real => None,
         Clock::Virtual => Some(
             "in virtual time, which takes seconds: no server is \

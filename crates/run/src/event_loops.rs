@@ -10,8 +10,8 @@ use inferometer_model::target::EventLoopCount;
 use inferometer_model::time::Nanos;
 use inferometer_net::thread::spawn_scoped;
 use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker};
-use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
+use inferometer_plan::{Plan, Procedure};
 
 use crate::network::Network;
 
@@ -57,11 +57,14 @@ fn of_plan(plan: &Plan, cores: u32) -> EventLoopCount {
 
 /// A pass at the highest load that a search or a sweep may try, if there is a limit.
 fn highest_trial(plan: &Plan) -> Option<PassPlan> {
-    let of_search = plan.search.as_ref().map(|search| (search.over, search.highest));
-    let of_sweep = plan.sweep.as_ref().map(|sweep| (sweep.by, sweep.highest));
-    Some(match of_search.or(of_sweep)? {
-        (Over::Concurrency, highest) => PassPlan::closed(highest? as u32, Bound::none()),
-        (Over::Rate, highest) => PassPlan::open(highest?, Bound::none()),
+    let (over, highest) = match &plan.procedure {
+        Procedure::Search(search) => (search.over, search.highest?),
+        Procedure::Sweep(sweep) => (sweep.by, sweep.highest?),
+        Procedure::Passes | Procedure::Ab(_) => return None,
+    };
+    Some(match over {
+        Over::Concurrency => PassPlan::closed(highest as u32, Bound::none()),
+        Over::Rate => PassPlan::open(highest, Bound::none()),
     })
 }
 

@@ -372,7 +372,7 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     // The number of requests is not fixed in a search or a sweep, or if the plan may end a pass early.
     let is_fixed = plan.passes.iter().all(is_counted)
         && plan.repeat.at_least == plan.repeat.at_most
-        && !plan.chooses_loads()
+        && !plan.procedure.chooses_loads()
         && plan.stop.is_never();
     // A run that lacks passes also lacks their requests, so its requests are not compared.
     let is_whole = |summary: &Summary| {

@@ -20,7 +20,7 @@ enum RunTime {
 impl RunTime {
     /// The time of a plan; absent if it depends on the server.
     fn of(plan: &Plan) -> Option<Self> {
-        if plan.chooses_loads() {
+        if plan.procedure.chooses_loads() {
             return LongestRun::of(plan).limit().map(Self::AtMost);
         }
         match plan.target {

@@ -18,8 +18,8 @@ use inferometer_model::source::Source;
 use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
-use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_store::PassBegin;
 
 use crate::network::Network;
@@ -228,9 +228,11 @@ impl<N: Network> PassRunner<N> {
     /// `cut_off`.
     fn watcher(&self, plan: &Plan, pass: &PassPlan) -> Option<Watcher> {
         let of_trial = |it| inferometer_analysis::search::watcher(it, pass).map(Watcher::Trial);
-        match &plan.search {
-            Some(search) => Some(search).filter(|_| self.cut_off).and_then(of_trial),
-            None => StopWatch::of(plan.stop, pass).map(Watcher::Stop),
+        match &plan.procedure {
+            Procedure::Search(search) => Some(search).filter(|_| self.cut_off).and_then(of_trial),
+            Procedure::Passes | Procedure::Sweep(_) | Procedure::Ab(_) => {
+                StopWatch::of(plan.stop, pass).map(Watcher::Stop)
+            }
         }
     }
 

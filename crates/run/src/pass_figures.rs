@@ -49,7 +49,7 @@ impl PassFigures {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
             .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false));
-        let fold = match plan.chooses_loads() {
+        let fold = match plan.procedure.chooses_loads() {
             true => fold.of_trial(begin.repeat),
             false => fold.of_repeat(begin.repeat),
         };
@@ -63,8 +63,8 @@ impl PassFigures {
             fold,
             tracer: None,
             trial: TrialResultFold::of(plan, &begin.plan),
-            block: plan.ab.as_ref().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
-            inspector: match plan.chooses_loads() {
+            block: plan.procedure.ab().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
+            inspector: match plan.procedure.chooses_loads() {
                 true => inspector.of_trial(begin.repeat),
                 false => inspector.of_repeat(begin.repeat),
             }

@@ -8,7 +8,7 @@ use inferometer_analysis::sweep::NextLevel;
 use inferometer_model::digits::with_unit;
 use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::sweep::SweepPlan;
-use inferometer_plan::{Plan, Repeat, TargetPlan};
+use inferometer_plan::{Plan, Procedure, Repeat, TargetPlan};
 
 use crate::estimate::{about, in_words};
 
@@ -33,42 +33,47 @@ impl LongestRun {
     pub fn of(plan: &Plan) -> Self {
         let mut longest =
             Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
-        if let Some(sweep) = longest.plan.sweep.take() {
-            // A sweep begins with one request in flight, and it is not known yet how many requests the server
-            // can process at the same time. The maximum is the user's time limit, or the time of all requests
-            // one after the other.
-            let requests = sweep.max_requests.min(MOST_PLAYED);
-            let cells = plan.cells.len() as u32;
-            let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
-            longest.most = sweep.max_time.map(|most| most.saturating_mul(cells));
-            longest.plan.passes = plan.passes.iter().map(|of_plan| asked.pass(of_plan)).collect();
-            longest.times = sweep.max_requests as f64 / requests as f64;
-            let rest = longest.plan.cooldown.take().unwrap_or_default();
-            longest.rests = rest.saturating_mul(sweep.max_trials.saturating_mul(cells));
-        }
-        if let Some(search) = longest.plan.search.take() {
-            let requests = search.max_requests.min(MOST_PLAYED);
-            let asked = NextTrial { load: search.lowest, requests };
-            let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
-            let cells = plan.cells.len() as u32;
-            longest.most = search.max_time.map(|most| most.saturating_mul(cells));
-            longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
-            longest.times = search.max_requests as f64 / requests as f64;
-            let trials = search.max_trials.saturating_mul(plan.cells.len() as u32);
-            let rest = longest.plan.cooldown.take().unwrap_or_default();
-            longest.rests = rest.saturating_mul(trials);
-        }
-        if let Some(ab) = &plan.ab {
-            longest.most = ab.max_time;
-            // The estimated plan has one block. The maximum has this number of pairs of such blocks.
-            let pairs = plan.repeat.at_most;
-            longest.plan.repeat = Repeat { at_least: 1, at_most: 1, until: Vec::new() };
-            longest.times = 2.0 * f64::from(pairs);
-            // Each side pauses between its blocks.
-            let rest = longest.plan.cooldown.take().unwrap_or_default();
-            longest.rests = rest.saturating_mul(2 * pairs.saturating_sub(1));
+        let cells = plan.cells.len() as u32;
+        match std::mem::take(&mut longest.plan.procedure) {
+            Procedure::Passes => {}
+            Procedure::Sweep(sweep) => {
+                // A sweep begins with one request in flight, and it is not known yet how many requests the server
+                // can process at the same time. The maximum is the user's time limit, or the time of all requests
+                // one after the other.
+                let requests = sweep.max_requests.min(MOST_PLAYED);
+                let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
+                longest.plan.passes = plan.passes.iter().map(|pass| asked.pass(pass)).collect();
+                longest.times = sweep.max_requests as f64 / requests as f64;
+                longest.limit_trials(sweep.max_time, sweep.max_trials, cells);
+            }
+            Procedure::Search(search) => {
+                let requests = search.max_requests.min(MOST_PLAYED);
+                let asked = NextTrial { load: search.lowest, requests };
+                let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
+                longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
+                longest.times = search.max_requests as f64 / requests as f64;
+                longest.limit_trials(search.max_time, search.max_trials, cells);
+            }
+            Procedure::Ab(ab) => {
+                longest.most = ab.max_time;
+                // The estimated plan has one block. The maximum has this number of pairs of such blocks.
+                let pairs = plan.repeat.at_most;
+                longest.plan.repeat = Repeat { at_least: 1, at_most: 1, until: Vec::new() };
+                longest.times = 2.0 * f64::from(pairs);
+                // Each side pauses between its blocks.
+                let rest = longest.plan.cooldown.take().unwrap_or_default();
+                longest.rests = rest.saturating_mul(2 * pairs.saturating_sub(1));
+                longest.plan.procedure = Procedure::Ab(ab);
+            }
         }
         longest
+    }
+
+    /// Sets the time limit of all cells, and the pauses after all trials.
+    fn limit_trials(&mut self, most: Option<Duration>, trials: u32, cells: u32) {
+        self.most = most.map(|most| most.saturating_mul(cells));
+        let rest = self.plan.cooldown.take().unwrap_or_default();
+        self.rests = rest.saturating_mul(trials.saturating_mul(cells));
     }
 
     /// The time limit of the user for the whole run; absent if there is none. It includes pauses.
@@ -132,7 +137,7 @@ pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
 
 /// The advice to use virtual time, if the plan has trials on the embedded engine in real time.
 pub fn advice(plan: &Plan) -> Option<String> {
-    let what = if plan.sweep.is_some() { "sweep" } else { "search" };
+    let what = if plan.procedure.sweep().is_some() { "sweep" } else { "search" };
     matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {
         format!(
             "this {what} runs on the embedded engine in real time; --predict runs it in virtual \
@@ -168,7 +173,7 @@ mod tests {
         assert_eq!(longest.plan.passes[0].load().last_due_s(0.1), 250.0);
         let most = longest.time(Duration::from_secs(250)).unwrap();
         assert_eq!(most, Duration::from_secs(5 * 250 + 30 * 2));
-        let text = words(&plan, plan.search.as_ref().unwrap(), Some(most));
+        let text = words(&plan, plan.procedure.search().unwrap(), Some(most));
         assert!(
             text.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
             "{text}"
@@ -180,7 +185,7 @@ mod tests {
     #[test]
     fn a_search_without_a_lowest_load_has_no_time_estimate() {
         let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
-        let text = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
+        let text = words(&plan, plan.procedure.search().unwrap(), Some(Duration::from_secs(9_999)));
         assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
     }
 

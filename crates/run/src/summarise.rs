@@ -60,16 +60,16 @@ fn is_played_fast(target: &Target) -> bool {
 /// Computes the summary of a run, from its figures and the facts that are not in its records.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
-    if facts.predicted && !facts.plan.chooses_loads() {
+    if facts.predicted && !facts.plan.procedure.chooses_loads() {
         cells = cells.into_iter().map(without_unserved).collect();
     }
     count_from(first_of(&facts, &cells), &mut cells);
-    if facts.plan.chooses_loads() {
+    if facts.plan.procedure.chooses_loads() {
         // Passes at different loads are not repeats of each other.
         cells.iter_mut().for_each(|cell| cell.over_repeats = None);
     }
     // A plan with a search or a sweep does not measure the latencies of the table.
-    let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
+    let of_table = if facts.plan.procedure.chooses_loads() { &[][..] } else { &cells };
     for finding in precision::findings(of_table, facts.predicted) {
         // If the results of a stored run are computed again, the run already has this finding.
         if !findings.contains(&finding) {
@@ -90,7 +90,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     doubt_ttft(&mut cells, &findings);
     // A search finds the highest load that meets the objectives, and a sweep finds saturation. Above that load, a
     // missed objective is expected.
-    let slo = match facts.plan.chooses_loads() {
+    let slo = match facts.plan.procedure.chooses_loads() {
         true => Vec::new(),
         false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
     };
@@ -166,7 +166,7 @@ fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Vali
 /// Judges the objectives of a prediction again, by the ranges of its figures. [`summarise`] does not know the ranges,
 /// so call this function after they were added to the cells. Does nothing for a measurement, a search or a sweep.
 pub fn judge_by_ranges(summary: &mut Summary, plan: &Plan) {
-    if !summary.predicted || plan.chooses_loads() {
+    if !summary.predicted || plan.procedure.chooses_loads() {
         return;
     }
     let slo = inferometer_analysis::judge::judge(&plan.slo, &summary.cells);
@@ -202,7 +202,7 @@ fn doubt_ttft(cells: &mut [Cell], findings: &[Finding]) {
 /// the first pass, because the origin of a clock has no meaning. In a comparison in blocks, it is the start
 /// of the run, because its blocks alternate with the blocks of another run.
 fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
-    if facts.plan.ab.is_some() {
+    if facts.plan.procedure.ab().is_some() {
         let began_ns = calendar::parse(&facts.started_at)?;
         return Some((began_ns - facts.origin_unix_ns) as f64 / 1e9);
     }

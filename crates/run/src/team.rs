@@ -74,7 +74,10 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
         "server: several ranks need the address of a common server, but each rank would start its \
             own server; start the server first, and give --target",
     );
-    refuse(plan.ab.is_some(), "ab: a comparison needs a single process; start only one");
+    refuse(
+        plan.procedure.ab().is_some(),
+        "ab: a comparison needs a single process; start only one",
+    );
     refuse(
         plan.stop != inferometer_plan::stop::StopPlan::default(),
         "stop_when_saturated, stop_at_error_rate: each rank would judge its own share of the requests; leave \

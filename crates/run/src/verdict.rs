@@ -12,7 +12,7 @@ use inferometer_analysis::verdict::{Met, Validity, Verdict};
 use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
 use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, Procedure, TargetPlan};
 use inferometer_report::against_limit;
 
 use crate::context::Context;
@@ -191,10 +191,11 @@ fn resume_command(plan: &Plan, context: &Context, run: &str) -> String {
         }
         TargetPlan::Embedded { .. } => String::new(),
     };
-    let command = match (&plan.search, &plan.sweep) {
-        (Some(_), _) => "search",
-        (None, Some(_)) => "sweep",
-        (None, None) => "run",
+    let command = match plan.procedure {
+        Procedure::Search(_) => "search",
+        Procedure::Sweep(_) => "sweep",
+        // A comparison cannot be resumed.
+        Procedure::Passes | Procedure::Ab(_) => "run",
     };
     format!("inferometer {command} {file}--resume {name}{store}{headers}")
 }

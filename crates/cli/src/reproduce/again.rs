@@ -106,7 +106,7 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
         );
     }
     let plan = run.plan()?;
-    match plan.chooses_loads() {
+    match plan.procedure.chooses_loads() {
         true => refused(
             "is a search or a sweep, whose loads depend on its measurements, so its requests cannot be \
                 repeated; measure one of its loads (`inferometer run`), and bundle that run",

@@ -6,6 +6,7 @@ use inferometer_metrics::slo::quantity;
 use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};
 use crate::parts::Repeat;
 use crate::plan::Plan;
+use crate::procedure::Procedure;
 use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
 
@@ -137,7 +138,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         at_most: pairs.clamp(1, MAX_PASSES as u64) as u32,
         until: Vec::new(),
     };
-    plan.ab = Some(AbPlan {
+    plan.procedure = Procedure::Ab(AbPlan {
         figures,
         minimal_effect: minimal_effect(asked, mistakes),
         uncounted,

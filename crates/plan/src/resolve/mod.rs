@@ -19,6 +19,7 @@ use inferometer_model::request::Sampling;
 
 use crate::parts::{Timeouts, Warmup};
 use crate::plan::Plan;
+use crate::procedure::Procedure;
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
 use crate::stop::StopPlan;
@@ -31,19 +32,13 @@ impl Spec {
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let workload = self.workload.resolve(self.asked(), &mut mistakes);
-        let search = search::search(self, &mut mistakes);
-        let sweep = sweep::sweep(self, &mut mistakes);
+        let procedure = self.procedure(&mut mistakes);
         let mut plan = Plan {
             target: self.target(known, &workload, &mut mistakes),
             launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
-            passes: passes::passes(
-                self,
-                &workload,
-                (search.as_ref(), sweep.as_ref()),
-                &mut mistakes,
-            ),
+            passes: passes::passes(self, &workload, &procedure, &mut mistakes),
             workload,
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
@@ -62,10 +57,8 @@ impl Spec {
             slo: self.objectives(&mut mistakes),
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
-            search,
-            sweep,
+            procedure,
             stop: self.stop(&mut mistakes),
-            ab: None,
             spec: Box::new(Self {
                 header: None,
                 proxy: None,
@@ -80,6 +73,17 @@ impl Spec {
         }
         too_large(&plan, &mut mistakes);
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
+    }
+
+    /// The search or the sweep of the spec. [`ab::add`] adds a comparison, because it depends on the other options.
+    fn procedure(&self, mistakes: &mut Mistakes) -> Procedure {
+        let search = search::search(self, mistakes);
+        let sweep = sweep::sweep(self, mistakes);
+        match (search, sweep) {
+            (None, None) => Procedure::Passes,
+            (None, Some(sweep)) => Procedure::Sweep(sweep),
+            (Some(search), _) => Procedure::Search(search),
+        }
     }
 
     /// The facts about the other keys on which the workload depends.

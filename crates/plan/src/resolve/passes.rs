@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use super::{arrivals, conversations};
 use crate::parts::WorkloadPlan;
-use crate::search::SearchPlan;
+use crate::procedure::Procedure;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
-use crate::sweep::SweepPlan;
 use inferometer_load::{
     Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan,
 };
@@ -35,16 +34,19 @@ const CONVERSATIONS_AT_ONCE: u32 = 8;
 pub(super) fn passes(
     spec: &Spec,
     workload: &WorkloadPlan,
-    (search, sweep): (Option<&SearchPlan>, Option<&SweepPlan>),
+    procedure: &Procedure,
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
-    if let Some(search) = search {
-        let limit = limit(spec, mistakes);
-        return super::search::passes(spec, search, workload, limit, mistakes);
-    }
-    if let Some(sweep) = sweep {
-        let limit = limit(spec, mistakes);
-        return super::sweep::passes(spec, sweep, workload, limit, mistakes);
+    match procedure {
+        Procedure::Search(search) => {
+            let limit = limit(spec, mistakes);
+            return super::search::passes(spec, search, workload, limit, mistakes);
+        }
+        Procedure::Sweep(sweep) => {
+            let limit = limit(spec, mistakes);
+            return super::sweep::passes(spec, sweep, workload, limit, mistakes);
+        }
+        Procedure::Passes | Procedure::Ab(_) => {}
     }
     let (one_by_one, requests) = if is_demonstration(spec) {
         (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)

@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_search_has_one_pass_as_template_for_its_trials_and_changes_the_plan_hash() {
         let plain = resolved(r#"{"slo": "ttft_p99<1s", "search": {}}"#).unwrap();
-        let search = plain.search.as_ref().unwrap();
+        let search = plain.procedure.search().unwrap();
         assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 16.0, 1e-3));
         assert_eq!((search.confidence, search.precision), (0.95, 0.05));
         let PassPlan::Open(open) = &plain.passes[0] else { panic!("an open loop") };
@@ -325,7 +325,7 @@ mod tests {
         let keys = r#"{"slo": "ttft_p99<1s", "search": {"over": "concurrency", "to": 64}}"#;
         let closed = resolved(keys).unwrap();
         assert_eq!(closed.passes, [PassPlan::closed(8, Bound::requests(100))]);
-        assert_eq!(closed.search.unwrap().highest, Some(64.0));
+        assert_eq!(closed.procedure.search().unwrap().highest, Some(64.0));
     }
 
     #[test]
@@ -337,7 +337,8 @@ mod tests {
             (r#"{"start": "20"}"#, 20.0, 0.001),
         ] {
             let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {keys}}}"#);
-            let search = resolved(&keys).unwrap().search.unwrap();
+            let plan = resolved(&keys).unwrap();
+            let search = plan.procedure.search().unwrap();
             assert_eq!((search.start, search.lowest), (start, lowest), "{keys}");
         }
         for bounds in [r#""from": 3, "to": 9, "start": 20"#, r#""from": 3, "start": 1"#] {
@@ -349,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_given_failure_limit_is_a_criterion_of_the_search() {
-        let of = |keys: &str| resolved(keys).unwrap().search.unwrap().criteria.len();
+        let of = |keys: &str| resolved(keys).unwrap().procedure.search().unwrap().criteria.len();
         assert_eq!(of(r#"{"slo": "ttft_p99<1s", "search": {}}"#), 1);
         assert_eq!(of(r#"{"slo": "ttft_p99<1s", "max_failures": "2%", "search": {}}"#), 2);
         let all = r#"{"goodput": "ttft<1s", "search": {"attainment": "100%"}}"#;
@@ -360,7 +361,8 @@ mod tests {
     fn each_tier_has_the_common_criteria_and_its_own() {
         let keys = r#"{"slo": "failures<1%", "search": {"max_time": "5m",
             "tier": ["gold=ttft_p95<300ms", "bronze=ttft_p95<1s,tpot_p95<50ms"]}}"#;
-        let search = resolved(keys).unwrap().search.unwrap();
+        let plan = resolved(keys).unwrap();
+        let search = plan.procedure.search().unwrap();
         let named = |name: &str, criteria: &[usize]| (Some(name.to_owned()), criteria.to_vec());
         assert_eq!(search.tiers(), [named("gold", &[0, 1]), named("bronze", &[0, 2, 3])]);
         assert_eq!(search.max_time, Some(std::time::Duration::from_secs(300)));

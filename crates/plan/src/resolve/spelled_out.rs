@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::ab::AbPlan;
 use crate::parts::{Grid, TargetPlan, Warmup};
 use crate::plan::Plan;
+use crate::procedure::Procedure;
 use crate::search::{Over, SearchPlan};
 use crate::spec::{Known, Spec, SpecError};
 use crate::sweep::SweepPlan;
@@ -38,17 +39,16 @@ impl Spec {
         for key in load.into_iter().chain(defaults(&plan)) {
             spec = with(&spec, &[key]).unwrap_or(spec);
         }
-        let tables = [
-            ("search", plan.search.iter().flat_map(searched).collect::<Vec<_>>()),
-            ("sweep", plan.sweep.iter().flat_map(swept).collect()),
-            ("ab", plan.ab.iter().flat_map(compared).collect()),
-        ];
-        for (table, keys) in tables {
-            for (key, value) in keys {
-                spec = with_in_table(&spec, table, key, value)
-                    .and_then(|fuller| with(&fuller, &[]))
-                    .unwrap_or(spec);
-            }
+        let (table, keys) = match &plan.procedure {
+            Procedure::Passes => return Ok(spec),
+            Procedure::Search(search) => ("search", searched(search)),
+            Procedure::Sweep(sweep) => ("sweep", swept(sweep)),
+            Procedure::Ab(ab) => ("ab", compared(ab)),
+        };
+        for (key, value) in keys {
+            spec = with_in_table(&spec, table, key, value)
+                .and_then(|fuller| with(&fuller, &[]))
+                .unwrap_or(spec);
         }
         Ok(spec)
     }

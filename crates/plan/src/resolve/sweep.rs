@@ -144,20 +144,22 @@ mod tests {
     #[test]
     fn a_sweep_has_one_pass_as_template_for_its_trials_and_changes_the_plan_hash() {
         let plain = resolved(r#"{"sweep": {}}"#).unwrap();
-        let sweep = plain.sweep.as_ref().unwrap();
+        let sweep = plain.procedure.sweep().unwrap();
         assert_eq!((sweep.by, sweep.knee, sweep.highest), (Over::Concurrency, 0.95, Some(1_024.0)));
         assert_eq!(plain.passes, [PassPlan::closed(1, Bound::requests(100))]);
         let by_rate = resolved(r#"{"sweep": {"by": "rate", "max_rate": 40}}"#).unwrap();
         assert_eq!(by_rate.passes[0].to_string(), "open loop, 1 requests/s");
-        assert_eq!(by_rate.sweep.as_ref().unwrap().highest, Some(40.0));
+        assert_eq!(by_rate.procedure.sweep().unwrap().highest, Some(40.0));
         assert_ne!(by_rate.hash(), plain.hash());
-        assert!(plain.chooses_loads() && !resolved("{}").unwrap().chooses_loads());
+        assert!(
+            plain.procedure.chooses_loads() && !resolved("{}").unwrap().procedure.chooses_loads()
+        );
     }
 
     #[test]
     fn a_sweep_may_be_limited_to_the_requests_of_its_first_trial() {
         let plan = resolved(r#"{"sweep": {"max_requests": 24}}"#).unwrap();
-        assert_eq!(plan.sweep.unwrap().max_requests, FEWEST_REQUESTS);
+        assert_eq!(plan.procedure.sweep().unwrap().max_requests, FEWEST_REQUESTS);
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
 /// every trial is usable.
 fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
     // A trial may show that the server refuses requests, so its outcomes never exclude it.
-    if plan.chooses_loads() {
+    if plan.procedure.chooses_loads() {
         return true;
     }
     let all = pass.records.len();

@@ -97,7 +97,7 @@ fn run_pairs(
     mut sessions: [Session<'_, EventLoops>; 2],
     pairing: Pairing<'_>,
 ) -> Result<Pairs, RunError> {
-    let most = sessions[0].request.plan.ab.as_ref().and_then(|ab| ab.max_time);
+    let most = sessions[0].request.plan.procedure.ab().and_then(|ab| ab.max_time);
     let ends = most.map(|most| sessions[0].runner.net.now() + most);
     if let Err(error) = sessions.iter_mut().try_for_each(|session| session.warm_up_until(ends)) {
         sessions.into_iter().for_each(|session| finish_unstarted(session, &error));
@@ -124,7 +124,7 @@ fn alternate(
     ends: Option<Nanos>,
 ) -> Option<Side> {
     let RunRequest { plan, context, events } = sessions[0].request;
-    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return None };
+    let (Some(ab), [cell]) = (plan.procedure.ab(), plan.cells.as_slice()) else { return None };
     let passes = plan.passes_of(*cell);
     let [pass] = passes.as_slice() else { return None };
     let of_block = u64::from(pass.requests().unwrap_or(0));

@@ -2,7 +2,7 @@
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, Procedure};
 
 use super::Session;
 use crate::network::Network;
@@ -35,7 +35,7 @@ impl<N: Network> Session<'_, N> {
         let plan = self.request.plan;
         let passes = self.grid.passes_of(cell);
         // A trial may show that the server refuses requests, so its outcomes do not matter here.
-        if plan.chooses_loads() {
+        if plan.procedure.chooses_loads() {
             return !passes.is_empty();
         }
         passes.len() >= plan.passes_of(cell).len() * plan.repeat.at_least as usize
@@ -45,7 +45,7 @@ impl<N: Network> Session<'_, N> {
 
 fn ended_early(plan: &Plan, was_interrupted: bool, completed: usize, planned: usize) -> String {
     let is_fixed =
-        !plan.chooses_loads() && plan.ab.is_none() && plan.repeat.at_least == plan.repeat.at_most;
+        plan.procedure == Procedure::Passes && plan.repeat.at_least == plan.repeat.at_most;
     let passes = if completed == 1 { "pass" } else { "passes" };
     let what = if was_interrupted { "the run was interrupted" } else { "the run ended early" };
     match is_fixed {

@@ -27,7 +27,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::BodyHasher;
 use inferometer_observe::Observer;
 use inferometer_plan::precision::Precision;
-use inferometer_plan::{Plan, Repeat};
+use inferometer_plan::{Plan, Procedure, Repeat};
 use inferometer_store::{RunHeader, RunId};
 
 use crate::context::Context;
@@ -97,10 +97,13 @@ pub fn carry_out_over<N: Network>(
     servers: &mut Servers,
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<Finished, RunError> {
-    if request.plan.ab.is_some() {
-        return Err(RunError::plan(
-            "ab: only `inferometer ab` can measure this plan; use this command, or leave out [ab]",
-        ));
+    match request.plan.procedure {
+        Procedure::Passes | Procedure::Search(_) | Procedure::Sweep(_) => {}
+        Procedure::Ab(_) => {
+            return Err(RunError::plan(
+                "ab: only `inferometer ab` can measure this plan; use this command, or leave out [ab]",
+            ));
+        }
     }
     let session = prepare::prepare(net, request, servers, connect);
     let finished = session.and_then(Session::play);
@@ -175,10 +178,11 @@ impl<N: Network> Session<'_, N> {
         }
         self.revive_server()?;
         self.runner.ends = self.time_limit(cell);
-        let measured = self.warm_up(cell).and_then(|()| match self.request.plan.chooses_loads() {
-            true => self.trials(cell),
-            false => self.repeats(cell),
-        });
+        let measured =
+            self.warm_up(cell).and_then(|()| match self.request.plan.procedure.chooses_loads() {
+                true => self.trials(cell),
+                false => self.repeats(cell),
+            });
         self.runner.ends = None;
         measured?;
         // The figures are written now, so that a later crash loses no results of this cell. If the files cannot be

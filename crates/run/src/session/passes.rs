@@ -15,11 +15,11 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::source::Source;
 use inferometer_net::thread::spawn_scoped;
-use inferometer_plan::Plan;
 use inferometer_plan::stop::StopPlan;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{Ending, PassBegin, StoreError};
 
-use super::Session;
+use super::{RunRequest, Session};
 use crate::ab_text::SIDE;
 use crate::error::RunError;
 use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
@@ -93,15 +93,7 @@ impl<N: Network> Session<'_, N> {
     ) -> Result<(), RunError> {
         let plan = self.request.plan;
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
-        let nth =
-            if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
-        let side = self.request.context.facts.get(SIDE).map(|side| side.to_uppercase());
-        let nth = match (&plan.ab, side) {
-            (Some(_), Some(side)) => format!(", pair {repeat}, {side}"),
-            _ => nth,
-        };
-        let nth = if plan.chooses_loads() { format!(", trial {repeat}") } else { nth };
-        let label = digits::of_load(&format!("{cell}, {pass}{nth}"));
+        let label = digits::of_load(&format!("{cell}, {pass}{}", self.nth(repeat)));
         let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
         let live = Arc::new(Live::default());
         if let Some(lead) = self.request.context.team.lead() {
@@ -151,6 +143,20 @@ impl<N: Network> Session<'_, N> {
         self.find_sent_before(&begin, &result.summary);
         self.add_result(cell, &label, result, false);
         Ok(())
+    }
+
+    /// Which repeat, trial or block of its cell a pass is, as the end of its label.
+    fn nth(&self, repeat: u32) -> String {
+        let RunRequest { plan, context, .. } = self.request;
+        match plan.procedure {
+            Procedure::Passes if plan.repeat.at_most == 1 => String::new(),
+            Procedure::Passes => format!(", repeat {repeat}"),
+            Procedure::Search(_) | Procedure::Sweep(_) => format!(", trial {repeat}"),
+            Procedure::Ab(_) => {
+                let side = context.facts.get(SIDE).map(|side| side.to_uppercase());
+                format!(", pair {repeat}, {}", side.unwrap_or_default())
+            }
+        }
     }
 
     /// Returns `made`, a result that needed prompts; `None` if an interruption has ended the generation of the prompts.
@@ -275,7 +281,7 @@ impl<N: Network> Session<'_, N> {
         result: PassResult,
         resumed: bool,
     ) {
-        let is_block = self.request.plan.ab.is_some();
+        let is_block = self.request.plan.procedure.ab().is_some();
         let ended = PassEnded { label, summary: &result.summary, resumed, is_block };
         self.request.events.emit(Event::PassEnded(&ended));
         for finding in &result.findings {

@@ -7,7 +7,7 @@ use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::BodyHasher;
 use inferometer_model::target::{Environment, EventLoopCount, Target};
 use inferometer_observe::Observer;
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
 
@@ -103,16 +103,16 @@ pub(super) fn prepare<'a, N: Network>(
         prompts::check_same_work(&prompts, plan, earlier)
             .map_err(|error| if_interrupted(request, error))?;
     }
-    match (&plan.search, &plan.sweep, &plan.ab) {
-        (Some(search), ..) => messages::search(events, plan, search, estimate),
-        (None, Some(sweep), _) => messages::sweep(events, plan, sweep),
+    match &plan.procedure {
+        Procedure::Search(search) => messages::search(events, plan, search, estimate),
+        Procedure::Sweep(sweep) => messages::sweep(events, plan, sweep),
         // The limits are those of both sides, so they are printed once, for the first side.
-        (None, None, Some(_)) if context.facts.get(ab_text::SIDE).is_some_and(|it| it == "b") => {}
-        (None, None, Some(ab)) => {
+        Procedure::Ab(_) if context.facts.get(ab_text::SIDE).is_some_and(|it| it == "b") => {}
+        Procedure::Ab(ab) => {
             let most = estimate.map(|(one, other)| one.max(other));
             events.say(&ab_text::bound(plan, ab, most));
         }
-        (None, None, None) => messages::estimate(events, estimate),
+        Procedure::Passes => messages::estimate(events, estimate),
     }
     context.host.confirm.as_ref().map_or(Ok(()), |ask| ask(estimate).map_err(RunError::Refused))?;
     let header = header_of(request, &ready.target, &prompts, &runner, &observer);
@@ -222,7 +222,7 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
         target: header.target.clone(),
         started_unix_ns: header.started_unix_ns,
         passes: max_passes(request.plan),
-        passes_are_known: request.plan.most_trials().is_none()
+        passes_are_known: request.plan.procedure.most_trials().is_none()
             && request.plan.repeat.at_least == request.plan.repeat.at_most,
     }));
 }
@@ -230,7 +230,7 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
 /// The maximum number of passes of a run.
 fn max_passes(plan: &Plan) -> usize {
     let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
-    once * plan.most_trials().unwrap_or(plan.repeat.at_most) as usize
+    once * plan.procedure.most_trials().unwrap_or(plan.repeat.at_most) as usize
 }
 
 /// An observer that sends its samples as events.

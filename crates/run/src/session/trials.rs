@@ -84,7 +84,7 @@ impl<N: Network> Session<'_, N> {
     /// The instant at which the trials of a cell must end. The time starts before the warm-up. In a resumed cell, the
     /// time that the trials took in earlier runs is subtracted.
     pub(super) fn time_limit(&self, cell: CellPlan) -> Option<Nanos> {
-        let most = self.request.plan.max_time()?;
+        let most = self.request.plan.procedure.max_time()?;
         Some(self.runner.net.now() + most.saturating_sub(self.time_before(cell)))
     }
 
@@ -118,13 +118,15 @@ impl<N: Network> Session<'_, N> {
         if trials.count() == 0 {
             return;
         }
-        let Some((most, left)) = plan.max_time().zip(self.runner.most_time()) else { return };
+        let Some((most, left)) = plan.procedure.max_time().zip(self.runner.most_time()) else {
+            return;
+        };
         trials.set_time(most.saturating_sub(left) + plan.cooldown.unwrap_or_default());
     }
 
     /// One line of text about the last trial.
     fn of_trial(&self, trials: &Trials) -> String {
-        match (trials, &self.request.plan.search) {
+        match (trials, self.request.plan.procedure.search()) {
             (Trials::Search(search), Some(plan)) => search_text::trial(plan, search),
             (Trials::Search(_), None) => String::new(),
             (Trials::Sweep(sweep), _) => sweep_text::trial(sweep),
@@ -133,7 +135,7 @@ impl<N: Network> Session<'_, N> {
 
     /// The answers from the trials of a cell.
     fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<String> {
-        match (trials, &self.request.plan.search) {
+        match (trials, self.request.plan.procedure.search()) {
             (Trials::Search(search), Some(plan)) => {
                 let answers = SearchAnswer::of_search(plan, cell, search);
                 answers.into_iter().map(|answer| answer.answer).collect()
@@ -152,7 +154,7 @@ impl<N: Network> Session<'_, N> {
     /// high, but its records do not confirm this, later trials are not ended early. If the trial is incomplete for
     /// another reason, a repetition would be incomplete too. Returns whether the trials of the cell must end.
     fn discard_incomplete(&mut self, cell: CellPlan, trial: u32) -> bool {
-        let of_search = self.request.plan.search.is_some();
+        let of_search = self.request.plan.procedure.search().is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
         let (code, message) = if was_cut_off {
             let message = format!(

@@ -3,6 +3,7 @@
 use inferometer_analysis::search::SearchEnding;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepEnding;
+use inferometer_plan::Procedure;
 use inferometer_run::resume::EarlierRun;
 use inferometer_run::{Event, Events, Interrupt, summarise_log};
 use inferometer_store::Store;
@@ -134,7 +135,8 @@ fn a_stored_sweep_that_ended_by_itself_stays_finished_under_other_rules() {
     let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let mut newer = plan.clone();
     // With these rules, further trials would follow.
-    newer.sweep.as_mut().unwrap().max_trials = 40;
+    let Procedure::Sweep(sweep) = &mut newer.procedure else { panic!("a sweep") };
+    sweep.max_trials = 40;
     let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
     let again = summarise_log(&stored, &newer).unwrap().summary;
     assert_eq!(again.sweeps[0].outcome, SweepEnding::TrialsSpent);

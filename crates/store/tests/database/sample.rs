@@ -19,7 +19,8 @@ use inferometer_model::request::Sampling;
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::{
-    ObservePlan, Plan, Repeat, SpreadPlan, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
+    ObservePlan, Plan, Procedure, Repeat, SpreadPlan, TargetPlan, Timeouts, Url, Warmup,
+    WorkloadPlan,
 };
 use inferometer_store::log::as_stored;
 use inferometer_store::{RunHeader, RunId};
@@ -70,10 +71,8 @@ pub fn plan(stream: bool) -> Plan {
         slo: Vec::new(),
         goodput: Vec::new(),
         spec: Box::default(),
-        sweep: None,
         stop: inferometer_plan::stop::StopPlan::default(),
-        search: None,
-        ab: None,
+        procedure: Procedure::Passes,
         seed: 1,
     }
 }

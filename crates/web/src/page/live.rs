@@ -93,7 +93,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
             site.followed.remove(&oldest);
         }
-        let is_search = plan.as_ref().is_some_and(Plan::chooses_loads);
+        let is_search = plan.as_ref().is_some_and(|plan| plan.procedure.chooses_loads());
         if !stored.log.is_file() {
             let why = format!("run {id} has no records: its log does not exist");
             return Err(PageError::NotFound(why));
@@ -156,7 +156,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
 fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
-    let (all, up_to) = match plan.most_trials() {
+    let (all, up_to) = match plan.procedure.most_trials() {
         Some(trials) => (plan.cells.len() * trials as usize, "up to "),
         None => {
             let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();

@@ -5,9 +5,9 @@ use crate::plan_file;
 use clap::Args;
 use inferometer_analysis::search::{SearchAnswer, load_text};
 use inferometer_engine::profile::profile;
-use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
 use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, Procedure};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{json, terminal};
 use inferometer_run::{
@@ -181,7 +181,7 @@ pub(super) fn in_virtual_time(
     let learned = PlanInputs { engine_flags: engine.given(), ..PlanInputs::default() };
     let (plan, context) = resolve_with(spec, learned, &variable)?;
     let config = config(spec.model.as_deref(), spec.profile.as_deref(), engine)?;
-    if run.dry_run && plan.chooses_loads() {
+    if run.dry_run && plan.procedure.chooses_loads() {
         check_plan(&plan)?;
         return print(&dry_run(&plan, form(run), Clock::Virtual)?)
             .map(|()| MeasuredRuns::default());
@@ -303,9 +303,9 @@ fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
 /// if anything else differs, or if an incompatible version of this program wrote the stored plan.
 fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     let bare = |plan: Plan| {
-        let search = plan.search.map(|search| (search.over, search.criteria));
-        let passes = Vec::new();
-        (Plan { seed: 0, passes, search: None, ..plan }.hash(), search)
+        let search = plan.procedure.search().map(|search| (search.over, search.criteria.clone()));
+        let (passes, procedure) = (Vec::new(), Procedure::Passes);
+        (Plan { seed: 0, passes, procedure, ..plan }.hash(), search)
     };
     let same = match Plan::from_json(stored) {
         Ok(stored) => bare(stored) == bare(resolve(spec, &variable)?.0),
@@ -316,7 +316,8 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
 
 /// Limits a first load to the requested lowest and highest load.
 fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
-    let Some(search) = resolve(spec, &variable)?.0.search else { return Ok(load) };
+    let plan = resolve(spec, &variable)?.0;
+    let Some(search) = plan.procedure.search() else { return Ok(load) };
     let from = spec.search.as_ref().and_then(|asked| asked.from.as_ref()).map(|_| search.lowest);
     Ok(load.min(search.highest.unwrap_or(f64::INFINITY)).max(from.unwrap_or(0.0)))
 }

@@ -101,10 +101,10 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     };
     let command = match run.row.kind {
         // One side of a comparison cannot be repeated separately.
-        _ if plan.ab.is_some() => return None,
+        _ if plan.procedure.ab().is_some() => return None,
         RunKind::Measured => "run",
-        RunKind::Predicted if plan.sweep.is_some() => "sweep --predict",
-        RunKind::Predicted if plan.search.is_some() => "search --predict",
+        RunKind::Predicted if plan.procedure.sweep().is_some() => "sweep --predict",
+        RunKind::Predicted if plan.procedure.search().is_some() => "search --predict",
         RunKind::Predicted => "predict",
         RunKind::Imported => return None,
     };
