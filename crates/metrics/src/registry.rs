@@ -9,8 +9,7 @@ use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests};
 use crate::statistic::Statistic;
 use crate::{
     concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
-    latency_per_token, per_user_speed, send_delay, steady_state, throughput,
-    tpot, ttfot, ttft,
+    latency_per_token, per_user_speed, send_delay, steady_state, throughput, tpot, ttfot, ttft,
 };
 
 static DEFINITIONS: [&Definition; 25] = [

@@ -40,7 +40,9 @@ impl fmt::Display for Phase {
 }
 
 /// The outcome of a planned request. A failed request is data, never an error of the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumDiscriminants)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumDiscriminants,
+)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[strum_discriminants(
     name(OutcomeKind),

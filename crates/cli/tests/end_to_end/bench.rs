@@ -79,7 +79,9 @@ fn bench_serve_prints_the_vllm_table_then_our_verdict_and_writes_the_result_file
 fn a_timed_trace_has_a_table_and_a_result_file_like_every_other_load() {
     let (engine, folder) = (Engine::start(&[]), folder());
     let row = |at: u32| {
-        format!("{{\"timestamp\": {at}, \"input_length\": 8, \"output_length\": 4, \"hash_ids\": [{at}]}}\n")
+        format!(
+            "{{\"timestamp\": {at}, \"input_length\": 8, \"output_length\": 4, \"hash_ids\": [{at}]}}\n"
+        )
     };
     let trace = folder.path().join("trace.jsonl");
     fs::write(&trace, [0, 10, 30].map(row).concat()).expect("written");

@@ -50,7 +50,8 @@ fn a_search_in_virtual_time_finds_an_interval_and_the_report_reproduces_it() {
     assert_eq!(summary["cells"][0]["passes"].as_array().map(Vec::len), Some(trials as usize));
 
     let run = summary["run_id"].as_str().expect("a name");
-    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again", "--plots", "svg"]);
+    let again =
+        inferometer(folder.path(), &["report", run, "--json", "--out", "again", "--plots", "svg"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["searches"], summary["searches"]);
     assert_eq!(again["findings"], summary["findings"]);
@@ -100,7 +101,8 @@ fn a_search_that_starts_far_too_high_cuts_trials_off_without_counting_failures()
     assert!((0.7..1.1).contains(&(rate / estimate)), "{rate} at {estimate}");
 
     let run = summary["run_id"].as_str().expect("a name");
-    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again", "--plots", "svg"]);
+    let again =
+        inferometer(folder.path(), &["report", run, "--json", "--out", "again", "--plots", "svg"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["searches"], summary["searches"]);
     let passes = |of: &Value| of["cells"][0]["passes"].clone();
