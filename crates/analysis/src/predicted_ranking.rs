@@ -73,7 +73,7 @@ impl<'a> Stated<'a> {
         let of = |run: Option<&'a Summary>| {
             let target = &run?.target;
             let (engine, version) = (&target.engine, &target.engine_version);
-            Some((&target.profile, engine, version, &target.model, target.facts.get("card")))
+            Some((&target.profile, engine, version, &target.model, &target.facts.card))
         };
         of(self.run) == of(other.run)
     }

@@ -86,6 +86,6 @@ mod empty_or_hash {
 impl Summary {
     /// Whether every figure is a prediction of the engine model without random variation.
     pub fn is_predicted_without_noise(&self) -> bool {
-        self.predicted && !self.target.facts.contains_key("noise")
+        self.predicted && self.target.facts.noise.is_none()
     }
 }

@@ -132,7 +132,7 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, Sto
     if let Some(run) = store.imported_before(&source.sha256, &source.section)? {
         return Ok(Imported { run, summary, was_there: true, is_restored: false });
     }
-    summary.target.facts.insert("imported from".to_owned(), source.file.clone());
+    summary.target.facts.others.insert("imported from".to_owned(), source.file.clone());
     let wall_ns = wall_clock_ns();
     let imported_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
     let mut header = ImportHeader {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_plan::Plan;
-use inferometer_report::comparison::VARIANT;
 use inferometer_run::resume::GROUP;
 use inferometer_store::{RunRow, Store, StoreError, StoredRun};
 use serde_json::{Value, json};
@@ -117,12 +116,13 @@ pub fn rounds(
     for row in store.runs()? {
         // Skip runs that cannot be read, because they have no figures. The command `runs` reports them.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
-        let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
-        if fact("group") == group && run.summary.is_some() {
-            servers.insert(fact(VARIANT));
-            if fact(VARIANT) == server {
-                found.insert((fact("round").parse::<u32>().ok(), fact("round")), run);
+        let origin = &run.target.facts.origin;
+        if origin.group.as_deref() == Some(group) && run.summary.is_some() {
+            let (variant, round) = (origin.variant.clone().unwrap_or_default(), origin.round);
+            if variant == server {
+                found.insert(round, run);
             }
+            servers.insert(variant);
         }
     }
     if found.is_empty() {

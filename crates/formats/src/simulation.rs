@@ -5,16 +5,12 @@ use inferometer_model::target::Target;
 
 const SIMULATED: &str = "simulated";
 const AT_SPEED: &str = "simulated at speed ";
-/// The key in [`Target::facts`] of the simulation's speed relative to real time.
-const SPEED: &str = "speed";
 
 /// Returns the label of a result file; `None` if a real server was measured.
 pub(crate) fn label(target: &Target) -> Option<String> {
-    target.simulated.then(|| {
-        match target.facts.get(SPEED).filter(|speed| speed.parse() != Ok(1.0)) {
-            Some(speed) => format!("{AT_SPEED}{speed}"),
-            None => SIMULATED.to_owned(),
-        }
+    target.simulated.then(|| match target.facts.other_speed() {
+        Some(speed) => format!("{AT_SPEED}{speed:?}"),
+        None => SIMULATED.to_owned(),
     })
 }
 
@@ -23,5 +19,5 @@ pub(crate) fn read(label: Option<&str>, target: &mut Target) {
     let Some(label) = label else { return };
     let speed = label.strip_prefix(AT_SPEED);
     target.simulated |= label == SIMULATED || speed.is_some();
-    target.facts.extend(speed.map(|speed| (SPEED.to_owned(), speed.to_owned())));
+    target.facts.speed = speed.and_then(|speed| speed.parse().ok());
 }

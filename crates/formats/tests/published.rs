@@ -24,7 +24,7 @@ fn named(summary: &Summary) -> [&str; 4] {
     let target = &summary.target;
     [
         &target.model,
-        target.facts.get("card").map_or("-", String::as_str),
+        target.facts.card.as_deref().unwrap_or("-"),
         target.engine.as_deref().unwrap_or("-"),
         target.engine_version.as_deref().unwrap_or("-"),
     ]

@@ -167,8 +167,8 @@ fn export_and_import_preserve_the_label_of_a_simulated_run() {
     let Import { mut summary, records } = only("vllm-detailed.json");
     assert_eq!(exported(&summary, &records[0].records)["label"], Value::Null);
     summary.target.simulated = true;
-    for (speed, label) in [("1.0", "simulated"), ("200.0", "simulated at speed 200.0")] {
-        summary.target.facts.insert("speed".to_owned(), speed.to_owned());
+    for (speed, label) in [(1.0, "simulated"), (200.0, "simulated at speed 200.0")] {
+        summary.target.facts.speed = Some(speed);
         let file = exported(&summary, &records[0].records);
         assert_eq!(file["label"], label);
         let back = import("x.json", file.to_string().as_bytes()).unwrap().remove(0).summary;

@@ -1,17 +1,13 @@
 //! Descriptions of the measured server, of the machine and its GPUs, and of the program that measures.
 
+mod facts;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::visible;
-
-/// The fact that names the card of the server.
-pub const CARD: &str = "card";
-/// The fact that says who stated the card. This fact is absent if the server or its machine stated the card.
-pub const CARD_SOURCE: &str = "card_source";
-/// The value of [`CARD_SOURCE`] if the user stated the card.
-pub const STATED_BY_USER: &str = "stated by the user";
+pub use facts::{Facts, Origin, Side};
 
 /// A program and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +19,7 @@ pub struct Tool {
 }
 
 /// The server under test, as it describes itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// The URL of the server, without credentials.
     pub url: String,
@@ -43,9 +39,8 @@ pub struct Target {
     /// parentheses if its host name has several addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Additional properties: those that the server stated (`max_model_len`, dtype, ...), those with which this
-    /// program started it, and those that this program or the user added.
-    pub facts: BTreeMap<String, String>,
+    /// Additional properties, and why the run was made.
+    pub facts: Facts,
 }
 
 impl Target {
@@ -56,8 +51,8 @@ impl Target {
     /// file may have any length.
     #[must_use]
     pub fn with_short_names(self) -> Self {
-        let facts = self.facts.iter().take(Self::MOST_FACTS);
-        let facts = facts.map(|(key, fact)| (visible::name(key), visible::name(fact))).collect();
+        let facts = BTreeMap::from(self.facts).into_iter().take(Self::MOST_FACTS);
+        let facts = facts.map(|(key, fact)| (visible::name(&key), visible::name(&fact)));
         Self {
             url: visible::name(&self.url),
             dialect: visible::name(&self.dialect),
@@ -67,7 +62,7 @@ impl Target {
             simulated: self.simulated,
             profile: self.profile.as_deref().map(visible::name),
             servers: self.servers.iter().map(|name| visible::name(name)).collect(),
-            facts,
+            facts: facts.collect::<BTreeMap<_, _>>().into(),
         }
     }
 }

@@ -53,8 +53,7 @@ pub fn passes_of(
     passes: Vec<(PassPlan, Vec<Record>)>,
     config: &EngineConfig,
 ) -> Result<Vec<MeasuredPass>, String> {
-    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
-    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+    if let Some(speed) = summary.target.facts.other_speed() {
         return Err(format!(
             "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
                 at --speed 1"

@@ -1,7 +1,6 @@
 //! The facts that a run states about its server, as flags of `predict` and `calibrate`: the model, the engine, the card
 //! and the settings. Nothing is guessed: a fact that a run does not state is absent.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -13,8 +12,6 @@ use inferometer_engine::profile::profiles;
 use inferometer_model::target::Target;
 use inferometer_plan::{Plan, TargetPlan, shell};
 
-/// The names of the facts that may state the card.
-const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 /// The flags of the engine, each with the fact that states its value. A server that `run` started also states
 /// settings under the names of its own flags, such as `--max-num-seqs`.
 const SETTINGS: [(&str, &str); 14] = [
@@ -72,11 +69,11 @@ impl ServerFacts {
         flags.extend(own.card.clone().or(known).map(|card| ("card", card)));
         for (flag, fact) in SETTINGS {
             let is_known = flags.iter().any(|(known, _)| *known == flag);
-            let is_default = |value: &String| flag == PREFIX_CACHING && value == "true";
-            if let Some(value) = setting(&target.facts, fact).filter(|value| !is_default(value))
+            let is_default = |value: &&str| flag == PREFIX_CACHING && *value == "true";
+            if let Some(value) = target.facts.setting(fact).filter(|value| !is_default(value))
                 && !is_known
             {
-                flags.push((flag, value));
+                flags.push((flag, value.to_owned()));
             }
         }
         let stated = target.profile.clone().filter(|_| target.simulated);
@@ -154,10 +151,10 @@ impl OwnFiles {
 
 /// The model under a name that this program knows, if there is one; otherwise the name on the server.
 fn model_of(target: &Target, own: &OwnFiles) -> Option<String> {
-    let stated = [Some(&target.model), target.facts.get("root"), target.facts.get("model_path")];
-    let stated = stated.into_iter().flatten().filter(|name| !name.is_empty() && *name != "unknown");
-    let known = stated.clone().find(|name| !name.ends_with(".json") && model(name).is_ok());
-    own.model.clone().or_else(|| known.or(stated.clone().next()).cloned())
+    let stated = std::iter::once(&target.model).chain(target.facts.model_places());
+    let stated = stated.filter(|name| !name.is_empty() && *name != "unknown").collect::<Vec<_>>();
+    let known = stated.iter().find(|name| !name.ends_with(".json") && model(name).is_ok());
+    own.model.clone().or_else(|| known.or(stated.first()).copied().cloned())
 }
 
 /// The engine and its version, as in `vllm-0.23.0`. The server supplies this text, and the text becomes part of a
@@ -173,8 +170,7 @@ fn engine_of(target: &Target) -> Option<String> {
 /// The name of the card as the user or the server states it. If neither states it, the name that the server's machine
 /// reports.
 fn card_words(summary: &Summary) -> Option<&str> {
-    let stated = CARD_FACTS.iter().find_map(|fact| summary.target.facts.get(*fact));
-    stated.map(String::as_str).or_else(|| seen_card(summary))
+    summary.target.facts.card().or_else(|| seen_card(summary))
 }
 
 /// The name of the cards of the server's machine, if all cards have the same name.
@@ -186,18 +182,6 @@ fn seen_card(summary: &Summary) -> Option<&str> {
         [only] => Some(only),
         _ => None,
     }
-}
-
-/// The value of a setting, if the server states one. If the server was started with the flag `--no-NAME`, the value is
-/// `false`.
-fn setting(facts: &BTreeMap<String, String>, name: &str) -> Option<String> {
-    let flag = name.replace('_', "-");
-    if facts.get(&format!("--no-{flag}")).is_some_and(|value| value == "true") {
-        return Some("false".to_owned());
-    }
-    let stated = facts.get(name).or_else(|| facts.get(&format!("--{flag}")))?;
-    let is_none = ["none", "None", ""].contains(&stated.as_str());
-    (!is_none).then(|| stated.clone())
 }
 
 #[cfg(test)]

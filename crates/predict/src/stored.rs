@@ -20,7 +20,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::target::{Environment, Facts, Target};
 use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
 use inferometer_run::Context;
@@ -90,7 +90,7 @@ impl StoredPrediction {
         against: Option<&str>,
     ) -> Result<Self, PredictError> {
         let mut header = header(plan, config, against)?;
-        header.target.facts.extend(context.facts.clone());
+        header.target.facts.origin = context.origin.clone();
         let store = Store::open(&context.store)
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
@@ -300,8 +300,7 @@ fn header(
 ) -> Result<RunHeader, PredictError> {
     let resolved = config.resolve().map_err(PredictError::plan)?;
     let profile = &resolved.profile;
-    let mut facts: BTreeMap<String, String> = [
-        ("card", resolved.card.name.clone()),
+    let mut others: BTreeMap<String, String> = [
         ("max_model_len", resolved.limits.max_model_len.to_string()),
         ("max_num_seqs", resolved.limits.max_num_seqs.to_string()),
         ("max_num_batched_tokens", resolved.limits.max_num_batched_tokens.to_string()),
@@ -315,13 +314,12 @@ fn header(
     .map(|(key, value)| (key.to_owned(), value))
     .into();
     let further = resolved.further_settings().into_iter();
-    facts.extend(further.map(|(name, value)| (name.to_owned(), value)));
-    facts.extend(resolved.noise.map(|noise| ("noise".to_owned(), noise.to_string())));
+    others.extend(further.map(|(name, value)| (name.to_owned(), value)));
     if let Some(origin) = against {
-        facts.insert("against".to_owned(), origin.to_owned());
+        others.insert("against".to_owned(), origin.to_owned());
     }
     for (number, caveat) in resolved.caveats().into_iter().enumerate() {
-        facts.insert(format!("caveat_{}", number + 1), caveat);
+        others.insert(format!("caveat_{}", number + 1), caveat);
     }
     let target = Target {
         servers: Vec::new(),
@@ -332,7 +330,12 @@ fn header(
         model: resolved.model.name.clone(),
         simulated: true,
         profile: Some(profile.name.clone()),
-        facts,
+        facts: Facts {
+            card: Some(resolved.card.name.clone()),
+            noise: resolved.noise.map(|noise| noise.to_string()),
+            others,
+            ..Facts::default()
+        },
     };
     Ok(header::of_run(plan, target, Environment::default(), TimeOrigin::Zero))
 }

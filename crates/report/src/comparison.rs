@@ -17,8 +17,6 @@ use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 use crate::{escape, load_ranking, ranking, table};
 
-pub use crate::label::VARIANT;
-
 /// The name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
 
@@ -56,7 +54,7 @@ pub fn json(comparison: &Comparison) -> String {
 /// means over the rounds, and `over_repeats` contains the variation over the rounds. The passes are those
 /// of the first round.
 pub fn over_rounds(runs: &[Summary]) -> Vec<Summary> {
-    let variant = |summary: &Summary| summary.target.facts.get(VARIANT).cloned();
+    let variant = |summary: &Summary| summary.target.facts.origin.variant.clone();
     let mut merged: Vec<(Summary, Vec<&Summary>)> = Vec::new();
     for run in runs {
         match merged.iter_mut().find(|(first, _)| variant(first) == variant(run)) {

@@ -1,6 +1,7 @@
 //! States in one line whether objectives or a gate are met. The line begins with PASS, FAIL or UNDECIDED. The
 //! results come from the analysis; this module does not compare values with limits.
 
+use inferometer_model::target::Origin;
 use std::fmt;
 
 use inferometer_analysis::search::{SearchAnswer, SearchEnding};
@@ -8,7 +9,6 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
 
 use crate::against_limit;
-use crate::label::VARIANT;
 use crate::search::sentence;
 
 /// The result in one word, in ascending order of severity. The overall verdict of several results is the most
@@ -120,11 +120,11 @@ impl Judgement {
 /// The name of the server and the round of a run, as the beginning of a sentence: `slow, round 2: `. Round 1 is not
 /// named. Empty if the run is not part of a plan with several servers.
 fn server(run: &Summary) -> String {
-    let fact = |key: &str| run.target.facts.get(key).map(String::as_str).unwrap_or_default();
-    match (fact(VARIANT), fact("round")) {
+    let Origin { variant, round, .. } = &run.target.facts.origin;
+    match (variant.as_deref().unwrap_or_default(), round) {
         ("", _) => String::new(),
-        (name, "" | "1") => format!("{name}: "),
-        (name, round) => format!("{name}, round {round}: "),
+        (name, None | Some(1)) => format!("{name}: "),
+        (name, Some(round)) => format!("{name}, round {round}: "),
     }
 }
 
@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn the_judgement_of_several_servers_names_the_server_and_the_round_of_each_result() {
-        let of_server = |name: &str, round: &str| {
+        let of_server = |name: &str, round: u32| {
             let mut run = run(&[("a<1ms", false, None)]).remove(0);
-            run.target.facts.insert(VARIANT.to_owned(), name.to_owned());
-            run.target.facts.insert("round".to_owned(), round.to_owned());
+            let (variant, round) = (Some(name.to_owned()), Some(round));
+            run.target.facts.origin = Origin { variant, round, ..Origin::default() };
             run
         };
-        let runs = [of_server("fast", "1"), of_server("slow", "2")];
+        let runs = [of_server("fast", 1), of_server("slow", 2)];
         let judged = Judgement::of_objectives(&runs).expect("objectives");
         assert_eq!(
             judged.to_string(),

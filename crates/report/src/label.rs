@@ -11,13 +11,6 @@ use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant, with_unit};
 
-/// The key of a fact of a target. The value of the fact names one server of a plan with several servers, such as
-/// `max-num-seqs=16`.
-pub const VARIANT: &str = "variant";
-
-/// The keys of facts that may name the card. The first one that the target has is used.
-const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
-
 /// The heading of a column with a statistic of a latency: `TTFT p50 (ms)`.
 pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
     format!("{} {} (ms)", metric.title, of.name())
@@ -26,12 +19,7 @@ pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
 /// The card of the server if it is known, otherwise the profile of the embedded engine, otherwise the
 /// server's address.
 pub(crate) fn card(target: &Target) -> String {
-    CARD_FACTS
-        .iter()
-        .find_map(|&fact| target.facts.get(fact))
-        .or(target.profile.as_ref())
-        .unwrap_or(&target.url)
-        .clone()
+    target.facts.card().or(target.profile.as_deref()).unwrap_or(&target.url).to_owned()
 }
 
 /// Engine and version: `vllm v0.2.7`. If the server did not state its engine, the text names the dialect.
@@ -45,7 +33,7 @@ pub(crate) fn engine(target: &Target) -> String {
         (Some(engine), None) => engine.clone(),
         (None, _) => format!("unknown engine ({} dialect)", target.dialect),
     };
-    match target.facts.get(VARIANT) {
+    match &target.facts.origin.variant {
         Some(variant) if !variant.is_empty() => format!("{engine} ({variant})"),
         _ => engine,
     }
@@ -72,7 +60,7 @@ pub fn notice(summary: &Summary) -> Option<String> {
 
 /// As [`notice`], for a run that has no results yet.
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
-    notice_at(target, predicted, imported, speed(target))
+    notice_at(target, predicted, imported, target.facts.other_speed())
 }
 
 /// As [`notice_of`], with this speed of the embedded engine. Only a notice of simulated figures states the speed.
@@ -104,12 +92,6 @@ fn notice_at(
     };
     let all: Vec<String> = [imported, unreal].into_iter().flatten().collect();
     (!all.is_empty()).then(|| all.join(". "))
-}
-
-/// The speed of the embedded engine relative to real time; `None` if it is 1, and for other servers.
-fn speed(target: &Target) -> Option<f64> {
-    let factor = target.facts.get("speed")?.parse().ok()?;
-    (factor != 1.0).then_some(factor)
 }
 
 /// The text with the word of [`origin_word`] in parentheses, if there is one: `text (simulated)`. So nobody

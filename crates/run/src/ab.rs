@@ -14,14 +14,13 @@ use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::target::{Origin, Side};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant, parse_url};
 use inferometer_report::ab::{AB_SCHEMA, AbDocument};
-use inferometer_report::comparison::VARIANT;
 use inferometer_report::plot::PlotFiles;
 
 use crate::ab_settings::limits_not_reached;
-use crate::ab_text::SIDE;
 use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::{PlanError, RunError, Shortfall};
@@ -35,12 +34,6 @@ use crate::verdict::{Strictness, failures, suspect};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The name of the fact that is `1` if both sides are one server with the same settings, otherwise `2`.
-pub(crate) const SERVERS: &str = "servers";
-/// The name of the fact that contains the salt of the random order of blocks.
-pub(crate) const ORDER_SALT: &str = "order_salt";
-/// The name of the fact that contains the conditions of the gate, as the user wrote them.
-pub(crate) const GATE: &str = "gate";
 /// The default names of the sides.
 const NAMES: [&str; 2] = ["A", "B"];
 
@@ -100,10 +93,15 @@ impl AbRun {
             .map_or_else(|| Path::new(outputs::DEFAULT_FOLDER).join(&name), PathBuf::from);
         let mut mistakes: Vec<String> = Vec::new();
         let mut sides = Vec::new();
-        for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
+        for ((variant, side), engine_flags) in variants.into_iter().zip(Side::ALL).zip(engine_flags)
+        {
             let learned = PlanInputs { engine_flags, ..PlanInputs::default() };
             // With different salts, the two sides get different prompts: one server may cache prompts.
-            let own = if different_prompts { format!("{salt}-{side}") } else { salt.clone() };
+            let own = if different_prompts {
+                format!("{salt}-{}", NAMES[side.index()])
+            } else {
+                salt.clone()
+            };
             let spec = Spec {
                 salt: Some(own),
                 ab: Some(variant.spec.ab.clone().unwrap_or_else(AbSpec::default)),
@@ -113,22 +111,19 @@ impl AbRun {
             let named = credentials::check_name(&variant.name, &spec, variables);
             match named.and_then(|()| resolve_with(&spec, learned, variables)) {
                 Ok((plan, mut context)) => {
-                    let key = side.to_lowercase();
-                    let servers = if one_server { "1" } else { "2" };
                     context.host = host.clone();
-                    context.out = Some(folder.join(&key));
+                    context.out = Some(folder.join(side.name()));
                     context.files = ReportFiles::Figures;
-                    context.facts = BTreeMap::from([
-                        ("group".to_owned(), name.clone()),
-                        (VARIANT.to_owned(), variant.name.clone()),
-                        (SIDE.to_owned(), key),
-                        (SERVERS.to_owned(), servers.to_owned()),
-                        (ORDER_SALT.to_owned(), salt.clone()),
-                    ]);
-                    if !gate.is_empty() {
-                        context.facts.insert(GATE.to_owned(), conditions.clone());
-                    }
-                    if side == NAMES[1] {
+                    context.origin = Origin {
+                        group: Some(name.clone()),
+                        variant: Some(variant.name.clone()),
+                        side: Some(side),
+                        one_server: Some(one_server),
+                        order_salt: Some(salt.clone()),
+                        gate: (!gate.is_empty()).then(|| conditions.clone()),
+                        ..Origin::default()
+                    };
+                    if side == Side::B {
                         // Side A asks the user, and looks for local servers, for both sides.
                         context.host.confirm = None;
                         context.host.find_local_servers = false;
@@ -402,5 +397,5 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
 
 /// The salt of the random order of blocks.
 pub fn order_salt(context: &Context) -> &str {
-    context.facts.get(ORDER_SALT).map_or("", String::as_str)
+    context.origin.order_salt.as_deref().unwrap_or_default()
 }

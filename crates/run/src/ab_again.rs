@@ -8,14 +8,13 @@ use inferometer_analysis::compare::parse_gate;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::target::Side;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
-use inferometer_report::comparison::VARIANT;
 use inferometer_report::plot::PlotFiles;
 use inferometer_store::{Store, StoredRun};
 
-use crate::ab::{GATE, ORDER_SALT, SERVERS, document, is_out_of_time, place_of};
-use crate::ab_text::SIDE;
+use crate::ab::{document, is_out_of_time, place_of};
 use crate::error::RunError;
 use crate::log_summary::{FromLog, summarise_log};
 use crate::outputs::{self, Outputs};
@@ -59,9 +58,9 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
         // A run that cannot be read is skipped. If it belongs to this comparison, a run is missing, which is an error
         // below.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
-        let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
-        if fact("group") == Some(name) {
-            let index = usize::from(fact(SIDE) == Some("b"));
+        let origin = &run.target.facts.origin;
+        if origin.group.as_deref() == Some(name) {
+            let index = origin.side.unwrap_or(Side::A).index();
             sides[index] = Some(run);
         }
     }
@@ -71,7 +70,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
                 --store"
         )));
     };
-    let fact = |key: &str| a.target.facts.get(key).cloned().unwrap_or_default();
+    let origin = &a.target.facts.origin;
     let plan_of = |run: &StoredRun| {
         Plan::from_json(&run.plan_json).map_err(|error| {
             RunError::plan(format!(
@@ -92,7 +91,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
         made.push(summarise_log(run, plan)?);
     }
     let given_sides = [&a, &b].map(|run| AbSide {
-        name: run.target.facts.get(VARIANT).cloned().unwrap_or_default(),
+        name: run.target.facts.origin.variant.clone().unwrap_or_default(),
         run_id: run.row.id.to_string(),
     });
     let cut = [&a, &b]
@@ -101,9 +100,8 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
         .filter_map(|(run, made)| Some(format!("run {}: {}", run.row.id, made.cut.as_ref()?)));
     let cut = cut.collect();
     let place = place_of(&plans[0]);
-    let gate = fact(GATE);
-    let gate = if gate.is_empty() { Ok(Vec::new()) } else { parse_gate(&gate) };
-    let gate = gate.map_err(|_| {
+    let gate = origin.gate.as_deref().map(parse_gate);
+    let gate = gate.transpose().map(Option::unwrap_or_default).map_err(|_| {
         RunError::plan(format!(
             "{name}: its gate was written by an incompatible version of this \
             program"
@@ -113,9 +111,9 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
     let runs: Vec<Summary> = made.into_iter().map(|made| made.summary).collect();
     let given = Sides {
         sides: &given_sides,
-        one_server: fact(SERVERS) == "1",
+        one_server: origin.one_server == Some(true),
         blocks: [&blocks[0], &blocks[1]],
-        order: (plans[0].seed, &fact(ORDER_SALT)),
+        order: (plans[0].seed, origin.order_salt.as_deref().unwrap_or_default()),
         gate: &gate,
         out_of_time: is_out_of_time(&runs),
         without_noise: runs.iter().all(Summary::is_predicted_without_noise),

@@ -4,17 +4,11 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_model::finding::{Finding, code};
 
-/// The possible names of the fact that states how many requests a server runs at the same time. If `run` started the
-/// server, the fact has the name of the server's flag.
-const MAX_NUM_SEQS: [&str; 2] = ["max_num_seqs", "--max-num-seqs"];
-
 /// A finding if the servers state different limits on the requests that they run at the same time, and no pass had more
 /// requests in flight than the lower limit. `None` if the number of requests in flight of a pass is unknown.
 pub(crate) fn limits_not_reached(runs: &[Summary]) -> Option<Finding> {
     let [a, b] = runs else { return None };
-    let limit = |run: &Summary| -> Option<u64> {
-        MAX_NUM_SEQS.iter().find_map(|name| run.target.facts.get(*name))?.parse().ok()
-    };
+    let limit = |run: &Summary| run.target.facts.max_num_seqs();
     let (a_limit, b_limit) = (limit(a)?, limit(b)?);
     let passes = || runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
     let in_flight: Option<Vec<u64>> = passes().map(|pass| pass.peak_concurrency).collect();
@@ -52,7 +46,7 @@ mod tests {
             "verdict": inferometer_analysis::verdict::Verdict::default(), "body_hash": "",
         }))
         .expect("a summary");
-        summary.target.facts.insert(fact.to_owned(), limit.to_owned());
+        summary.target.facts.others.insert(fact.to_owned(), limit.to_owned());
         let plan = inferometer_load::PassPlan::saturated(1);
         let pass = inferometer_analysis::fold::PassFold::new(&plan).finish();
         let passes = in_flight.iter().map(|&peak_concurrency| {

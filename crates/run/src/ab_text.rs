@@ -9,9 +9,6 @@ use inferometer_plan::ab::AbPlan;
 use crate::estimate::{about, in_words};
 use crate::event::PairEnded;
 
-/// The name of the fact that states the side of a target in the comparison: `a` or `b`.
-pub(crate) const SIDE: &str = "side";
-
 /// The state after the last pair: the deciding figure on both sides, and the estimate so far.
 pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> PairEnded {
     let name = plan.figures.first().map(|figure| figure.name()).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Everything that a run needs besides its plan: salt, headers, how the server is accessed, where results are written,
 //! and what the calling program provides.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_http::client::ServerAccess;
+use inferometer_model::target::Origin;
 use inferometer_report::plot::PlotFiles;
 
 use crate::interrupt::Interrupt;
@@ -38,8 +38,8 @@ pub struct Context {
     pub plots: PlotFiles,
     /// Which files are written into the folder.
     pub files: ReportFiles,
-    /// Facts to store with the target, such as its name if a plan has several servers.
-    pub facts: BTreeMap<String, String>,
+    /// Why the run is made: as a part of which group or comparison, and after which run.
+    pub origin: Origin,
     /// Cells of an earlier, incomplete run of this plan. For a search or a sweep, an incomplete cell is included if it
     /// has trials. The passes of these cells are copied into this run, and are not measured again.
     pub resumed: Vec<ResumedCell>,

@@ -12,9 +12,10 @@ use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::{ClosedPlan, OpenPlan, PassPlan};
 use inferometer_model::finding::code;
+use inferometer_model::target::Origin;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
-use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
+use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
 use inferometer_report::plot::PlotFiles;
 
 use crate::context::{Context, Host};
@@ -25,7 +26,7 @@ use crate::group_estimate;
 use crate::group_names::{file_name, salt_of_round};
 use crate::outputs::{self, Outputs};
 use crate::resolve::{fresh_salt, resolve};
-use crate::resume::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
+use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
 use crate::servers::Servers;
 use crate::session::{Finished, RunRequest, carry_out};
 use crate::verdict::{Strictness, judge};
@@ -248,12 +249,13 @@ impl GroupRun<'_, '_> {
         let Group { name: group, members, salt, earlier, .. } = &mut self.group;
         let Member { variant, plan, context } = &mut members[index];
         context.out = Some(self.folder.join(file_name(name)));
-        context.facts = BTreeMap::from([
-            ("group".to_owned(), group.clone()),
-            (VARIANT.to_owned(), variant.name.clone()),
-            ("round".to_owned(), round.to_string()),
-            (GROUP_SALT.to_owned(), salt.clone()),
-        ]);
+        context.origin = Origin {
+            group: Some(group.clone()),
+            variant: Some(variant.name.clone()),
+            round: Some(round),
+            group_salt: Some(salt.clone()),
+            ..Origin::default()
+        };
         context.salt = salt_of_round(salt, round);
         context.resumed = Vec::new();
         let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
@@ -264,7 +266,7 @@ impl GroupRun<'_, '_> {
             }
             Ok(Some(EarlierAttempt::Partial(cells, run))) => {
                 context.resumed = cells;
-                context.facts.extend(run.map(|run| ("resumes".to_owned(), run)));
+                context.origin.resumes = run;
                 (self.measure)(RunRequest { plan, context, events: self.events }, servers)
             }
             Ok(None) => (self.measure)(RunRequest { plan, context, events: self.events }, servers),

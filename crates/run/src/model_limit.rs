@@ -1,20 +1,12 @@
 //! Compares the longest prompt and the longest sequence that the server accepts with the lengths of the plan, before
 //! any prompt is sent.
 
-use std::collections::BTreeMap;
-
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::target::Facts;
 use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;
-
-/// The facts with the maximum length of prompt plus output: of vLLM and SGLang, of TGI, and of llama.cpp, in this
-/// order.
-const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
-/// The facts with the maximum length of a prompt without its output. TGI uses one of these two names, depending on its
-/// version.
-const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 
 /// Finds cells in which the prompt is within the server's limit, but prompt plus output exceeds it. Some servers cut
 /// such outputs, others reject the request.
@@ -22,14 +14,11 @@ const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 /// # Errors
 /// When the prompts of a cell exceed the limit on prompts, or reach the limit on prompt plus output. The server could
 /// then answer no request of this cell.
-pub(crate) fn check(
-    plan: &Plan,
-    facts: &BTreeMap<String, String>,
-) -> Result<Option<Finding>, RunError> {
+pub(crate) fn check(plan: &Plan, facts: &Facts) -> Result<Option<Finding>, RunError> {
     if plan.workload.grid() != Grid::Tokens {
         return Ok(None);
     }
-    if let Some((name, limit)) = stated(facts, &PROMPT) {
+    if let Some((name, limit)) = facts.max_prompt() {
         let too_long = lengths(plan, |cell| u64::from(cell.input_length) > limit);
         if !too_long.is_empty() {
             return Err(impossible(
@@ -38,7 +27,7 @@ pub(crate) fn check(
             ));
         }
     }
-    let Some((name, limit)) = stated(facts, &WHOLE) else { return Ok(None) };
+    let Some((name, limit)) = facts.max_sequence() else { return Ok(None) };
     let too_long = lengths(plan, |cell| u64::from(cell.input_length) >= limit);
     if !too_long.is_empty() {
         let most = format!("at most {limit} tokens, prompt plus output (its {name})");
@@ -56,11 +45,6 @@ pub(crate) fn check(
     );
     let finding = Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message);
     Ok((!long.is_empty()).then_some(finding))
-}
-
-/// The first of these facts that the server states as a number, with its name.
-fn stated(facts: &BTreeMap<String, String>, names: &[&'static str]) -> Option<(&'static str, u64)> {
-    names.iter().find_map(|name| Some((*name, facts.get(*name)?.parse().ok()?)))
 }
 
 fn impossible(most: &str, lengths: &[String]) -> RunError {
@@ -91,7 +75,7 @@ mod tests {
             };
             let plan = spec.resolve(&known).expect("a plan");
             let facts = facts.iter().map(|(name, limit)| ((*name).to_owned(), (*limit).to_owned()));
-            check(&plan, &facts.collect())
+            check(&plan, &facts.collect::<std::collections::BTreeMap<_, _>>().into())
         };
         let told = |inputs: &[u32], outputs: &[u32], limit: Option<&str>| {
             let fact = limit.map(|limit| ("max_model_len", limit));

@@ -148,7 +148,7 @@ fn used(
         }
     }
     if !facts.is_empty() {
-        ready.target.facts.insert(FACT.to_owned(), facts.join("; "));
+        ready.target.facts.others.insert(FACT.to_owned(), facts.join("; "));
     }
     if count == 1 {
         observer.scrape = there.pop().map(|(_, scrape)| scrape);
@@ -186,7 +186,7 @@ fn cards(
         // The cards in a plan apply to all of its targets. Therefore, it is not an error if one target is the embedded
         // engine.
         let fact = "not read: the embedded engine uses no card".to_owned();
-        ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
+        ready.target.facts.others.insert(CARDS_FACT.to_owned(), fact);
         return Ok(Vec::new());
     }
     let Some(numbers) = &plan.observe.cards else { return Ok(seen) };

@@ -11,6 +11,7 @@ use inferometer_engine::profile::profiles;
 use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::sha256_hex;
+use inferometer_model::target::Origin;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
@@ -96,7 +97,7 @@ fn checked(
         out: spec.out.clone().map(PathBuf::from),
         plots: plots(spec)?,
         files: ReportFiles::All,
-        facts: BTreeMap::new(),
+        origin: Origin::default(),
         resumed: Vec::new(),
         same_work: None,
         team: crate::team::Team::Alone,

@@ -1,6 +1,8 @@
 //! Several equal servers that share one load. Checks that they are equal and have different addresses. A host name that
 //! resolves to several addresses counts as several servers. Measures nothing.
 
+use std::collections::BTreeMap;
+
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
@@ -104,7 +106,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
         )));
     }
     check_places(&places)?;
-    first.target.facts.insert("balance".to_owned(), balance(plan).to_owned());
+    first.target.facts.others.insert("balance".to_owned(), balance(plan).to_owned());
     let (names, mut others): (Vec<_>, Vec<_>) = places.into_iter().unzip();
     first.target.servers = names;
     // The first of these servers is the target; the other servers share its load.
@@ -183,10 +185,12 @@ fn differences(a: &Target, b: &Target) -> Option<Finding> {
     };
     compare("engine", text(&a.engine), text(&b.engine));
     compare("version", text(&a.engine_version), text(&b.engine_version));
-    for key in a.facts.keys().chain(b.facts.keys().filter(|key| !a.facts.contains_key(*key))) {
-        let value =
-            |of: &Target| of.facts.get(key).cloned().unwrap_or_else(|| "not stated".to_owned());
-        compare(key, value(a), value(b));
+    let (of_a, of_b) = (a.facts.texts(), b.facts.texts());
+    for key in of_a.keys().chain(of_b.keys().filter(|key| !of_a.contains_key(*key))) {
+        let value = |of: &BTreeMap<String, String>| {
+            of.get(key).cloned().unwrap_or_else(|| "not stated".to_owned())
+        };
+        compare(key, value(&of_a), value(&of_b));
     }
     let message = format!("{} and {} differ: {}", a.url, b.url, found.join("; "));
     (!found.is_empty()).then(|| Finding::of(code::SERVERS_DIFFER, message))

@@ -53,8 +53,7 @@ const PLAYED_FAST: &str = "The embedded engine ran faster than the simulated har
 
 /// Whether the server is the embedded engine, at more than the speed of the simulated hardware.
 fn is_played_fast(target: &Target) -> bool {
-    let speed = target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
-    target.simulated && speed.is_some_and(|speed| speed > 1.0)
+    target.simulated && target.facts.speed.is_some_and(|speed| speed > 1.0)
 }
 
 /// Computes the summary of a run, from its figures and the facts that are not in its records.
@@ -254,16 +253,17 @@ fn stamps(cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_model::target::Facts;
 
     #[test]
     fn only_an_embedded_engine_with_a_speed_above_1_counts_as_played_fast() {
-        let target = |simulated, speed: Option<&str>| {
-            let facts = speed.map(|speed| ("speed".to_owned(), speed.to_owned()));
-            Target { simulated, facts: facts.into_iter().collect(), ..Target::default() }
+        let target = |simulated, speed| {
+            let facts = Facts { speed, ..Facts::default() };
+            Target { simulated, facts, ..Target::default() }
         };
-        assert!(is_played_fast(&target(true, Some("1000.0"))));
-        assert!(!is_played_fast(&target(true, Some("1.0"))));
+        assert!(is_played_fast(&target(true, Some(1000.0))));
+        assert!(!is_played_fast(&target(true, Some(1.0))));
         assert!(!is_played_fast(&target(true, None)));
-        assert!(!is_played_fast(&target(false, Some("1000"))));
+        assert!(!is_played_fast(&target(false, Some(1000.0))));
     }
 }

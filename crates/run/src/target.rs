@@ -1,6 +1,5 @@
 //! Starts the server under test or connects to it, and identifies it and its API. Measures nothing.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
@@ -9,7 +8,7 @@ use inferometer_http::client::{Client, ServerAccess};
 use inferometer_http::proxy::Proxy;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
-use inferometer_model::target::{CARD, CARD_SOURCE, STATED_BY_USER, Target};
+use inferometer_model::target::{Facts, Target};
 use inferometer_model::visible;
 use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
@@ -53,12 +52,12 @@ pub fn prepare(
             let wanted = wanted(&url, &context.headers, &straight);
             let wanted = ConnectOptions { is_named: names_all(plan), is_launched: true, ..wanted };
             let mut ready = describe(plan, connect(wanted)?)?;
-            ready.target.facts.extend(servers::facts(launch));
+            ready.target.facts.others.extend(servers::facts(launch));
             ready
         }
         None => unlaunched(plan, context, start)?,
     };
-    ready.target.facts.extend(context.facts.clone());
+    ready.target.facts.origin = context.origin.clone();
     Ok(ready)
 }
 
@@ -210,7 +209,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
     };
     let mut target = target(plan, &server.url, dialect, &model, found);
     if let Some(proxy) = &server.proxy {
-        target.facts.insert("proxy".to_owned(), proxy.to_string());
+        target.facts.others.insert("proxy".to_owned(), proxy.to_string());
         findings.push(through(proxy, &server));
     }
     Ok(ReadyTarget {
@@ -227,15 +226,15 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
 }
 
 fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: ServerInfo) -> Target {
-    let mut facts: BTreeMap<String, String> = found.facts;
-    let profile = facts.remove("profile");
+    let mut facts = Facts::stated(found.facts);
+    let profile = facts.others.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
     if let TargetPlan::Server { card: Some(card), .. } = &plan.target {
-        let before = facts.insert(CARD.to_owned(), card.clone());
+        let before = facts.card.replace(card.clone());
         if let Some(before) = before.filter(|before| before != card) {
-            facts.insert("card_of_server".to_owned(), before);
+            facts.others.insert("card_of_server".to_owned(), before);
         }
-        facts.insert(CARD_SOURCE.to_owned(), STATED_BY_USER.to_owned());
+        facts.card_is_by_user = true;
     }
     Target {
         // The port of the embedded engine is random and has no meaning.

@@ -176,7 +176,7 @@ pub(crate) fn failures(pass: &PassSummary) -> [u64; 2] {
 
 /// The command that resumes a run.
 fn resume_command(plan: &Plan, context: &Context, run: &str) -> String {
-    let (file, name) = match context.facts.get("group") {
+    let (file, name) = match &context.origin.group {
         Some(group) => ("PLAN.toml ", group.as_str()),
         None => ("", run),
     };

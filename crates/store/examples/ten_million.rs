@@ -23,7 +23,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_model::sample::Observed;
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::{Environment, Facts, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
@@ -56,7 +56,7 @@ fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
         "target": "http://127.0.0.1:8000", "input_lengths": [128, 512], "output_lengths": [TOKENS], "one_by_one": 10, "requests": 10,
     }))?;
     let started_unix_ns = FIRST_START_NS + i64::from(number) * 3_600 * SECOND_NS;
-    let facts = [("card", ["a100", "h200", "mi300x"][number as usize % 3])];
+    let card = ["a100", "h200", "mi300x"][number as usize % 3].to_owned();
     Ok(RunHeader {
         started_unix_ns,
         suffix: 0xcafe,
@@ -68,7 +68,7 @@ fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
             engine: Some("vllm".to_owned()),
             engine_version: Some("0.11.0".to_owned()),
             model: format!("model-{}", number % 7),
-            facts: facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into(),
+            facts: Facts { card: Some(card), ..Facts::default() },
             ..Target::default()
         },
         environment: Environment::default(),

@@ -164,7 +164,7 @@ fn course(pairs: &[[&Block; 2]]) -> Vec<AbStep> {
 /// The blocks in the order in which they were measured, on one clock.
 fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
     let all = || {
-        Side::BOTH
+        Side::ALL
             .into_iter()
             .flat_map(|side| given.blocks[side.index()].iter().map(move |block| (side, block)))
     };

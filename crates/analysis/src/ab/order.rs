@@ -1,29 +1,8 @@
 //! Which server comes first in each pair of blocks.
 
 use inferometer_stats::seed;
-use serde::{Deserialize, Serialize};
 
-/// One of the two servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The first server, the baseline.
-    A,
-    /// The second server.
-    B,
-}
-
-inferometer_model::names!(Side { A => "a", B => "b" });
-
-impl Side {
-    /// Both sides, A first.
-    pub const BOTH: [Self; 2] = [Self::A, Self::B];
-
-    /// 0 for A, 1 for B.
-    pub fn index(self) -> usize {
-        self as usize
-    }
-}
+pub use inferometer_model::target::Side;
 
 /// Which server comes first and which second in a pair; pairs are numbered from 1. Of the pairs 1 and 2, one begins
 /// with A and the other with B; this also applies to 3 and 4, 5 and 6, and so on. A random draw decides which of the

@@ -8,7 +8,7 @@ use super::order::Side;
 
 /// The answer in one sentence, and a second sentence if some requests did not complete.
 pub(super) fn sentence(answer: &AbAnswer) -> String {
-    let of = Side::BOTH.map(|side| answer.completed(side));
+    let of = Side::ALL.map(|side| answer.completed(side));
     let found = found(answer);
     if of.iter().all(|[complete, planned]| complete == planned) {
         return found;

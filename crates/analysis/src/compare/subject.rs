@@ -69,10 +69,10 @@ impl Subject {
             (TOKENIZER_FILE, summary.environment.tokenizer_sha256.clone()),
             ("predicted", Some(summary.predicted.to_string())),
             ("metric definitions", Some(summary.schema.clone())),
-            ("speed", summary.target.facts.get("speed").cloned()),
+            ("speed", summary.target.facts.speed.map(|speed| format!("{speed:?}"))),
         ];
         let target = &summary.target;
-        let mut facts: BTreeMap<String, String> = target.facts.clone();
+        let mut facts = target.facts.texts();
         let others = [
             (PLAN, Some(summary.plan_hash.clone())),
             (SALT, summary.environment.salt.clone()),

@@ -117,9 +117,8 @@ fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(Strin
     ];
     let given = |(name, value): (&str, &Option<String>)| Some((name.to_owned(), value.clone()?));
     params.extend(known.into_iter().filter_map(given));
-    params.extend(
-        target.facts.iter().map(|(name, fact)| (format!("fact.{}", part(name)), fact.clone())),
-    );
+    let facts = target.facts.texts().into_iter();
+    params.extend(facts.map(|(name, fact)| (format!("fact.{}", part(&name)), fact)));
     let Some(plan) = plan else { return params };
     params.push(("workload".to_owned(), plan.workload.name().to_owned()));
     for (key, value) in plan.spec.keys() {

@@ -148,7 +148,7 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
             )));
         }
         // Use the seed of the original noise, which may have been derived from a salt that is no longer known.
-        let noise = run.summary.target.facts.get("noise").cloned();
+        let noise = run.summary.target.facts.noise.clone();
         spec.noise = noise.or(spec.noise);
     } else if gives_server && is_embedded {
         (spec.model, spec.profile, spec.speed, spec.noise) = (None, None, None, None);

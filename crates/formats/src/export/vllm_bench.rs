@@ -52,7 +52,8 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
         summary.started_at.chars().take(19).filter(|c| *c != '-' && *c != ':').collect();
     let date = measured.unwrap_or_else(|| digits.replace('T', "-"));
     let target = &summary.target;
-    let backend = target.facts.get("backend").map_or(target.dialect.as_str(), String::as_str);
+    let backend =
+        target.facts.others.get("backend").map_or(target.dialect.as_str(), String::as_str);
     let backend = if backend == "openai-completions" { "openai" } else { backend };
     let words = imported.and_then(|imported| imported.passes.first()).map(|stated| &stated.texts);
     let tokenizer = words.and_then(|words| words.get("tokenizer_id"));

@@ -18,6 +18,6 @@ pub fn of_target(target: &Target) -> MeasuredOn {
     MeasuredOn {
         engine: target.engine.as_ref().map(|engine| engine.to_lowercase()),
         engine_version: target.engine_version.clone(),
-        card: target.facts.get("card").cloned(),
+        card: target.facts.card.clone(),
     }
 }

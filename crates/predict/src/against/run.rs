@@ -99,8 +99,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
 /// # Errors
 /// If the figures of the run cannot be compared with a prediction. The error states the reason.
 fn counts(summary: &Summary) -> Result<Counts, String> {
-    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
-    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+    if let Some(speed) = summary.target.facts.other_speed() {
         return Err(format!(
             "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
                 at --speed 1"

@@ -31,7 +31,7 @@ fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
         other if other.ends_with("_per_s") => "1/s",
         _ => "ms",
     };
-    let series = Side::BOTH.into_iter().map(|side| {
+    let series = Side::ALL.into_iter().map(|side| {
         let mut series = Series {
             name: answer.sides[side.index()].name.clone(),
             style_index: side.index(),

@@ -159,7 +159,7 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if let Some(profile) = &target.profile {
         items.push(fact("Profile of the embedded engine", profile));
     }
-    items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
+    items.extend(target.facts.texts().iter().map(|(name, value)| fact(name, value)));
     // For imported results, the time and the program are those of the import. Only the source knows the time
     // and the program of the measurement.
     let (when, with) = match (summary.imported.is_some(), summary.predicted) {

@@ -30,7 +30,7 @@ pub(crate) fn compared() -> AbDocument {
     let block = |pair: u32, side: Side, tokens_per_s: f64| AbBlock {
         pair,
         side,
-        started_s: f64::from(2 * pair) - if side == Side::BOTH[0] { 2.0 } else { 1.0 },
+        started_s: f64::from(2 * pair) - if side == Side::ALL[0] { 2.0 } else { 1.0 },
         duration_s: 1.0,
         requests: 16,
         complete: 16,
@@ -63,19 +63,19 @@ pub(crate) fn compared() -> AbDocument {
         seconds: 16.0,
         needs_pairs: None,
         blocks: (1..=8)
-            .flat_map(|pair| Side::BOTH.map(|side| block(pair, side, 400.0 + f64::from(pair))))
+            .flat_map(|pair| Side::ALL.map(|side| block(pair, side, 400.0 + f64::from(pair))))
             .collect(),
         course: (1..=8).map(step).collect(),
         findings: Vec::new(),
     };
-    let run = |speed: &str| -> Summary {
+    let run = |speed: f64| -> Summary {
         let mut run = empty("m", "c", "e", "1");
         run.target.simulated = true;
-        run.target.facts.insert("speed".to_owned(), speed.to_owned());
+        run.target.facts.speed = Some(speed);
         run
     };
     let (schema, group) = (AB_SCHEMA.to_owned(), "ab-0a1b2c3d".to_owned());
-    AbDocument { schema, group, ab, gate: Vec::new(), runs: vec![run("1"), run("0.8")] }
+    AbDocument { schema, group, ab, gate: Vec::new(), runs: vec![run(1.0), run(0.8)] }
 }
 
 fn chart(id: &str) -> Chart {

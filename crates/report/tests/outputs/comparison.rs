@@ -6,7 +6,7 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::compare::{self, Design, Row, RowVerdict};
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::summary::Summary;
-use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
+use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{charts, difference};
 
@@ -19,8 +19,7 @@ fn compared() -> Comparison {
     let mut runs: Vec<(BTreeMap<String, String>, u32, Summary)> = Vec::new();
     for (value, round, rate) in figures {
         let mut run = empty("书生·浦语-7B", "A100 40G", "vllm", "0.32.0");
-        let variant = format!("max-num-seqs={value}");
-        run.target.facts.insert(VARIANT.to_owned(), variant);
+        run.target.facts.origin.variant = Some(format!("max-num-seqs={value}"));
         run.cells = vec![cell(128, 32, [Some(rate), Some(32.0 * rate), Some(0.5), Some(2.5)])];
         runs.push((BTreeMap::from([("max-num-seqs".to_owned(), value.to_owned())]), round, run));
     }

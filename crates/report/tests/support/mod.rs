@@ -5,7 +5,6 @@ pub mod records;
 use inferometer_metrics::{
     e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
-use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::distributions::Distributions;
@@ -22,7 +21,7 @@ use inferometer_metrics::SteadyState;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
-use inferometer_model::target::{Card, Environment, Target, Tool};
+use inferometer_model::target::{Card, Environment, Facts, Target, Tool};
 use inferometer_stats::{Distribution, Spread};
 
 /// The published table of chatglm3-6b.
@@ -50,7 +49,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
             model: model.to_owned(),
             simulated: false,
             profile: None,
-            facts: BTreeMap::from([("card".to_owned(), card.to_owned())]),
+            facts: Facts { card: Some(card.to_owned()), ..Facts::default() },
         },
         environment: Environment::default(),
         verdict: Verdict::default(),

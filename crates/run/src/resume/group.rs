@@ -6,14 +6,12 @@ use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
 use inferometer_store::{RunId, RunState, Store, StoredRun};
 
-use super::{check_plan, completed_cells, fact};
+use super::{check_plan, completed_cells};
 use crate::error::RunError;
 use crate::resumed_cell::ResumedCell;
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";
-/// The name of the fact that contains the salt of the group. The salt of each round is derived from this salt.
-pub const GROUP_SALT: &str = "group_salt";
 
 /// The stored runs of a plan with several servers.
 pub struct EarlierGroup {
@@ -53,7 +51,7 @@ impl EarlierGroup {
         let (mut runs, mut unread) = (Vec::new(), Vec::new());
         for row in rows {
             match store.run(row.id.as_str()) {
-                Ok(run) if run.target.facts.get("group").is_some_and(|group| group == name) => {
+                Ok(run) if run.target.facts.origin.group.as_deref() == Some(name) => {
                     runs.push(run);
                 }
                 Ok(_) => {}
@@ -72,7 +70,7 @@ impl EarlierGroup {
 
     /// The salt of the group's prompts.
     pub fn salt(&self) -> Option<String> {
-        let of_group = self.runs.iter().find_map(|run| fact(run, GROUP_SALT).map(str::to_owned));
+        let of_group = self.runs.iter().find_map(|run| run.target.facts.origin.group_salt.clone());
         of_group.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
     }
 
@@ -87,8 +85,7 @@ impl EarlierGroup {
         round: u32,
         plan: &Plan,
     ) -> Result<EarlierAttempt, RunError> {
-        let round = round.to_string();
-        let of_round = self.of(variant).filter(|run| fact(run, "round") == Some(round.as_str()));
+        let of_round = self.of(variant).filter(|run| run.target.facts.origin.round == Some(round));
         let attempt = |run: &StoredRun| {
             let kept = completed_cells(run, plan)?;
             let is_whole = run.row.state == RunState::Complete && kept.len() == plan.cells.len();
@@ -112,7 +109,9 @@ impl EarlierGroup {
 
     /// The runs of one of the group's servers, in the order of time.
     fn of(&self, variant: &str) -> impl Iterator<Item = &StoredRun> {
-        self.runs.iter().filter(move |run| fact(run, "variant") == Some(variant))
+        let is_its =
+            move |run: &&StoredRun| run.target.facts.origin.variant.as_deref() == Some(variant);
+        self.runs.iter().filter(is_its)
     }
 }
 

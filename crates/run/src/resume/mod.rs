@@ -5,13 +5,13 @@
 mod group;
 mod sent;
 
-pub use group::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
+pub use group::{EarlierAttempt, EarlierGroup, GROUP};
 pub(crate) use sent::{SentPass, sent_before};
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use inferometer_model::record::{Record, why_stopped};
+use inferometer_model::target::Origin;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
 use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
@@ -24,9 +24,8 @@ use crate::resumed_cell::{ResumedCell, stored_ending};
 pub struct EarlierRun {
     /// The plan of the run, by the keys of a plan file, including its seed and its salt.
     pub keys: Map<String, Value>,
-    /// Facts for the target of the new run: which of several servers the earlier run measured, and the id of the
-    /// earlier run.
-    pub facts: BTreeMap<String, String>,
+    /// The origin of the new run: which of several servers the earlier run measured, and the id of the earlier run.
+    pub origin: Origin,
     stored: StoredRun,
 }
 
@@ -57,21 +56,15 @@ impl EarlierRun {
             seed: Some(plan.seed),
             salt: stored.environment.salt.clone(),
             // A run of a group has a folder within the folder of the group.
-            out: plan.spec.out.clone().filter(|_| fact(&stored, "group").is_none()),
+            out: plan.spec.out.clone().filter(|_| stored.target.facts.origin.group.is_none()),
             ..(*plan.spec).clone()
         };
         let mut keys = asked.keys();
         keys.retain(|_, value| !value.is_null());
-        let of_group = ["group", "variant", "round"];
-        let facts = stored.target.facts.clone().into_iter();
-        Ok(Self {
-            facts: facts
-                .filter(|(name, _)| of_group.contains(&name.as_str()))
-                .chain([("resumes".to_owned(), run)])
-                .collect(),
-            keys,
-            stored,
-        })
+        let Origin { group, variant, round, .. } = stored.target.facts.origin.clone();
+        let resumes = Some(run);
+        let origin = Origin { group, variant, round, resumes, ..Origin::default() };
+        Ok(Self { origin, keys, stored })
     }
 
     /// The passes of each completely measured cell of the run. All passes of such a cell were carried out, with no more
@@ -134,10 +127,6 @@ fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
     // to fail.
     let waited_for = all - stopped;
     complete > 0 && (waited_for - complete) as f64 <= plan.max_failures * waited_for as f64
-}
-
-fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
-    run.target.facts.get(name).map(String::as_str)
 }
 
 /// Checks that a stored run has this plan.

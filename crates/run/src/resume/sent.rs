@@ -10,9 +10,6 @@ use inferometer_store::{PassBegin, Store};
 use super::completed_cells;
 use crate::context::Context;
 
-/// The name of the fact that contains the id of the resumed run.
-const RESUMES: &str = "resumes";
-
 /// A pass that a resumed run began in a cell that it did not complete.
 pub(crate) struct SentPass {
     cell: CellPlan,
@@ -38,7 +35,7 @@ impl SentPass {
 pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let mut sent = Vec::new();
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
-    let mut next = context.facts.get(RESUMES).cloned().filter(|_| !starts_server);
+    let mut next = context.origin.resumes.clone().filter(|_| !starts_server);
     let Ok(store) = Store::open_existing(&context.store) else { return sent };
     let mut known = HashSet::new();
     // A store of unknown origin may contain a run that resumes itself.
@@ -54,7 +51,7 @@ pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
                 sent.push(SentPass { cell, prompt_label, repeat, requests, run });
             }
         }
-        next = stored.target.facts.get(RESUMES).cloned();
+        next = stored.target.facts.origin.resumes;
     }
     sent
 }

@@ -44,6 +44,6 @@ impl<N: Network> Session<'_, N> {
             ("server_processes", usage.processes.to_string()),
         ];
         let facts = facts.map(|(name, value)| (name.to_owned(), value));
-        self.header.target.facts.extend(facts);
+        self.header.target.facts.others.extend(facts);
     }
 }

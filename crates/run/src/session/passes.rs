@@ -20,7 +20,6 @@ use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::{RunRequest, Session};
-use crate::ab_text::SIDE;
 use crate::error::RunError;
 use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
 use crate::network::Network;
@@ -153,7 +152,7 @@ impl<N: Network> Session<'_, N> {
             Procedure::Passes => format!(", repeat {repeat}"),
             Procedure::Search(_) | Procedure::Sweep(_) => format!(", trial {repeat}"),
             Procedure::Ab(_) => {
-                let side = context.facts.get(SIDE).map(|side| side.to_uppercase());
+                let side = context.origin.side.map(|side| side.name().to_uppercase());
                 format!(", pair {repeat}, {}", side.unwrap_or_default())
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::BodyHasher;
-use inferometer_model::target::{Environment, EventLoopCount, Target};
+use inferometer_model::target::{Environment, EventLoopCount, Side, Target};
 use inferometer_observe::Observer;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{RunHeader, Store};
@@ -107,7 +107,7 @@ pub(super) fn prepare<'a, N: Network>(
         Procedure::Search(search) => messages::search(events, plan, search, estimate),
         Procedure::Sweep(sweep) => messages::sweep(events, plan, sweep),
         // The limits are those of both sides, so they are printed once, for the first side.
-        Procedure::Ab(_) if context.facts.get(ab_text::SIDE).is_some_and(|it| it == "b") => {}
+        Procedure::Ab(_) if context.origin.side == Some(Side::B) => {}
         Procedure::Ab(ab) => {
             let most = estimate.map(|(one, other)| one.max(other));
             events.say(&ab_text::bound(plan, ab, most));
@@ -180,7 +180,7 @@ fn estimate_after<N: Network>(
             let what = "sending a request with a long prompt, to estimate the time of the run";
             // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
             // scope contains the id of the resumed run, which makes the prompt different.
-            let resumed = request.context.facts.get("resumes");
+            let resumed = request.context.origin.resumes.as_ref();
             let scope =
                 resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
             let speed = report_if_slow(request.events, what, || {

@@ -64,7 +64,7 @@ fn equal_servers_form_one_target_that_lists_their_addresses() {
     let ready = both(ready(A, "127.0.0.1:1", |_| {}), ready(B, "127.0.0.1:2", |_| {})).unwrap();
     assert_eq!(ready.target.servers, [A, B]);
     assert_eq!(ready.target.url, "http://a:1, http://b:1");
-    assert_eq!(ready.target.facts["balance"], "round-robin");
+    assert_eq!(ready.target.facts.others["balance"], "round-robin");
     assert_eq!((ready.others.len(), ready.findings.len()), (1, 0));
 }
 

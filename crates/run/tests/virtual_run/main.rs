@@ -278,7 +278,7 @@ fn two_servers_of_a_plan_get_the_same_requests_in_each_round() {
     let finished = group.run_with(&Events::none(), Strictness::Lenient, &mut run).unwrap();
     assert!(finished.failures.is_empty(), "{:?}", finished.failures);
     let of_runs = |fact: &str| -> Vec<String> {
-        finished.comparison.runs.iter().map(|run| run.target.facts[fact].clone()).collect()
+        finished.comparison.runs.iter().map(|run| run.target.facts.texts()[fact].clone()).collect()
     };
     assert_eq!(of_runs("variant"), ["one", "two", "two", "one"]);
     assert_eq!(of_runs("round"), ["1", "1", "2", "2"]);

@@ -4,7 +4,7 @@ use inferometer_drive::Endpoint;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
 use inferometer_http::Server;
-use inferometer_model::target::Target;
+use inferometer_model::target::{Facts, Target};
 use inferometer_net::Net;
 use inferometer_net::virtual_net::hosts;
 use inferometer_plan::spec::Spec;
@@ -79,7 +79,7 @@ pub fn measure_on(
         dialect: dialect.name.to_owned(),
         model: model.to_owned(),
         simulated: true,
-        facts: context.facts.clone(),
+        facts: Facts { origin: context.origin.clone(), ..Facts::default() },
         ..Target::default()
     };
     let (tls, server, findings, embedded) = (None, None, Vec::new(), None);

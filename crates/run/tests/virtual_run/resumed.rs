@@ -28,7 +28,7 @@ fn ttft_is_unreliable_in_a_pass_whose_prompts_an_interrupted_run_had_already_sen
         if let Some(earlier) = runs.last() {
             let earlier = EarlierRun::find(&context.store, earlier).unwrap();
             context.resumed = earlier.completed_cells(&plan).unwrap();
-            context.facts = earlier.facts.clone();
+            context.origin = earlier.origin.clone();
         }
         context.host.interrupt = Interrupt::default();
         let interrupt = context.host.interrupt.clone();

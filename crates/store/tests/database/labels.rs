@@ -1,5 +1,7 @@
 //! Tests of filters, tags and notes, and of removing runs.
 
+use std::collections::BTreeMap;
+
 use inferometer_model::target::Target;
 use inferometer_store::{
     LogHeader, LogWriter, RunFilter, RunHeader, RunId, RunKind, RunState, Store, StoreError,
@@ -26,6 +28,8 @@ fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
             target: Target {
                 facts: [("imported from", "表.md"), ("card", "A100")]
                     .map(|(name, fact)| (name.to_owned(), fact.to_owned()))
+                    .into_iter()
+                    .collect::<BTreeMap<_, _>>()
                     .into(),
                 ..of("模型-6b", "sglang", "0.4")
             },

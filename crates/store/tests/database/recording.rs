@@ -133,8 +133,8 @@ fn stored_records_say_whether_they_were_streamed() {
 fn an_import_is_recorded_as_a_run_of_kind_imported_without_passes() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
-    let facts = [("imported from".to_owned(), "table.md".to_owned())].into();
-    let target = Target { facts, ..Target::default() };
+    let mut target = Target::default();
+    target.facts.others.insert("imported from".to_owned(), "table.md".to_owned());
     let header = ImportHeader {
         imported_unix_ns: START_NS,
         suffix: 1,

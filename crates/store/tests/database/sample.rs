@@ -1,6 +1,5 @@
 //! A small run: its plan, its target, its records and its summary.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_analysis::cell::Cell;
@@ -16,7 +15,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::request::Sampling;
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::{Environment, Facts, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::{
     ObservePlan, Plan, Procedure, Repeat, SpreadPlan, TargetPlan, Timeouts, Url, Warmup,
@@ -87,7 +86,7 @@ fn target() -> Target {
         model: "chatglm3-6b".to_owned(),
         simulated: false,
         profile: None,
-        facts: BTreeMap::from([("card".to_owned(), "A100 40G".to_owned())]),
+        facts: Facts { card: Some("A100 40G".to_owned()), ..Facts::default() },
     }
 }
 

@@ -11,7 +11,7 @@ use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::{Environment, Facts, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Known, Spec};
@@ -150,7 +150,7 @@ fn target(model: &str) -> Target {
         model: model.to_owned(),
         simulated: false,
         profile: None,
-        facts: [("card".to_owned(), "A100 40G".to_owned())].into(),
+        facts: Facts { card: Some("A100 40G".to_owned()), ..Facts::default() },
     }
 }
 

@@ -64,7 +64,7 @@ fn words(done: &[Imported]) -> String {
         let engine = target.engine.as_deref().unwrap_or("unknown engine");
         let version = target.engine_version.as_deref().unwrap_or("");
         let _ = writeln!(text, "{id}  {}: {}", source.place(), source.format);
-        let card = target.facts.get("card").map_or("unknown card", String::as_str);
+        let card = target.facts.card.as_deref().unwrap_or("unknown card");
         let _ = writeln!(
             text,
             "    {} on {card}, {}; {}",

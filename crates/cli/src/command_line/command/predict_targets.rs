@@ -7,7 +7,6 @@ use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{PredictError, planned, predict as predict_plan};
-use inferometer_report::comparison::VARIANT;
 use inferometer_report::{comparison, terminal};
 use inferometer_run::{
     Events, Finished, FinishedGroup, Group, Host, PlanError, RunError, Strictness, variants,
@@ -56,7 +55,7 @@ pub fn predict_targets(
     let configs: BTreeMap<&str, &EngineConfig> =
         simulated.iter().map(|one| (one.variant.name.as_str(), &one.config)).collect();
     let finished = group.run_with(&Events::none(), printing.strictness, &mut |request, _| {
-        let name = request.context.facts.get(VARIANT).map_or("", String::as_str);
+        let name = request.context.origin.variant.as_deref().unwrap_or_default();
         let config = configs.get(name).expect("invariant: each member of the group is simulated");
         let found = predict_plan(request.plan, request.context, config, None).map_err(of_run)?;
         if !printing.quiet {

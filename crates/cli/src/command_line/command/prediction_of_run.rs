@@ -12,7 +12,6 @@ use inferometer_engine::confidence::card_in_words;
 use inferometer_engine::model::model;
 use inferometer_engine::profile::profiles;
 use inferometer_model::suggest::did_you_mean;
-use inferometer_model::target::CARD_SOURCE;
 use inferometer_model::visible;
 use inferometer_plan::shell::word;
 use inferometer_plan::spec::Variant;
@@ -41,7 +40,7 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
             return text;
         }
         // A user who states the card expects a prediction.
-        let is_stated = summary.target.facts.contains_key(CARD_SOURCE);
+        let is_stated = summary.target.facts.card_is_by_user;
         return if is_stated { format!("\nnot predicted: {why}\n") } else { String::new() };
     }
     let own = own_profiles();
@@ -64,8 +63,7 @@ fn of_unknown_model(store: &Path, run: &str, summary: &Summary) -> Option<String
         return None;
     }
     // A server on this machine may state the folder of its model.
-    let folders = ["root", "model_path"].into_iter().filter_map(|fact| target.facts.get(fact));
-    let files = folders.map(|folder| Path::new(folder).join("config.json"));
+    let files = target.facts.model_places().map(|folder| Path::new(folder).join("config.json"));
     let file = files.into_iter().find(|file| file.is_file());
     let file = file.unwrap_or_else(|| PathBuf::from("PATH/config.json"));
     let card = if facts.get("card").is_none() { " --card NAME" } else { "" };

@@ -183,7 +183,7 @@ fn measure_one(
     context.host = host;
     if let Some(earlier) = earlier {
         context.resumed = earlier.completed_cells(&plan)?;
-        context.facts = earlier.facts.clone();
+        context.origin = earlier.origin.clone();
     }
     if arguments.dry_run {
         let plan = dry_run(&plan, form(arguments), Clock::Real)?;

@@ -111,7 +111,7 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     let flags: String = match &plan.target {
         TargetPlan::Embedded { engine_flags, .. } => {
             // The noise of the run states its seed; the noise of the plan may leave the seed to the salt of the run.
-            let noise = run.target.facts.get("noise");
+            let noise = run.target.facts.noise.as_ref();
             let value = |name: &str, value| match noise {
                 Some(noise) if name == "noise" => noise,
                 _ => value,
@@ -241,8 +241,8 @@ fn target(run: &StoredRun) -> String {
 }
 
 fn facts(run: &StoredRun) -> String {
-    let facts = run.target.facts.iter().map(|(name, value)| format!("{name} {value}"));
-    facts.collect::<Vec<_>>().join(", ")
+    let facts = run.target.facts.texts().into_iter();
+    facts.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn environment(run: &StoredRun) -> String {

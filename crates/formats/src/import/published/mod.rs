@@ -8,7 +8,7 @@ mod tables;
 use inferometer_analysis::table_import::{
     HeadingFacts, engine_in_prose, logged_blocks, published_tables,
 };
-use inferometer_model::target::Target;
+use inferometer_model::target::{Facts, Target};
 
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
@@ -40,7 +40,6 @@ pub(crate) struct Page<'a> {
 fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));
-    let card = place.card.clone().map(|card| ("card".to_owned(), card));
     let target = Target {
         servers: Vec::new(),
         url: "unknown".to_owned(),
@@ -50,7 +49,7 @@ fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
         model: place.model.clone().unwrap_or_else(|| "unknown".to_owned()),
         simulated: false,
         profile: None,
-        facts: card.into_iter().collect(),
+        facts: Facts { card: place.card.clone(), ..Facts::default() },
     };
     (target, prose.map(|(_, line)| line))
 }

@@ -57,9 +57,9 @@ pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, 
     let mut target = engine(first.words("model_type").or(first.words("model_filename")));
     target.engine_version = first.words("build_commit").map(str::to_owned);
     let card = first.words("gpu_info").filter(|info| !info.is_empty()).or(first.words("cpu_info"));
-    target.facts.extend(card.map(|card| ("card".to_owned(), card.trim().to_owned())));
+    target.facts.card = card.map(|card| card.trim().to_owned());
     if let Some(file) = first.words("model_filename") {
-        target.facts.insert("model file".to_owned(), without_folders(file));
+        target.facts.others.insert("model file".to_owned(), without_folders(file));
     }
     let mut imported = source.imported(FORMAT);
     imported.measured_at = first.words("test_time").map(str::to_owned);

@@ -64,7 +64,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let dialect = document.words("backend").or(document.words("endpoint_type"));
     let mut target = target(model, None, dialect_of(dialect.unwrap_or("unknown")));
     if let Some(backend) = dialect {
-        target.facts.insert("backend".to_owned(), backend.to_owned());
+        target.facts.others.insert("backend".to_owned(), backend.to_owned());
     }
     simulation::read(document.words("label"), &mut target);
     let mut imported = source.imported(FORMAT);
