@@ -142,7 +142,7 @@ class Case:
             if words[:1] == ["DUMP"]:
                 return dump(world.folder / words[1], with_rows=False)
             done = subprocess.run(["inferometer", *words], cwd=world.folder, env=world.environment,
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=3600)
         finally:
             for child in servers:
                 child.stdin.close()

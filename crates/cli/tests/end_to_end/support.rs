@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +15,9 @@ use crate::tiny_server::Request;
 
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_inferometer");
+
+/// A pattern for names of runs, and the text that replaces them in snapshots.
+pub const NAME_OF_RUN: (&str, &str) = (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "RUN");
 
 /// An embedded engine on a free port; it ends when this value is dropped.
 pub struct Engine {
@@ -323,6 +327,23 @@ fn small_run_of<'a>(url: &'a str, cell: (&'a str, &'a str)) -> Vec<&'a str> {
 /// A temporary folder that is removed after the test.
 pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
+}
+
+/// A temporary folder with the store of an earlier version, which has the runs `conversation` and `faults`, and a link
+/// `data` to the folder of all crates, whose fixtures commands can name.
+pub fn with_stored_runs() -> TempDir {
+    let folder = folder();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of the crates");
+    let stored = crates.join("store/tests/fixtures");
+    let inside = |name| folder.path().join(name);
+    symlink(crates, inside("data")).expect("a link");
+    std::fs::create_dir(inside("inferometer.runs")).expect("a folder");
+    for log in std::fs::read_dir(stored.join("version-3.runs")).expect("logs").flatten() {
+        let copy = inside("inferometer.runs").join(log.file_name());
+        std::fs::copy(log.path(), copy).expect("a copy");
+    }
+    std::fs::copy(stored.join("version-3.db"), inside("inferometer.db")).expect("a copy");
+    folder
 }
 
 /// The standard error of a command.
