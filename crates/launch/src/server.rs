@@ -42,8 +42,8 @@ pub struct ServerFiles {
 pub struct ReadyWait<'a> {
     /// Set when the user interrupts the wait.
     pub stop: &'a AtomicBool,
-    /// Called with a line of progress for the user.
-    pub report: &'a dyn Fn(&str),
+    /// Called from time to time, with the time waited so far in seconds and the last line of the server's log.
+    pub report: &'a dyn Fn(u64, Option<&str>),
 }
 
 /// A server that this process has started. The server and all its descendants end when this value is dropped,
@@ -182,9 +182,7 @@ impl LaunchedServer {
             }
             if now.since(reported_at) >= REPORT_EVERY {
                 reported_at = now;
-                let line = self.last_line.as_deref().unwrap_or("none yet");
-                let waited = now.since(began).as_secs();
-                (wait.report)(&format!("  {waited} s; last log line: {line}"));
+                (wait.report)(now.since(began).as_secs(), self.last_line.as_deref());
             }
         }
     }

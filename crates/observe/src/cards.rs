@@ -15,6 +15,8 @@ use inferometer_model::target::Card;
 
 pub use dcgm::Dcgm;
 
+use crate::error::ObserveError;
+
 /// A source of samples of cards.
 pub trait CardSource: Send {
     /// The properties of the source's cards.
@@ -22,7 +24,7 @@ pub trait CardSource: Send {
 
     /// Samples each card. An error states why a sample is missing. Values that a card does not report are
     /// `None`.
-    fn sample(&mut self) -> Vec<Result<CardSample, String>>;
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>>;
 }
 
 /// A source in which the number of each card is increased by `first`.
@@ -37,7 +39,7 @@ impl CardSource for Renumbered {
         cards.map(|card| Card { index: self.first + card.index, ..card }).collect()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
         let renumbered = |card: CardSample| CardSample { index: self.first + card.index, ..card };
         self.source.sample().into_iter().map(|sample| sample.map(renumbered)).collect()
     }
@@ -68,8 +70,8 @@ impl CardSource for Selected {
         cards.filter(|card| self.numbers.contains(&card.index)).collect()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
-        let is_selected = |sample: &Result<CardSample, String>| {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
+        let is_selected = |sample: &Result<CardSample, ObserveError>| {
             sample.as_ref().map_or(true, |card| self.numbers.contains(&card.index))
         };
         self.source.sample().into_iter().filter(is_selected).collect()
@@ -83,13 +85,12 @@ impl CardSource for Selected {
 pub fn select_cards(
     sources: Vec<Box<dyn CardSource>>,
     numbers: &BTreeSet<u32>,
-) -> Result<Vec<Box<dyn CardSource>>, String> {
+) -> Result<Vec<Box<dyn CardSource>>, ObserveError> {
     let seen: BTreeSet<u32> =
         sources.iter().flat_map(|it| it.cards()).map(|card| card.index).collect();
     if let Some(number) = numbers.iter().find(|number| !seen.contains(number)) {
-        let listed: Vec<String> = seen.iter().map(u32::to_string).collect();
-        let seen = if seen.is_empty() { "none".to_owned() } else { listed.join(", ") };
-        return Err(format!("card {number} was not found; found: {seen}"));
+        let found = seen.iter().copied().collect();
+        return Err(ObserveError::NoSuchCard { number: *number, found });
     }
     let any = |cards: Vec<Card>| cards.iter().any(|card| numbers.contains(&card.index));
     let used = sources.into_iter().filter(|it| any(it.cards()));
@@ -126,9 +127,9 @@ mod tests {
             self.1.iter().map(card).collect()
         }
 
-        fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
             let card = |&index| Ok(CardSample { index, ..CardSample::default() });
-            self.1.iter().map(card).chain([Err(format!("{}: gone", self.0))]).collect()
+            self.1.iter().map(card).chain([Err(ObserveError::NoCards(self.0.to_owned()))]).collect()
         }
     }
 
@@ -160,7 +161,8 @@ mod tests {
         let sampled: Vec<u32> =
             one[0].sample().into_iter().filter_map(|sample| Some(sample.ok()?.index)).collect();
         assert_eq!(sampled, [1]);
-        let error = |sources| select_cards(sources, &BTreeSet::from([1, 9])).err().unwrap();
+        let error =
+            |sources| select_cards(sources, &BTreeSet::from([1, 9])).err().unwrap().to_string();
         assert!(error(sources()).contains("card 9 was not found; found: 0, 1, 2"));
         assert!(error(Vec::new()).contains("found: none"));
     }

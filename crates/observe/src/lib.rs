@@ -5,6 +5,8 @@
 //! does not wait for these responses, and does not parse them. No figures are computed here: samples are
 //! written to the run log unchanged, and reports are computed from the log.
 
+mod error;
+
 mod names;
 mod scrape;
 
@@ -14,7 +16,8 @@ mod host;
 mod observer;
 
 pub use cards::{CardSource, Dcgm, local_cards, select_cards};
+pub use error::{ObserveError, SmiError};
 pub use host::environment;
 pub use names::MetricNames;
 pub use observer::Observer;
-pub use scrape::{MissingMetrics, Scrape};
+pub use scrape::Scrape;

@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use inferometer_http::prometheus::{Metric, metrics};
 
+use crate::error::ObserveError;
+
 /// The built-in names.
 const KNOWN: &str = include_str!("names.toml");
 
@@ -64,7 +66,7 @@ impl MetricNames {
     ///
     /// # Errors
     /// When a key of `own` is not a known quantity.
-    pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
+    pub fn with(own: &BTreeMap<String, String>) -> Result<Self, ObserveError> {
         let mut formulas = Vec::new();
         for (quantity, name) in own {
             let origin = NameOrigin::User;
@@ -166,15 +168,9 @@ impl MetricNames {
 }
 
 /// The quantity or latency that a key of a table names.
-fn meaning(quantity: &str) -> Result<Meaning, String> {
+fn meaning(quantity: &str) -> Result<Meaning, ObserveError> {
     let name = toml::Value::String(quantity.to_owned());
-    name.try_into().map_err(|_| {
-        format!(
-            "`{quantity}` is not a known server metric; the known ones are running, waiting, kv_use, \
-             preemptions, prefix_queries, prefix_hits, drafted, accepted, generation_tokens, ttft, \
-             itl, queue"
-        )
-    })
+    name.try_into().map_err(|_| ObserveError::UnknownQuantity(quantity.to_owned()))
 }
 
 fn terms(name: &str) -> Vec<String> {

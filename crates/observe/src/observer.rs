@@ -90,7 +90,7 @@ impl Observer {
         if let Some(scrape) = &self.scrape {
             match scrape.sample(histograms) {
                 Ok(metrics) => sample.server = Some(metrics),
-                Err(why) => sample.missing.push(why),
+                Err(why) => sample.missing.push(why.to_string()),
             }
         }
         self.ask_each(&mut sample, histograms);
@@ -101,7 +101,7 @@ impl Observer {
             for card in cards.sample() {
                 match card {
                     Ok(card) => sample.cards.push(card),
-                    Err(why) => sample.cards_missing.push(why),
+                    Err(why) => sample.cards_missing.push(why.to_string()),
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Observer {
             let began = monotonic_now();
             let (server, missing) = match scrape.sample(histograms) {
                 Ok(metrics) => (Some(metrics), None),
-                Err(why) => (None, Some(why)),
+                Err(why) => (None, Some(why.to_string())),
             };
             let took = monotonic_now().since(began).as_micros();
             let took_us = u64::try_from(took).unwrap_or(u64::MAX);
@@ -150,6 +150,7 @@ mod tests {
     use inferometer_model::target::Card;
 
     use super::*;
+    use crate::error::ObserveError;
 
     /// Cards that give two samples and then errors. The third poll ends the pass.
     struct Fake {
@@ -162,11 +163,11 @@ mod tests {
             Vec::new()
         }
 
-        fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
             self.polls += 1;
             if self.polls >= 3 {
                 self.over.take();
-                return vec![Err("the card is gone".to_owned())];
+                return vec![Err(ObserveError::NoCards("dcgm".to_owned()))];
             }
             vec![Ok(CardSample { power_w: Some(1.0), ..CardSample::default() })]
         }
@@ -193,7 +194,7 @@ mod tests {
         let counts: Vec<usize> = observed.samples.iter().map(|sample| sample.cards.len()).collect();
         assert_eq!(counts, [1, 1, 0, 0]);
         assert_eq!(hears.try_iter().collect::<Vec<_>>(), counts);
-        assert_eq!(observed.samples[2].cards_missing, ["the card is gone"]);
+        assert_eq!(observed.samples[2].cards_missing, ["dcgm: the DCGM exporter reports no card"]);
         assert!(observed.samples.is_sorted_by_key(|sample| sample.at));
     }
 

@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 /// The document of an event; `None` for events that callbacks do not get, such as the end of one request.
 pub fn document(event: &Event<'_>) -> Option<Value> {
     Some(match event {
-        Event::Message(text) => json!({ "event": "message", "text": text }),
-        Event::Warning(text) => json!({ "event": "warning", "text": text }),
+        Event::Notice(notice) => {
+            let mut document = json!(notice);
+            document["event"] = if notice.is_urgent() { "warning" } else { "message" }.into();
+            document["text"] = notice.to_string().into();
+            document
+        }
         Event::RunStarted(run) => json!({
             "event": "run_started", "run_id": run.id, "title": run.title, "passes": run.passes,
         }),

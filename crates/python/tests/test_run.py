@@ -124,6 +124,9 @@ def test_events_arrive_in_order_on_the_calling_thread(small):
     names = [event["event"] for event in heard if event["event"] != "progress"]
     assert names.index("run_started") < names.index("pass_started") < names.index("pass_ended")
     assert names[-2:] == ["run_stored", "run_ended"] and heard[-1]["run_id"] == run.id
+    notices = {event["notice"]: event for event in heard if event["event"] == "message"}
+    assert notices["simulating"]["model"] in notices["simulating"]["text"]
+    assert notices["estimate"]["least_s"] <= notices["estimate"]["most_s"]
     ended = [event for event in heard if event["event"] == "pass_ended"]
     assert [event["completed"] for event in ended] == [3, 12]
 

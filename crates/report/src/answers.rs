@@ -42,6 +42,12 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     searches.chain(sweeps).collect()
 }
 
+/// The answers, one line each. They are the last lines on a terminal.
+pub fn lines(summary: &Summary) -> String {
+    let line = |answer: Answer| format!("answer: {}: {}\n", answer.cell, answer.sentence);
+    of(summary).into_iter().map(line).collect()
+}
+
 /// How to read the table of trials, and why its figures differ from those by load.
 pub(crate) const OF_TRIALS: &str = "For each trial: values over all its requests, with start-up and \
     drain. Requests/s: completed requests / time from the first send to the last end. The values \

@@ -22,6 +22,7 @@ mod text_table;
 pub mod csv;
 pub mod difference;
 pub mod json;
+pub mod progress;
 pub mod table;
 pub mod terminal;
 
@@ -53,6 +54,7 @@ pub mod fragment;
 pub mod html;
 pub mod markdown;
 
+pub use answers::lines as answer_lines;
 pub use content::ReportInput;
 pub use error::ReportError;
 pub use label::{notice, notice_of, title};

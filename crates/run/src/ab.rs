@@ -19,6 +19,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant, parse_url};
 use inferometer_report::ab::{AB_SCHEMA, AbDocument};
 use inferometer_report::plot::PlotFiles;
+use inferometer_report::progress::Notice;
 
 use crate::ab_settings::limits_not_reached;
 use crate::context::{Context, Host, ReportFiles};
@@ -229,7 +230,7 @@ impl AbRun {
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
         let outputs = self.outputs()?;
         let mut servers = [Servers::default(), Servers::default()];
-        events.say(&format!("{}: two runs, measured in alternating blocks", self.name));
+        events.say(&Notice::AbBegins { name: self.name.clone() });
         let requests = self.sides.each_ref().map(|Member { plan, context, .. }| RunRequest {
             plan,
             context,
@@ -241,10 +242,7 @@ impl AbRun {
             gate: &self.gate,
         };
         if self.different_prompts && !self.one_server {
-            events.say(
-                "both addresses lead to one server, which may cache prompts: each side gets \
-                    different prompts of the same lengths",
-            );
+            events.say(&Notice::DifferentPrompts);
         }
         let pairs = carry_out_pairs(requests, &mut servers, pairing);
         servers.iter_mut().for_each(|servers| servers.end(events));

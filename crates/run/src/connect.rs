@@ -9,6 +9,7 @@ use inferometer_drive::probe::{ServerInfo, probe, probe_if_ready};
 use inferometer_http::client::{Client, ClientError, ServerAccess};
 use inferometer_net::monotonic_now;
 use inferometer_plan::Url;
+use inferometer_report::progress::Notice;
 
 use crate::error::RunError;
 use crate::servers::Start;
@@ -92,8 +93,8 @@ pub(crate) fn wait_for(
         }
         if told_at.is_none_or(|told| now.since(told) >= REPORT_EVERY) {
             told_at = Some(now);
-            let (waited, wait) = (waited.as_secs(), wait.as_secs_f64());
-            start.events.say(&format!("waiting for the server, {waited} of {wait:.0} s: {why}"));
+            let (waited_s, wait_s) = (waited.as_secs(), wait.as_secs_f64());
+            start.events.say(&Notice::WaitingForServer { waited_s, wait_s, why });
         }
         pause(next_pause.min(wait.saturating_sub(waited)), start.stop);
         if start.stop.load(Ordering::Relaxed) {

@@ -2,6 +2,7 @@
 
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Procedure};
+use inferometer_report::progress::Notice;
 use inferometer_report::spec_toml;
 
 use crate::error::RunError;
@@ -9,7 +10,7 @@ use crate::event_loops::event_loops;
 use crate::plan_memory::PlanMemory;
 use crate::resolve::spelled_out;
 use crate::search_bound::{self, LongestRun};
-use crate::{ab_text, estimate, prompts};
+use crate::{estimate, prompts};
 
 /// The kind of time in which a plan runs: real or virtual.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,21 +61,20 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
     let asked = spelled_out(&plan.spec)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
     let estimate = match &plan.procedure {
-        Procedure::Search(search) => search_bound::words(plan, search, estimate),
-        Procedure::Sweep(sweep) => {
-            let at_most = estimate.map_or_else(String::new, |most| {
-                let most = estimate::about(most);
-                format!("; at most {most} in total, if the server does not batch at all")
-            });
-            search_bound::words_of_sweep(plan, sweep) + &at_most
-        }
-        Procedure::Ab(ab) => ab_text::bound(plan, ab, estimate),
-        Procedure::Passes if clock == Clock::Virtual => String::new(),
-        Procedure::Passes => estimate::words(estimate),
+        Procedure::Search(search) => Some(search_bound::of_search(plan, search, estimate)),
+        Procedure::Sweep(sweep) => Some(search_bound::of_sweep(plan, sweep, estimate)),
+        Procedure::Ab(ab) => Some(search_bound::of_ab(plan, ab, estimate)),
+        Procedure::Passes if clock == Clock::Virtual => None,
+        Procedure::Passes => Some(estimate.map_or(Notice::EstimateLater, |span| {
+            let span_s = span.as_secs_f64();
+            Notice::Estimate { least_s: span_s, most_s: span_s }
+        })),
     };
-    let estimate = if estimate.is_empty() { estimate } else { format!("# {estimate}\n") };
+    let estimate = estimate.map_or_else(String::new, |estimate| format!("# {estimate}\n"));
     let advice = match clock {
-        Clock::Real if plan.procedure.chooses_loads() => search_bound::advice(plan),
+        Clock::Real if plan.procedure.chooses_loads() => {
+            search_bound::advice(plan).map(|advice| advice.to_string())
+        }
         Clock::Real => None,
         Clock::Virtual => Some(
             "in virtual time, which takes seconds: no server is \

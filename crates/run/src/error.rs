@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
+use inferometer_observe::ObserveError;
 use inferometer_store::{RunId, StoreError};
 
 /// A plan that cannot be measured as written. Nothing was measured.
@@ -71,6 +72,14 @@ pub enum RunError {
     /// requests, such as metrics.
     #[error("{0}")]
     Target(String),
+    /// The server's metrics or cards that the plan requests cannot be observed.
+    #[error("{key}: {source}")]
+    Observe {
+        /// The key of the plan, and its flag.
+        key: &'static str,
+        /// The error itself.
+        source: ObserveError,
+    },
     /// The requests of a pass cannot be generated.
     #[error("{0}")]
     Prompts(String),
@@ -152,6 +161,10 @@ impl RunError {
 
     pub(crate) fn target(why: impl Display) -> Self {
         Self::Target(why.to_string())
+    }
+
+    pub(crate) fn observe(key: &'static str) -> impl Fn(ObserveError) -> Self {
+        move |source| Self::Observe { key, source }
     }
 
     pub(crate) fn prompts(why: impl Display) -> Self {

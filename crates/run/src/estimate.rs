@@ -246,36 +246,6 @@ pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate
     Some((least, most))
 }
 
-/// The estimate as text.
-pub fn words(estimate: Option<Duration>) -> String {
-    match estimate {
-        Some(span) => format!("estimate: {}", in_words(span)),
-        None => "estimate: unknown until the server has answered the first requests".to_owned(),
-    }
-}
-
-/// An estimated duration as text, such as `less than a second`, `about 42 s`.
-pub fn about(span: Duration) -> String {
-    match span < Duration::from_secs(1) {
-        true => in_words(span),
-        false => format!("about {}", in_words(span)),
-    }
-}
-
-/// A duration as text, such as `less than a second`, `42 s`, `12 min`, `1.5 h`.
-pub fn in_words(span: Duration) -> String {
-    let seconds = span.as_secs_f64();
-    if seconds < 1.0 {
-        "less than a second".to_owned()
-    } else if seconds < 120.0 {
-        format!("{seconds:.0} s")
-    } else if seconds < 7200.0 {
-        format!("{:.0} min", seconds / 60.0)
-    } else {
-        format!("{:.1} h", seconds / 3600.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use inferometer_model::fixture::steady;
@@ -300,12 +270,5 @@ mod tests {
         let (with, without) = (times(r#", "cooldown": "10s""#), times(""));
         assert_eq!(with.0 - without.0, Duration::from_secs(10 * (2 * 3 - 1)));
         assert_eq!(with.1 - without.1, Duration::from_secs(10 * (2 * 20 - 1)));
-    }
-
-    #[test]
-    fn an_estimate_of_less_than_a_second_is_not_introduced_by_about() {
-        for (ms, text) in [(400, "less than a second"), (42_000, "about 42 s")] {
-            assert_eq!(about(Duration::from_millis(ms)), text);
-        }
     }
 }

@@ -14,17 +14,15 @@ use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Sample;
 use inferometer_model::target::Target;
+use inferometer_report::progress::{Notice, PairEnded};
 use inferometer_store::PassBegin;
 
 /// An event of a run. Passes do not overlap. Within a pass, records and samples come from separate threads.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A line of text for the user: for example the next step, and how long it may take.
-    Message(&'a str),
-    /// A line of text that the user should see even if messages are off, for example that results are
-    /// incomplete.
-    Warning(&'a str),
+    /// A step, a fact or a warning for the user: for example the next step, and how long it may take.
+    Notice(&'a Notice),
     /// The run now starts its server or connects to it. From here on, an [`crate::Interrupt`] ends the run.
     Connecting,
     /// The run is entered in the store, and the measurement begins.
@@ -121,16 +119,6 @@ pub struct PassEnded<'a> {
     pub resumed: bool,
     /// Whether the pass is a block of a comparison. Then [`Event::PairEnded`] states its figures.
     pub is_block: bool,
-}
-
-/// The state of a comparison after a pair of blocks.
-pub struct PairEnded {
-    /// The number of the pair, from 1.
-    pub number: u32,
-    /// The deciding figure on both sides: `output_tokens_per_s 512.1 (A) and 498.7 (B)`.
-    pub figures: String,
-    /// The estimate so far: `B -2.6 % (-5.1 to +0.2 %)`; empty if there is none.
-    pub so_far: String,
 }
 
 /// Receives the events of a run. [`Subscriber::on_event`] is called on the threads of the measurement, so it must

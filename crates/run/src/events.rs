@@ -1,7 +1,8 @@
 //! Sends the events of a run to the state of the run in progress and to a subscriber.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_report::progress::Notice;
 
 use crate::event::{Event, Subscriber};
 use crate::live_state::LiveState;
@@ -25,12 +26,12 @@ impl Events {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// Events with the same receivers. Until the first pass begins, the subscriber gets each [`Event::Message`] only
-    /// once. After that, it gets every message: the same words may report a new event of the other run.
+    /// Events with the same receivers. Until the first pass begins, the subscriber gets each notice that is not urgent
+    /// only once. After that, it gets every notice: an equal one may be about the other run.
     #[must_use]
     pub fn without_repeated_introduction(&self) -> Self {
         let subscriber = Arc::clone(&self.subscriber);
-        let said = Mutex::new(Some(BTreeSet::new()));
+        let said = Mutex::new(Some(Vec::new()));
         Self { live: self.live.clone(), subscriber: Arc::new(Once { subscriber, said }) }
     }
 
@@ -45,25 +46,29 @@ impl Events {
         self.subscriber.on_event(&event);
     }
 
-    /// Sends a line of text for the user, as [`Event::Message`].
-    pub fn say(&self, line: &str) {
-        self.emit(Event::Message(line));
+    /// Sends a step, a fact or a warning for the user.
+    pub fn say(&self, notice: &Notice) {
+        self.emit(Event::Notice(notice));
     }
 }
 
-/// Forwards events to a subscriber. Before the first pass, a message that was already forwarded is left out.
+/// Forwards events to a subscriber. Before the first pass, a notice that was already forwarded is left out.
 struct Once {
     subscriber: Arc<dyn Subscriber>,
-    /// The messages so far; `None` from the first pass on.
-    said: Mutex<Option<BTreeSet<String>>>,
+    /// The notices so far; `None` from the first pass on.
+    said: Mutex<Option<Vec<Notice>>>,
 }
 
 impl Subscriber for Once {
     fn on_event(&self, event: &Event<'_>) {
         let is_new = match event {
-            Event::Message(line) => {
+            Event::Notice(notice) if !notice.is_urgent() => {
                 let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-                said.as_mut().is_none_or(|said| said.insert((*line).to_owned()))
+                said.as_mut().is_none_or(|said| {
+                    let is_new = !said.contains(notice);
+                    said.extend(is_new.then(|| (*notice).clone()));
+                    is_new
+                })
             }
             Event::PassStarted(_) => {
                 *self.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -87,12 +92,12 @@ mod tests {
     use crate::event::PassStarted;
 
     #[test]
-    fn a_message_is_sent_once_before_the_first_pass_and_always_after_it() {
+    fn a_notice_is_sent_once_before_the_first_pass_and_always_after_it() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
         let all = Events::to(move |event: &Event<'_>| {
-            if let Event::Message(line) | Event::Warning(line) = event {
-                into.lock().unwrap_or_else(PoisonError::into_inner).push((*line).to_owned());
+            if let Event::Notice(notice) = event {
+                into.lock().unwrap_or_else(PoisonError::into_inner).push((*notice).clone());
             }
         });
         let events = all.without_repeated_introduction();
@@ -106,23 +111,26 @@ mod tests {
             },
             live: Arc::default(),
         };
+        let [two_loads, other, ending] =
+            [Notice::TwoLoads, Notice::EstimateUnknown, Notice::ServerEnding];
+        let urgent = Notice::LocalServer { url: "http://a".to_owned(), server: "vllm".to_owned() };
         for event in [
-            Event::Message("measuring"),
-            Event::Message("measuring"),
-            Event::Message("other"),
-            Event::Warning("careful"),
-            Event::Warning("careful"),
+            Event::Notice(&two_loads),
+            Event::Notice(&two_loads),
+            Event::Notice(&other),
+            Event::Notice(&urgent),
+            Event::Notice(&urgent),
             Event::PassStarted(&block),
             // Each side ends its own server.
-            Event::Message("ending the server"),
+            Event::Notice(&ending),
             Event::PassStarted(&block),
-            Event::Message("ending the server"),
-            Event::Message("other"),
+            Event::Notice(&ending),
+            Event::Notice(&other),
         ] {
             events.emit(event);
         }
         let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = ["ending the server", "ending the server", "other"];
-        assert_eq!(*told, [&["measuring", "other", "careful", "careful"][..], &after].concat());
+        let before = [two_loads, other.clone(), urgent.clone(), urgent];
+        assert_eq!(*told, [&before[..], &[ending.clone(), ending, other]].concat());
     }
 }

@@ -17,6 +17,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
 use inferometer_report::plot::PlotFiles;
+use inferometer_report::progress::Notice;
 
 use crate::context::{Context, Host};
 use crate::credentials::{self, Variables};
@@ -148,9 +149,9 @@ impl Group {
         self.rounds
     }
 
-    /// How long all runs take together, as text. For some plans, this time is not known.
-    pub fn estimate(&self) -> String {
-        group_estimate::words(self.members.iter().map(|member| &member.plan), self.rounds)
+    /// How long all runs take together. For some plans, this time is not known.
+    pub fn estimate(&self) -> Notice {
+        group_estimate::of_all(self.members.iter().map(|member| &member.plan), self.rounds)
     }
 
     /// Measures all servers and writes the comparison. An error of one server is reported, and then the
@@ -213,10 +214,10 @@ impl GroupRun<'_, '_> {
         let mut servers = Servers::default();
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
         let all = count * rounds as usize;
-        self.events.say(&format!("{}: {all} runs; if interrupted: --resume {0}", self.group.name));
+        self.events.say(&Notice::GroupBegins { name: self.group.name.clone(), runs: all });
         self.events.say(&self.group.estimate());
         for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
-            self.events.say(&format!("a run in the store is ignored: {why}"));
+            self.events.say(&Notice::RunIgnored { why: why.clone() });
         }
         for round in 1..=rounds {
             for position in 0..count {
@@ -224,9 +225,14 @@ impl GroupRun<'_, '_> {
                 let name = self.run_name(index, round);
                 let number = (round as usize - 1) * count + position + 1;
                 let measured = self.done.iter().map(|done| &done.summary);
-                let left = group_estimate::left(measured, all - (number - 1));
-                let left = left.map_or_else(String::new, |left| format!("; {left}"));
-                self.events.say(&format!("\n[{number} of {all}] {name}{left}"));
+                let left_s = group_estimate::left_s(measured, all - (number - 1));
+                let name_of_run = name.clone();
+                self.events.say(&Notice::RunBegins {
+                    number,
+                    runs: all,
+                    name: name_of_run,
+                    left_s,
+                });
                 if self.one(index, round, &name, &mut servers) == NextRun::Interrupted {
                     return servers.end(self.events);
                 }
@@ -261,7 +267,7 @@ impl GroupRun<'_, '_> {
         let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
         let finished = match attempt.transpose() {
             Ok(Some(EarlierAttempt::Complete(summary, run))) => {
-                self.events.say(&format!("copied from run {}", summary.run_id));
+                self.events.say(&Notice::RunCopied { run: summary.run_id.clone() });
                 Ok(Finished { summary: *summary, run, folder: None, interrupted: false })
             }
             Ok(Some(EarlierAttempt::Partial(cells, run))) => {
@@ -288,7 +294,8 @@ impl GroupRun<'_, '_> {
                 if finished.interrupted { NextRun::Interrupted } else { NextRun::Begins }
             }
             Err(error) => {
-                self.events.say(&format!("error: {name}: {error}"));
+                self.events
+                    .say(&Notice::RunFailed { name: name.to_owned(), why: error.to_string() });
                 let interrupted = matches!(error, RunError::Interrupted(_));
                 self.failures.push((name.to_owned(), error));
                 if interrupted { NextRun::Interrupted } else { NextRun::Begins }

@@ -1,12 +1,13 @@
-//! How long all runs of a plan with several servers take together, as text. Before the first run, this time is known
+//! How long all runs of a plan with several servers take together. Before the first run, this time is known
 //! only if it does not depend on the servers.
 
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::{Plan, TargetPlan};
+use inferometer_report::progress::{Bound, Notice};
 
-use crate::estimate::{about, at_least, in_words, of_plan};
+use crate::estimate::{at_least, of_plan};
 use crate::search_bound::LongestRun;
 
 /// The time of a run, as far as it is known.
@@ -45,34 +46,29 @@ impl RunTime {
 }
 
 /// The time of all runs: each plan is carried out in each round.
-pub fn words<'a>(plans: impl Iterator<Item = &'a Plan>, rounds: u32) -> String {
+pub fn of_all<'a>(plans: impl Iterator<Item = &'a Plan>, rounds: u32) -> Notice {
     let each: Option<Vec<RunTime>> = plans.map(RunTime::of).collect();
     let mut each = each.unwrap_or_default().into_iter();
     let once = each.next().and_then(|first| each.try_fold(first, RunTime::then));
-    let all = |span: Duration| in_words(span.saturating_mul(rounds));
-    match once {
-        Some(RunTime::About(span)) => format!("estimate for all runs: {}", all(span)),
-        Some(RunTime::AtMost(span)) => {
-            format!("all runs take at most {}, plus the start of the servers", all(span))
-        }
-        Some(RunTime::AtLeast(span)) => {
-            format!("all runs take at least {}, plus the start of the servers", all(span))
-        }
-        None => "the time of all runs depends on the servers; it is estimated after the first run"
-            .to_owned(),
-    }
+    let (bound, span) = match once {
+        Some(RunTime::About(span)) => (Bound::About, span),
+        Some(RunTime::AtMost(span)) => (Bound::AtMost, span),
+        Some(RunTime::AtLeast(span)) => (Bound::AtLeast, span),
+        None => return Notice::AllRunsUnknown,
+    };
+    Notice::AllRuns { bound, time_s: span.saturating_mul(rounds).as_secs_f64() }
 }
 
-/// The time of the remaining runs, from the mean time of the measured runs; absent before the first run has ended.
-pub fn left<'a>(measured: impl Iterator<Item = &'a Summary>, remaining: usize) -> Option<String> {
+/// The time of the remaining runs in seconds, from the mean time of the measured runs; absent before the first run has
+/// ended.
+pub fn left_s<'a>(measured: impl Iterator<Item = &'a Summary>, remaining: usize) -> Option<f64> {
     let seconds = |run: &Summary| {
         let passes = run.cells.iter().flat_map(|cell| &cell.passes);
         passes.filter_map(|pass| pass.duration_s).sum::<f64>()
     };
     let all: Vec<f64> = measured.map(seconds).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
-    let span = Duration::try_from_secs_f64(mean * remaining as f64).ok()?;
-    Some(format!("{} left, plus the start of the servers", about(span)))
+    Some(mean * remaining as f64).filter(|left_s| left_s.is_finite())
 }
 
 #[cfg(test)]
@@ -113,11 +109,11 @@ mod tests {
             ),
         ] {
             let plan = plan(&format!("{{{server}, {cell}, {keys}}}"));
-            let text_of = words([&plan, &plan].into_iter(), 4);
+            let text_of = of_all([&plan, &plan].into_iter(), 4).to_string();
             assert!(text_of.contains(text), "{keys}: {text_of}");
         }
         let embedded = plan(&format!(r#"{{{cell}, "passes": ["saturated"], "requests": 24}}"#));
-        let text = words([&embedded].into_iter(), 2);
+        let text = of_all([&embedded].into_iter(), 2).to_string();
         assert!(text.starts_with("estimate for all runs: "), "{text}");
     }
 }

@@ -41,8 +41,6 @@ mod resolve;
 
 pub mod estimate;
 mod search_bound;
-pub mod search_text;
-pub mod sweep_text;
 
 mod access;
 mod connect;
@@ -62,6 +60,7 @@ mod overhead;
 mod prompt_findings;
 mod server_speed;
 
+mod judged_answers;
 mod session;
 mod slow;
 mod verdict;
@@ -71,7 +70,6 @@ pub mod team;
 mod ab;
 mod ab_again;
 mod ab_settings;
-mod ab_text;
 mod dry_run;
 mod group;
 mod group_estimate;
@@ -88,7 +86,7 @@ pub use embedded_noise::noise_of;
 pub use embedded_server::{EmbeddedServer, ServerProcess};
 pub use error::{PlanError, RunError, Shortfall};
 pub use event::{
-    Event, PairEnded, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
+    Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
 };
 pub use events::Events;
 pub use group::{FinishedGroup, Group, Measure, Member};

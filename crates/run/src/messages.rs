@@ -1,14 +1,17 @@
-//! Sends the messages that the user sees before the measurement. This module makes no decision.
+//! The notices that the user sees before the measurement. This module makes no decision.
+
+use std::time::Duration;
 
 use inferometer_load::PassPlan;
 use inferometer_model::digits;
 use inferometer_model::target::Target;
 use inferometer_plan::Plan;
+use inferometer_plan::ab::AbPlan;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::sweep::SweepPlan;
+use inferometer_report::progress::Notice;
 
 use crate::context::DurationEstimate;
-use crate::estimate::in_words;
 use crate::events::Events;
 use crate::search_bound;
 
@@ -22,21 +25,20 @@ pub(crate) fn title(target: &Target) -> String {
 
 /// Announces the server.
 pub(crate) fn server(events: &Events, target: &Target) {
-    let engine = target.engine.as_deref().unwrap_or("an unknown server");
-    let version = target.engine_version.as_deref().unwrap_or("of unknown version");
-    if target.simulated {
-        let profile = target.profile.as_deref().unwrap_or("unknown");
-        events.say(&format!(
-            "SIMULATION: the embedded engine simulates {} with {engine} {version} (profile \
-                {profile})",
-            target.model
-        ));
-    } else {
-        events.say(&format!("target: {} is {engine} {version}", target.url));
-    }
+    let (engine, version) = (target.engine.clone(), target.engine_version.clone());
+    events.say(&match target.simulated {
+        true => Notice::Simulating {
+            model: target.model.clone(),
+            engine,
+            version,
+            profile: target.profile.clone(),
+        },
+        false => Notice::Identified { url: target.url.clone(), engine, version },
+    });
 }
 
-/// Announces the model and the passes that will be measured.
+/// Announces the model and the passes that will be measured. A concurrency and a rate are two loads, measured one after
+/// the other, which is also told.
 pub(crate) fn measuring(events: &Events, target: &Target, plan: &Plan) {
     let mut passes: Vec<String> = Vec::new();
     for pass in plan.cells.iter().flat_map(|&cell| plan.passes_of(cell)) {
@@ -45,70 +47,53 @@ pub(crate) fn measuring(events: &Events, target: &Target, plan: &Plan) {
             passes.push(pass);
         }
     }
-    events.say(&format!(
-        "measuring {} ({} prompts, {}) in {} {}: {}",
-        target.model,
-        plan.workload.name(),
-        target.dialect,
-        plan.cells.len(),
-        if plan.cells.len() == 1 { "cell" } else { "cells" },
-        passes.join("; ")
-    ));
-    tell_of_two_loads(events, plan);
-}
-
-/// Tells the user that two loads run one after the other. The user may have meant one load: a rate with a limit on
-/// requests in flight.
-fn tell_of_two_loads(events: &Events, plan: &Plan) {
+    events.say(&Notice::Measuring {
+        model: target.model.clone(),
+        workload: plan.workload.name().to_owned(),
+        dialect: target.dialect.clone(),
+        cells: plan.cells.len(),
+        passes,
+    });
     let has = |is: fn(&PassPlan) -> bool| plan.passes.iter().any(is);
-    let both = has(|pass| matches!(pass, PassPlan::Closed(_)))
-        && has(|pass| matches!(pass, PassPlan::Open(_)));
-    if both {
-        events.say(
-            "concurrency and rate are separate loads, measured one after the other; for an arrival \
-                rate with a limit on requests in flight, give --rate with --max-in-flight",
-        );
+    if has(|pass| matches!(pass, PassPlan::Closed(_)))
+        && has(|pass| matches!(pass, PassPlan::Open(_)))
+    {
+        events.say(&Notice::TwoLoads);
     }
 }
 
 /// Announces the goal of a search, and its maximum cost.
 pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: DurationEstimate) {
-    let objectives: Vec<&str> =
-        search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
-    events.say(&format!(
-        "searching for the highest {} that meets {}, within {}% at {}% confidence",
-        search.over,
-        objectives.join(" and "),
-        digits::percent(search.precision),
-        digits::percent(search.confidence)
-    ));
-    let most = guess.map(|(one, other)| one.max(other));
-    events.say(&search_bound::words(plan, search, most));
-    search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
+    let objectives = search.criteria.iter().map(|criterion| criterion.text.clone());
+    events.say(&Notice::Searching {
+        over: search.over,
+        objectives: objectives.collect(),
+        precision: search.precision,
+        confidence: search.confidence,
+    });
+    events.say(&search_bound::of_search(plan, search, longest(guess)));
+    search_bound::advice(plan).iter().for_each(|advice| events.say(advice));
 }
 
 /// Announces the highest load of a sweep, and its maximum cost.
 pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
-    events.say(&search_bound::words_of_sweep(plan, sweep));
-    search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
+    events.say(&search_bound::of_sweep(plan, sweep, None));
+    search_bound::advice(plan).iter().for_each(|advice| events.say(advice));
+}
+
+/// Announces the maximum cost of a comparison.
+pub(crate) fn ab(events: &Events, plan: &Plan, ab: &AbPlan, guess: DurationEstimate) {
+    events.say(&search_bound::of_ab(plan, ab, longest(guess)));
+}
+
+fn longest(guess: DurationEstimate) -> Option<Duration> {
+    guess.map(|(one, other)| one.max(other))
 }
 
 /// Announces the estimated duration of the run.
 pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
-    let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
-    match in_order {
-        // If both durations have the same text, it is printed once.
-        Some((least, most)) if in_words(least) == in_words(most) => {
-            events.say(&format!("estimate: {}", in_words(least)));
-        }
-        Some((least, most)) => events.say(&format!(
-            "estimate: between {} and {}, depending on how well the server batches",
-            in_words(least),
-            in_words(most)
-        )),
-        None => events.say(
-            "estimate: unknown (a first request was not answered, or the length of the prompts \
-                depends on the answers, as in conversations)",
-        ),
-    }
+    events.say(&guess.map_or(Notice::EstimateUnknown, |(one, other)| Notice::Estimate {
+        least_s: one.min(other).as_secs_f64(),
+        most_s: one.max(other).as_secs_f64(),
+    }));
 }

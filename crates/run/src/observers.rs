@@ -6,13 +6,15 @@ use std::time::Duration;
 use inferometer_http::client::{Client, ServerAccess};
 use inferometer_net::tls::Trust;
 use inferometer_observe::{
-    CardSource, Dcgm, MetricNames, MissingMetrics, Observer, Scrape, local_cards, select_cards,
+    CardSource, Dcgm, MetricNames, ObserveError, Observer, Scrape, local_cards, select_cards,
 };
 use inferometer_plan::{MetricsAt, Plan, Url};
 
 use crate::error::RunError;
 use crate::ready_target::ReadyTarget;
 
+/// The key of the addresses of metrics, and its flag.
+const METRICS_URL: &str = "metrics_url (--metrics-url)";
 /// The usual path of a server's metrics.
 const USUAL: &str = "/metrics";
 /// The name of the fact that states from which address the server's metrics were read, or why they were not read.
@@ -42,7 +44,7 @@ pub fn observer(
     ready: &mut ReadyTarget,
 ) -> Result<NewObserver, RunError> {
     let looked = look(plan, access, ready)?;
-    let is_early = |one: &Looked| matches!(one.found, Err(MissingMetrics::NotYet(_)));
+    let is_early = |one: &Looked| matches!(&one.found, Err(why) if why.may_come_later());
     let again = looked.iter().any(is_early);
     let cards = cards(plan, access, ready)?;
     let mut observer = Observer {
@@ -79,12 +81,13 @@ struct Looked {
     /// The name of the server, or the address of the metrics; empty for a single server.
     name: String,
     scrape: Scrape,
-    found: Result<(), MissingMetrics>,
+    found: Result<(), ObserveError>,
 }
 
 /// Looks for the metrics of each server; does nothing if the plan excludes them.
 fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<Looked>, RunError> {
-    let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
+    let names =
+        MetricNames::with(&plan.observe.names).map_err(RunError::observe("metrics_names"))?;
     let servers =
         std::iter::once(&ready.server).chain(ready.others.iter().map(|other| &other.server));
     // A single server needs no name.
@@ -99,8 +102,11 @@ fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<L
         servers.map(of).collect()
     };
     let elsewhere = |url: &Url| {
-        let told = |why| RunError::target(format!("metrics_url (--metrics-url): {why}"));
-        let scrape = Scrape::new(other(url, access, ready).map_err(told)?, "", names.clone());
+        let scrape = Scrape::new(
+            other(url, access, ready).map_err(RunError::observe(METRICS_URL))?,
+            "",
+            names.clone(),
+        );
         Ok((url.to_string(), scrape))
     };
     let scrapes = match &plan.observe.metrics {
@@ -137,13 +143,12 @@ fn used(
                 let asked_for = match is_usual {
                     true if plan.observe.names.is_empty() => None,
                     true => Some("metrics_names"),
-                    false => Some("metrics_url (--metrics-url)"),
+                    false => Some(METRICS_URL),
                 };
-                let why = missing.why();
                 if let Some(key) = asked_for {
-                    return Err(RunError::target(format!("{key}: {why}")));
+                    return Err(RunError::Observe { key, source: missing });
                 }
-                facts.push(format!("none: {why}"));
+                facts.push(format!("none: {missing}"));
             }
         }
     }
@@ -173,10 +178,9 @@ fn cards(
         && ready.others.iter().all(|other| other.address.is_here());
     let seen: Vec<Box<dyn CardSource>> = match &plan.observe.dcgm {
         Some(url) => {
-            let told = |why| RunError::target(format!("dcgm_url (--dcgm-url): {why}"));
-            let scrape =
-                Scrape::new(other(url, access, ready).map_err(told)?, "", MetricNames::known());
-            vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]
+            let dcgm = other(url, access, ready)
+                .and_then(|client| Dcgm::reach(Scrape::new(client, "", MetricNames::known())));
+            vec![Box::new(dcgm.map_err(RunError::observe("dcgm_url (--dcgm-url)"))?)]
         }
         None if is_here && !ready.target.simulated => local_cards(),
         None => Vec::new(),
@@ -190,13 +194,12 @@ fn cards(
         return Ok(Vec::new());
     }
     let Some(numbers) = &plan.observe.cards else { return Ok(seen) };
-    let told = |why| RunError::target(format!("cards (--cards): {why}"));
-    select_cards(seen, numbers).map_err(told)
+    select_cards(seen, numbers).map_err(RunError::observe("cards (--cards)"))
 }
 
 /// A client for an address that is not the target's. The target's headers may contain a key, so the client sends
 /// them only to the target's own server, with the same scheme.
-fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client, String> {
+fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client, ObserveError> {
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
@@ -204,5 +207,5 @@ fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client
     let is_unchecked = access.trust == Trust::AnyCertificate && target.is_none();
     let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
     let access = ServerAccess { trust, ..access.clone() };
-    Client::reach(url, headers, TIMEOUT, &access).map_err(|error| error.to_string())
+    Ok(Client::reach(url, headers, TIMEOUT, &access)?)
 }

@@ -4,6 +4,7 @@
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
+use inferometer_report::progress::Notice;
 use serde_json::json;
 
 use crate::events::Events;
@@ -49,8 +50,9 @@ impl PrefixCache {
                 entries of earlier passes",
             answers.join("; ")
         );
-        events.say(&format!("warning: {message}"));
-        Some(Finding::of(code::PREFIX_CACHE_NOT_RESET, message))
+        let finding = Finding::of(code::PREFIX_CACHE_NOT_RESET, message);
+        events.say(&Notice::Finding { finding: Box::new(finding.clone()) });
+        Some(finding)
     }
 }
 

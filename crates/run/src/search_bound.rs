@@ -1,16 +1,15 @@
-//! The maximum number of requests and the maximum time of a search, a sweep or a comparison, stated before it starts.
+//! The maximum number of requests and the maximum time of a search, a sweep or a comparison, told before it starts.
 //! Such a run ends when its result is certain enough, so its actual time is not known.
 
 use std::time::Duration;
 
 use inferometer_analysis::search::NextTrial;
 use inferometer_analysis::sweep::NextLevel;
-use inferometer_model::digits::with_unit;
+use inferometer_plan::ab::AbPlan;
 use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::sweep::SweepPlan;
 use inferometer_plan::{Plan, Procedure, Repeat, TargetPlan};
-
-use crate::estimate::{about, in_words};
+use inferometer_report::progress::{AbCost, AllAtLowest, Chosen, Notice, SearchCost, SweepCost};
 
 /// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from the
 /// time of this trial.
@@ -92,58 +91,52 @@ impl LongestRun {
     }
 }
 
-/// The maximum cost of a search, as text.
-pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String {
-    let cells = match plan.cells.len() {
-        1 => String::new(),
-        cells => format!(" for each of {cells} cells"),
-    };
-    let load = |load: f64| with_unit(&load.to_string(), search.over.unit());
+/// The maximum cost of a search.
+pub fn of_search(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> Notice {
     // If the user gave no lowest load, the default is so low that a search rarely has trials at it. The time
     // at this load would be far too long.
     let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
-    let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
-        format!(
-            "; at most {} in total, if every trial had {}, the lowest load",
-            about(most),
-            load(search.lowest)
-        )
-    });
-    let most = search.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
-    format!(
-        "a search ends when its answer is precise enough: at most {} requests (or {} trials{most}){cells}{time}",
-        search.max_requests, search.max_trials
-    )
+    Notice::SearchCost(SearchCost {
+        max_requests: search.max_requests,
+        max_trials: search.max_trials,
+        max_time_s: search.max_time.map(|most| most.as_secs_f64()),
+        cells: plan.cells.len(),
+        all_at_lowest: most.filter(|_| has_lowest).map(|most| AllAtLowest {
+            time_s: most.as_secs_f64(),
+            load: search.lowest,
+            over: search.over,
+        }),
+    })
 }
 
-/// The highest load and the maximum cost of a sweep, as text.
-pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
-    let cells = match plan.cells.len() {
-        1 => String::new(),
-        cells => format!(" for each of {cells} cells"),
-    };
-    let until = sweep.highest.map_or_else(String::new, |highest| {
-        let what = if sweep.by == Over::Rate { "--max-rate" } else { "--max-concurrency" };
-        format!(" or has {} ({what})", with_unit(&highest.to_string(), sweep.by.unit()))
-    });
-    let most = sweep.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
-    format!(
-        "a sweep starts with one request in flight and ends when the server is saturated{until}: \
-            at most {} requests (or {} trials{most}){cells}; each trial shows how long the next \
-            one takes",
-        sweep.max_requests, sweep.max_trials
-    )
+/// The highest load and the maximum cost of a sweep. `unbatched` is its time if the server does not batch, if this is
+/// to be told.
+pub fn of_sweep(plan: &Plan, sweep: &SweepPlan, unbatched: Option<Duration>) -> Notice {
+    Notice::SweepCost(SweepCost {
+        by: sweep.by,
+        highest: sweep.highest,
+        max_requests: sweep.max_requests,
+        max_trials: sweep.max_trials,
+        max_time_s: sweep.max_time.map(|most| most.as_secs_f64()),
+        cells: plan.cells.len(),
+        unbatched_s: unbatched.map(|most| most.as_secs_f64()),
+    })
+}
+
+/// The maximum number of requests and the maximum time of a comparison.
+pub fn of_ab(plan: &Plan, ab: &AbPlan, most: Option<Duration>) -> Notice {
+    Notice::AbCost(AbCost {
+        pairs: plan.repeat.at_most,
+        block_requests: plan.passes.first().and_then(|pass| pass.requests()).unwrap_or(0),
+        max_time_s: ab.max_time.map(|most| most.as_secs_f64()),
+        most_s: most.map(|most| most.as_secs_f64()),
+    })
 }
 
 /// The advice to use virtual time, if the plan has trials on the embedded engine in real time.
-pub fn advice(plan: &Plan) -> Option<String> {
-    let what = if plan.procedure.sweep().is_some() { "sweep" } else { "search" };
-    matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {
-        format!(
-            "this {what} runs on the embedded engine in real time; --predict runs it in virtual \
-                time, in seconds"
-        )
-    })
+pub fn advice(plan: &Plan) -> Option<Notice> {
+    let of = if plan.procedure.sweep().is_some() { Chosen::Sweep } else { Chosen::Search };
+    matches!(plan.target, TargetPlan::Embedded { .. }).then_some(Notice::UseVirtualTime { of })
 }
 
 #[cfg(test)]
@@ -173,7 +166,7 @@ mod tests {
         assert_eq!(longest.plan.passes[0].load().last_due_s(0.1), 250.0);
         let most = longest.time(Duration::from_secs(250)).unwrap();
         assert_eq!(most, Duration::from_secs(5 * 250 + 30 * 2));
-        let text = words(&plan, plan.procedure.search().unwrap(), Some(most));
+        let text = of_search(&plan, plan.procedure.search().unwrap(), Some(most)).to_string();
         assert!(
             text.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
             "{text}"
@@ -185,7 +178,8 @@ mod tests {
     #[test]
     fn a_search_without_a_lowest_load_has_no_time_estimate() {
         let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
-        let text = words(&plan, plan.procedure.search().unwrap(), Some(Duration::from_secs(9_999)));
+        let most = Some(Duration::from_secs(9_999));
+        let text = of_search(&plan, plan.procedure.search().unwrap(), most).to_string();
         assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
     }
 

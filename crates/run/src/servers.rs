@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use inferometer_launch::{LaunchError, LaunchedServer, ReadyWait, ServerFiles, Usage};
 use inferometer_plan::{LaunchPlan, Url};
+use inferometer_report::progress::Notice;
 
 use crate::error::RunError;
 use crate::events::Events;
@@ -91,7 +92,7 @@ impl Servers {
         let at = LaunchPlan { port: Some(dead.server.url.port), ..dead.plan.clone() };
         let folder = dead.server.files().log.parent().unwrap_or(start.folder).to_owned();
         drop(dead.server);
-        start.events.say("the server is started again");
+        start.events.say(&Notice::ServerStartedAgain);
         self.start(&dead.plan, &at, Start { folder: &folder, ..start }).map(drop)
     }
 
@@ -116,8 +117,12 @@ impl Servers {
         };
         let guard = (program, SERVER_GUARD);
         let mut server = LaunchedServer::start(at, guard, &place, headers).map_err(failed)?;
-        events.say(&format!("starting {}", server.command.join(" ")));
-        let patience = ReadyWait { stop, report: &|line| events.say(line) };
+        events.say(&Notice::ServerStarting { command: server.command.clone() });
+        let report = |waited_s, last_line: Option<&str>| {
+            let last_line = last_line.map(str::to_owned);
+            events.say(&Notice::ServerNotReady { waited_s, last_line });
+        };
+        let patience = ReadyWait { stop, report: &report };
         server.wait_until_ready(&patience).map_err(failed)?;
         let url = server.url.clone();
         self.running = Some(Running { plan: plan.clone(), server });
@@ -166,7 +171,7 @@ impl Servers {
     /// Ends the server, if there is one.
     pub fn end(&mut self, events: &Events) {
         if let Some(mut running) = self.running.take() {
-            events.say("ending the server");
+            events.say(&Notice::ServerEnding);
             running.server.end();
         }
     }

@@ -5,20 +5,21 @@ use std::thread;
 use std::time::Duration;
 
 use inferometer_net::thread::spawn_scoped;
+use inferometer_report::progress::{Notice, SlowStep};
 
 use crate::events::Events;
 
 /// A step that takes less time than this needs no message.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Runs `work`; if it takes longer than [`MOMENT`], sends a message with `what`.
-pub(crate) fn report_if_slow<T>(events: &Events, what: &str, work: impl FnOnce() -> T) -> T {
+/// Runs `work`; if it takes longer than [`MOMENT`], tells the step.
+pub(crate) fn report_if_slow<T>(events: &Events, step: SlowStep, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
         // If the system refuses the thread, the work is done without a message.
         let _ = spawn_scoped(scope, move || {
             if is_done.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
-                events.say(what);
+                events.say(&Notice::Slow { step });
             }
         });
         let result = work();

@@ -12,6 +12,7 @@ use inferometer_model::target::{Facts, Target};
 use inferometer_model::visible;
 use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
+use inferometer_report::progress::Notice;
 use inferometer_wire::dialect::{Dialect, dialect};
 use inferometer_wire::http::path_segment;
 
@@ -20,7 +21,6 @@ use crate::context::Context;
 use crate::embedded_noise::noise_of;
 use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
-use crate::event::Event;
 use crate::ignore_eos::IgnoreEos;
 use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
@@ -162,10 +162,7 @@ fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
 fn suggest_local(start: Start<'_>) {
     for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {
-            let line = found.line();
-            start.events.emit(Event::Warning(&format!(
-                "note: {url} is {line}; benchmark it with: inferometer run --target {url}"
-            )));
+            start.events.say(&Notice::LocalServer { url: url.to_string(), server: found.line() });
         }
     }
 }

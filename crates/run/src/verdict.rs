@@ -17,8 +17,8 @@ use inferometer_report::against_limit;
 
 use crate::context::Context;
 use crate::error::Shortfall;
+use crate::judged_answers::{self, judge_searches, judge_sweeps};
 use crate::session::Finished;
-use crate::{search_text, sweep_text};
 
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,15 +68,15 @@ pub fn judge_results(
     stopped_by_failures(summary)?;
     let has_trials = !summary.searches.is_empty() || !summary.sweeps.is_empty();
     let failed = match has_trials {
-        true => search_text::nothing_completed(summary),
+        true => judged_answers::nothing_completed(summary),
         false => too_many_failures(summary, max_failures),
     };
     if let Some(why) = failed {
         return Err(Shortfall::Failed(why));
     }
     stopped_by_saturation(summary)?;
-    search_text::judge(&summary.searches)?;
-    sweep_text::judge(&summary.sweeps)?;
+    judge_searches(&summary.searches)?;
+    judge_sweeps(&summary.sweeps)?;
     let missed = missed_objectives(summary);
     if !missed.is_empty() {
         return Err(Shortfall::Objective(format!("not met: {}", against_limit::joined(&missed))));
@@ -87,7 +87,8 @@ pub fn judge_results(
     if let Some(why) = suspect(summary) {
         return Err(why);
     }
-    search_text::undecided(&summary.searches).map_or(Ok(()), |why| Err(Shortfall::Undecided(why)))
+    judged_answers::undecided(&summary.searches)
+        .map_or(Ok(()), |why| Err(Shortfall::Undecided(why)))
 }
 
 /// Why a run or a prediction is suspect; `None` if it is not suspect. If only undecided objectives make it suspect,

@@ -4,8 +4,8 @@
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, PairEnded, Subscriber};
+use inferometer_report::progress::{PairEnded, pass_ended};
+use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
 
 use crate::command_line::consent::consent;
 use crate::command_line::console::tell;
@@ -86,14 +86,10 @@ impl Terminal {
     /// each state replaces the previous one. Without bars, and unless `quiet` is set, a line is printed for a few
     /// pairs.
     fn pair(&self, pair: &PairEnded) {
-        let so_far = match pair.so_far.as_str() {
-            "" => String::new(),
-            so_far => format!("; so far: {so_far}"),
-        };
         if self.bars == Bars::None && has_line(pair.number) {
-            self.line(&format!("  pair {}: {}{so_far}", pair.number, pair.figures));
+            self.line(&pair.line());
         }
-        *self.so_far() = so_far;
+        *self.so_far() = pair.so_far();
     }
 
     fn line(&self, line: &str) {
@@ -106,8 +102,8 @@ impl Terminal {
 impl Subscriber for Terminal {
     fn on_event(&self, event: &Event<'_>) {
         match *event {
-            Event::Message(line) => self.line(line),
-            Event::Warning(line) => tell(line),
+            Event::Notice(notice) if notice.is_urgent() => tell(&notice.to_string()),
+            Event::Notice(notice) => self.line(&notice.to_string()),
             Event::Connecting => interrupt::handle_signals(),
             Event::RunStarted(run) => interrupt::recording_run(&run.id),
             Event::PromptsStarted(it) => {
@@ -132,7 +128,7 @@ impl Subscriber for Terminal {
             Event::PromptsEnded | Event::WarmUpEnded | Event::PassStopped(_) => self.draw(None),
             Event::PairEnded(it) => self.pair(it),
             Event::PassEnded(it) if it.is_block => {}
-            Event::PassEnded(it) => self.line(&pass_line(it.label, it.summary)),
+            Event::PassEnded(it) => self.line(&pass_ended(it.label, it.summary)),
             Event::Closed => {
                 self.draw(None);
                 *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -150,13 +146,6 @@ fn has_line(pair: u32) -> bool {
         digit /= 10;
     }
     matches!(digit, 1 | 2 | 5)
-}
-
-/// A summary of a pass in one line.
-fn pass_line(label: &str, summary: &PassSummary) -> String {
-    let rate = summary.output_tokens_per_s.unwrap_or(0.0);
-    let seconds = summary.duration_s.unwrap_or(0.0);
-    format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
 
 use super::CardSource;
+use crate::error::ObserveError;
 use crate::scrape::Scrape;
 use inferometer_http::prometheus::{Metric, metrics};
 
@@ -21,10 +22,10 @@ impl Dcgm {
     ///
     /// # Errors
     /// When the exporter does not answer, or reports no card.
-    pub fn reach(scrape: Scrape) -> Result<Self, String> {
+    pub fn reach(scrape: Scrape) -> Result<Self, ObserveError> {
         let cards = cards(&scrape.text()?);
         if cards.is_empty() {
-            return Err(format!("{}: the DCGM exporter reports no card", scrape.address()));
+            return Err(ObserveError::NoCards(scrape.address()));
         }
         Ok(Self { scrape, cards })
     }
@@ -35,7 +36,7 @@ impl CardSource for Dcgm {
         self.cards.clone()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
         let text = match self.scrape.text() {
             Ok(text) => text,
             Err(why) => return vec![Err(why)],
@@ -43,11 +44,7 @@ impl CardSource for Dcgm {
         let samples = samples(&text);
         let has_sample = |card: &Card| samples.iter().any(|sample| sample.index == card.index);
         let gone = self.cards.iter().filter(|card| !has_sample(card)).map(|card| {
-            Err(format!(
-                "{}: the DCGM exporter does not report card {}",
-                self.scrape.address(),
-                card.index
-            ))
+            Err(ObserveError::NotReported { address: self.scrape.address(), number: card.index })
         });
         samples.iter().copied().map(Ok).chain(gone).collect()
     }

@@ -12,6 +12,7 @@ use inferometer_model::target::Card;
 use inferometer_net::thread::spawn;
 
 use super::CardSource;
+use crate::error::{ObserveError, SmiError};
 
 /// The requested columns, in order.
 const QUERY: &str = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MIB: u64 = 1 << 20;
 
 /// The result of a call: the output, or the reason for its absence.
-type Answer = Result<String, String>;
+type Answer = Result<String, SmiError>;
 
 /// The cards that `nvidia-smi` lists.
 pub struct SmiCards {
@@ -49,17 +50,17 @@ impl SmiCards {
     fn ask(&mut self) -> Answer {
         // The answer of an earlier call is too old, and is dropped.
         if let Some(pending) = self.pending.take()
-            && pending.try_recv() == Err(TryRecvError::Empty)
+            && matches!(pending.try_recv(), Err(TryRecvError::Empty))
         {
             self.pending = Some(pending);
-            return Err("the previous call has not ended".to_owned());
+            return Err(SmiError::StillRuns);
         }
         let answer = call(&self.program)?;
         match answer.recv_timeout(self.patience) {
             Ok(answer) => answer,
             Err(_) => {
                 self.pending = Some(answer);
-                Err(format!("no answer within {} s", self.patience.as_secs_f64()))
+                Err(SmiError::Hangs(self.patience.as_secs_f64()))
             }
         }
     }
@@ -70,45 +71,44 @@ impl CardSource for SmiCards {
         self.cards.clone()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
         match self.ask() {
             Ok(text) => rows(&text).into_iter().map(|row| Ok(row?.1)).collect(),
-            Err(why) => vec![Err(format!("nvidia-smi: {why}"))],
+            Err(why) => vec![Err(why.into())],
         }
     }
 }
 
 /// Starts the program and waits for its end on a separate thread. The returned channel receives the result.
-fn call(program: &Path) -> Result<Receiver<Answer>, String> {
+fn call(program: &Path) -> Result<Receiver<Answer>, SmiError> {
     let mut command = Command::new(program);
     command.args([QUERY, "--format=csv,noheader,nounits"]).stdin(Stdio::null());
     let (sender, receiver) = channel();
     spawn(move || {
         let answer = match command.output() {
             Ok(output) if output.status.success() => {
-                String::from_utf8(output.stdout).map_err(|error| error.to_string())
+                String::from_utf8(output.stdout).map_err(SmiError::from)
             }
-            Ok(output) => Err(output.status.to_string()),
-            Err(error) => Err(error.to_string()),
+            Ok(output) => Err(SmiError::Failed(output.status)),
+            Err(error) => Err(error.into()),
         };
         // An error means that the receiver has stopped waiting.
         let _ = sender.send(answer);
-    })
-    .map_err(|error| error.to_string())?;
+    })?;
     Ok(receiver)
 }
 
 /// The card and its state in each line. Values that a card does not report (`[N/A]`) are `None`.
-fn rows(text: &str) -> Vec<Result<(Card, CardSample), String>> {
+fn rows(text: &str) -> Vec<Result<(Card, CardSample), SmiError>> {
     text.lines().filter(|line| !line.trim().is_empty()).map(row).collect()
 }
 
-fn row(line: &str) -> Result<(Card, CardSample), String> {
+fn row(line: &str) -> Result<(Card, CardSample), SmiError> {
     let columns: Vec<&str> = line.split(',').map(str::trim).collect();
     let &[index, name, memory, driver, utilisation, power, clock, used] = columns.as_slice() else {
-        return Err(format!("nvidia-smi: `{line}` does not have the requested columns"));
+        return Err(SmiError::Columns(line.to_owned()));
     };
-    let index = index.parse().map_err(|_| format!("nvidia-smi: `{index}` is not a number"))?;
+    let index = index.parse().map_err(|_| SmiError::NoNumber(index.to_owned()))?;
     let text = |value: &str| Some(value.to_owned()).filter(|value| !value.starts_with('['));
     let number = |value: &str| value.parse::<f64>().ok().filter(|value| value.is_finite());
     let bytes = |value: &str| value.parse::<u64>().ok().map(|mib| mib.saturating_mul(MIB));
@@ -187,8 +187,10 @@ mod tests {
         let mut cards = SmiCards::found(&program, Duration::from_secs(60)).unwrap();
         cards.patience = Duration::ZERO;
         fs::write(folder.path().join("hang"), "").unwrap();
-        assert!(cards.sample()[0].as_ref().unwrap_err().contains("no answer within 0 s"));
-        assert!(cards.sample()[0].as_ref().unwrap_err().contains("has not ended"));
+        assert!(
+            cards.sample()[0].as_ref().unwrap_err().to_string().contains("no answer within 0 s")
+        );
+        assert!(cards.sample()[0].as_ref().unwrap_err().to_string().contains("has not ended"));
         fs::remove_file(folder.path().join("hang")).unwrap();
         cards.patience = Duration::from_secs(60);
         let sample = loop {

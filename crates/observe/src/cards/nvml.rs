@@ -9,6 +9,7 @@ use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::{Device, Nvml};
 
 use super::CardSource;
+use crate::error::ObserveError;
 
 /// The file name that the driver installs. The name without a version belongs to development packages.
 const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -57,10 +58,10 @@ impl CardSource for NvmlCards {
         (0..self.count).map(card).collect()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
         let sample = |index| {
             let device = self.nvml.device_by_index(index);
-            let device = device.map_err(|error| format!("NVML: card {index}: {error}"))?;
+            let device = device.map_err(|source| ObserveError::Nvml { number: index, source })?;
             Ok(reading(&device).sample(index))
         };
         (0..self.count).map(sample).collect()

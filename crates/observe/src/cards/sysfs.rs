@@ -8,6 +8,7 @@ use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
 
 use super::CardSource;
+use crate::error::ObserveError;
 
 /// AMD's PCI vendor id.
 const AMD: &str = "0x1002";
@@ -64,18 +65,15 @@ impl CardSource for AmdCards {
         self.devices.iter().map(card).collect()
     }
 
-    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+    fn sample(&mut self) -> Vec<Result<CardSample, ObserveError>> {
         self.devices.iter().map(Device::sample).collect()
     }
 }
 
 impl Device {
-    fn sample(&self) -> Result<CardSample, String> {
+    fn sample(&self) -> Result<CardSample, ObserveError> {
         if !self.folder.exists() {
-            return Err(format!(
-                "{}: the card is gone: its folder no longer exists",
-                self.folder.display()
-            ));
+            return Err(ObserveError::Gone(self.folder.clone()));
         }
         let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
         // Older drivers report a mean over some milliseconds, newer drivers the current power.
@@ -155,7 +153,7 @@ mod tests {
         fs::remove_dir_all(drm.path().join("card2")).unwrap();
         let samples = amd.sample();
         assert!(samples[0].is_ok(), "a card that is gone does not affect the other");
-        assert!(samples[1].as_ref().unwrap_err().contains("is gone"));
+        assert!(samples[1].as_ref().unwrap_err().to_string().contains("is gone"));
     }
 
     #[test]

@@ -100,7 +100,10 @@ fn metric_names_of_the_user_come_first_and_unknown_quantities_are_refused() {
     let sample = names.read("mine_a 1\nmine_b 2\nvllm:num_requests_running 9\n", Histograms::Skip);
     assert_eq!(sample.values[&Running], 3.0);
     let error = own("speed", "mine").unwrap_err();
-    assert!(error.contains("`speed`") && error.contains("kv_use"), "{error}");
+    assert!(
+        error.to_string().contains("`speed`") && error.to_string().contains("kv_use"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -65,7 +65,8 @@ def run(
     ``progress`` is a function, ``True`` or ``False``. A function is called with each event. An event is a
     ``dict``; its key ``event`` is ``message``, ``warning``, ``run_started``, ``prompts_started``,
     ``warm_up_started``, ``pass_started``, ``progress``, ``pass_ended``, ``finding``, ``run_stored`` or
-    ``run_ended``. ``True`` shows a line or a bar, and ``False`` shows nothing. Without ``progress``, a
+    ``run_ended``. A ``message`` or a ``warning`` has its line in ``text``, its kind in ``notice``, such as
+    ``server_starting``, and its values under further keys. ``True`` shows a line or a bar, and ``False`` shows nothing. Without ``progress``, a
     notebook shows a bar, and a program shows a line if standard error is a terminal. With ``strict``, a
     suspect run and an undecided search have a shortfall.
 

@@ -7,9 +7,9 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::STOPPED_AT_MAX_TIME;
 use inferometer_model::time::Nanos;
+use inferometer_report::progress::PairEnded;
 
 use super::{Finished, RunRequest, Session, prepare};
-use crate::ab_text;
 use crate::error::RunError;
 use crate::event::Event;
 use crate::event_loops::EventLoops;
@@ -152,7 +152,7 @@ fn alternate(
         let last = |side: Side| sessions[side.index()].grid.blocks.last();
         let (a, b) = (last(Side::A)?, last(Side::B)?);
         procedure.add_pair([a, b]);
-        events.emit(Event::PairEnded(&ab_text::pair(ab, &procedure, [a, b])));
+        events.emit(Event::PairEnded(&PairEnded::new(ab, &procedure, [a, b])));
     }
     None
 }

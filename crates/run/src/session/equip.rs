@@ -9,6 +9,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
 use inferometer_observe::Observer;
 use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
+use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_workload::conversation::History;
 
 use super::RunRequest;
@@ -61,11 +62,9 @@ pub(super) fn equip<N: Network>(
         Some(tokenizer) => tokenizer,
         None => {
             let server = ready.server.as_ref();
-            report_if_slow(
-                events,
-                "checking whether the server has a tokenizer API (/tokenize, /detokenize)",
-                || prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings),
-            )
+            report_if_slow(events, SlowStep::FindTokenizer, || {
+                prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings)
+            })
         }
     };
     let counter = counter(plan, &ready.endpoint, &tokenizer);
@@ -76,9 +75,7 @@ pub(super) fn equip<N: Network>(
         prompts.stop_when(context.host.interrupt.flag());
     }
     let mut runner = runner(net, request, &ready, &counter);
-    let what = "sending first short requests, to learn what the server adds to a prompt and how \
-        fast it is";
-    let first = report_if_slow(events, what, || {
+    let first = report_if_slow(events, SlowStep::FirstRequests, || {
         first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)
     });
     let first = first.map_err(|error| if_interrupted(request, error))?;
@@ -120,23 +117,19 @@ fn connected(
     let stop = interrupt.flag();
     let program = context.host.program.as_deref();
     for name in short_keys(&context.headers) {
-        events.say(&format!(
-            "warning: the key in the header {name} has fewer than {MIN_SECRET_CHARS} characters, so \
-             it is not removed from texts in which the server quotes it"
-        ));
+        let header = name.to_owned();
+        events.say(&Notice::ShortKey { header, min_chars: MIN_SECRET_CHARS });
     }
     let headers = &context.headers;
     let start = Start { folder, stop: &stop, events, program, headers };
-    let what = match (&plan.launch, &plan.target) {
+    let step = match (&plan.launch, &plan.target) {
         // The start of a server reports its progress itself.
         (None, TargetPlan::Server { .. }) => {
-            let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
-            let servers = if urls.len() == 1 { "server" } else { "servers" };
-            format!("identifying the {servers} at {}", urls.join(", "))
+            SlowStep::Identify { urls: plan.target.urls().map(ToString::to_string).collect() }
         }
-        _ => "starting the server".to_owned(),
+        _ => SlowStep::Start,
     };
-    let ready = match report_if_slow(events, &what, || connect(servers, start)) {
+    let ready = match report_if_slow(events, step, || connect(servers, start)) {
         Err(_) if interrupt.is_requested() => {
             return Err(RunError::Interrupted("anything was measured"));
         }

@@ -3,10 +3,10 @@
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_report::progress::Notice;
 
 use super::{RunRequest, Session};
 use crate::error::RunError;
-use crate::event::Event;
 use crate::network::Network;
 use crate::servers::{Death, Failures, Start};
 
@@ -27,8 +27,8 @@ impl<N: Network> Session<'_, N> {
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
         let failed = if failed { Failures::Some } else { Failures::None };
         let Death { in_short, last_lines } = self.servers.died(failed)?;
-        let line = format!("error: {cell}, {pass}: the server ended: {last_lines}");
-        self.request.events.emit(Event::Warning(&line));
+        let (pass_name, events) = (pass.to_string(), self.request.events);
+        events.say(&Notice::ServerEnded { cell, pass: pass_name, last_lines });
         let message = format!("the server ended: {in_short}");
         self.found(Finding::of(code::SERVER_DIED, &message).at(format!("{cell}, {pass}")));
         Some(message)

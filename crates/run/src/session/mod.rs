@@ -28,6 +28,7 @@ use inferometer_model::request::BodyHasher;
 use inferometer_observe::Observer;
 use inferometer_plan::precision::Precision;
 use inferometer_plan::{Plan, Procedure, Repeat};
+use inferometer_report::progress::Notice;
 use inferometer_store::{RunHeader, RunId};
 
 use crate::context::Context;
@@ -188,8 +189,7 @@ impl<N: Network> Session<'_, N> {
         // The figures are written now, so that a later crash loses no results of this cell. If the files cannot be
         // written, the run continues: the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
-            let warning = format!("warning: {cell}: {error}; measuring continues");
-            self.request.events.emit(Event::Warning(&warning));
+            self.request.events.say(&Notice::FiguresNotWritten { cell, why: error.to_string() });
         }
         Ok(())
     }

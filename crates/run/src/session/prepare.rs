@@ -8,6 +8,7 @@ use inferometer_model::request::BodyHasher;
 use inferometer_model::target::{Environment, EventLoopCount, Side, Target};
 use inferometer_observe::Observer;
 use inferometer_plan::{Plan, Procedure};
+use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
 
@@ -34,7 +35,7 @@ use crate::resume::sent_before;
 use crate::search_bound::LongestRun;
 use crate::servers::{Servers, Start};
 use crate::slow::report_if_slow;
-use crate::{ab_text, estimate, messages};
+use crate::{estimate, messages};
 
 /// The results of the checks that need no server.
 struct CheckedPlan {
@@ -76,8 +77,8 @@ pub(super) fn prepare<'a, N: Network>(
     let Equipped { ready, observer, mut findings, counter, mut prompts, mut runner, first } =
         equipped;
     if let Some(run) = outputs.replaced() {
-        let folder = outputs.folder().display();
-        events.say(&format!("out: {folder}: this run replaces the report of run {run}"));
+        let folder = outputs.folder().to_owned();
+        events.say(&Notice::ReplacesReport { folder, run: run.to_string() });
     }
     let First { seen, ignore_eos } = first;
     let estimate = estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
@@ -86,20 +87,13 @@ pub(super) fn prepare<'a, N: Network>(
     for &cell in &plan.cells {
         // If no prompt can be made for a cell, the run ends with an error before anything is measured.
         let scope = PromptScope::new(cell.to_string(), "check", 0);
-        let what = match prompts.tokenizer().asks_the_server {
-            true => {
-                format!("making a first prompt for {cell} with the server's tokenizer (/tokenize)")
-            }
-            false => format!("making a first prompt for {cell}"),
-        };
-        report_if_slow(events, &what, || prompts.build(cell, &scope, 1))
+        let asks_server = prompts.tokenizer().asks_the_server;
+        let step = SlowStep::FirstPrompt { cell, asks_server };
+        report_if_slow(events, step, || prompts.build(cell, &scope, 1))
             .map_err(|error| if_interrupted(request, error))?;
     }
     if let Some(earlier) = &context.same_work {
-        events.say(&format!(
-            "making the requests of run {} again, to check that they are the same",
-            earlier.run
-        ));
+        events.say(&Notice::CheckingSameWork { run: earlier.run.to_string() });
         prompts::check_same_work(&prompts, plan, earlier)
             .map_err(|error| if_interrupted(request, error))?;
     }
@@ -108,10 +102,7 @@ pub(super) fn prepare<'a, N: Network>(
         Procedure::Sweep(sweep) => messages::sweep(events, plan, sweep),
         // The limits are those of both sides, so they are printed once, for the first side.
         Procedure::Ab(_) if context.origin.side == Some(Side::B) => {}
-        Procedure::Ab(ab) => {
-            let most = estimate.map(|(one, other)| one.max(other));
-            events.say(&ab_text::bound(plan, ab, most));
-        }
+        Procedure::Ab(ab) => messages::ab(events, plan, ab, estimate),
         Procedure::Passes => messages::estimate(events, estimate),
     }
     context.host.confirm.as_ref().map_or(Ok(()), |ask| ask(estimate).map_err(RunError::Refused))?;
@@ -153,7 +144,7 @@ fn tell(findings: &[Finding], events: &Events) {
     for finding in findings {
         events.emit(Event::Finding(finding));
         if finding.severity == Severity::Warning {
-            events.say(&format!("warning: {}", finding.message));
+            events.say(&Notice::Finding { finding: Box::new(finding.clone()) });
         }
     }
 }
@@ -177,13 +168,12 @@ fn estimate_after<N: Network>(
         (None, None) => None,
         (None, Some(plans)) => {
             let first = seen.last_complete.as_ref();
-            let what = "sending a request with a long prompt, to estimate the time of the run";
             // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
             // scope contains the id of the resumed run, which makes the prompt different.
             let resumed = request.context.origin.resumes.as_ref();
             let scope =
                 resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
-            let speed = report_if_slow(request.events, what, || {
+            let speed = report_if_slow(request.events, SlowStep::LongPrompt, || {
                 overhead::speed(runner, &plans, prompts, &scope, first)
             });
             let speed = speed.map_err(|error| if_interrupted(request, error))?;

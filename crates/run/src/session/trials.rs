@@ -9,12 +9,12 @@ use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::time::Nanos;
-use inferometer_plan::search::Over;
+use inferometer_report::progress::{Notice, SearchTrial, SweepTrial};
 
 use super::Session;
 use crate::error::RunError;
 use crate::network::Network;
-use crate::{overhead, search_text, sweep_text};
+use crate::overhead;
 
 /// The maximum number of short requests between two trials.
 const MOST_PROBES: u32 = 30;
@@ -52,21 +52,12 @@ impl<N: Network> Session<'_, N> {
             let (count, was_cut_off) = (trials.count(), tried.was_cut_off());
             trials.add_trial(tried);
             if let TrialResult::OutOfTime(part) = tried {
-                let used = match part {
-                    Some(part) => {
-                        let estimated = match part.by {
-                            Over::Concurrency => ", and those in flight with estimated times",
-                            Over::Rate => "",
-                        };
-                        format!("its {} completed requests are used{estimated}", part.completed)
-                    }
-                    None => "this trial is discarded".to_owned(),
-                };
-                let reached = "the time limit of --max-time is reached within the last trial";
-                self.request.events.say(&format!("    {reached}: {used}"));
+                let used = part.as_ref().map(|part| part.completed);
+                let over = part.as_ref().map(|part| part.by);
+                self.request.events.say(&Notice::TrialOutOfTime { used, over });
             } else if trials.count() > count {
                 self.note_time(&mut trials);
-                self.request.events.say(&self.of_trial(&trials));
+                self.of_trial(&trials).iter().for_each(|trial| self.request.events.say(trial));
             } else if self.discard_incomplete(cell, number) {
                 return Ok(());
             }
@@ -76,7 +67,7 @@ impl<N: Network> Session<'_, N> {
         }
         self.grid.end_trials(cell, self.request.plan);
         for answer in self.answers(cell, &trials) {
-            self.request.events.say(&format!("  {cell}: {answer}"));
+            self.request.events.say(&answer);
         }
         Ok(())
     }
@@ -124,28 +115,30 @@ impl<N: Network> Session<'_, N> {
         trials.set_time(most.saturating_sub(left) + plan.cooldown.unwrap_or_default());
     }
 
-    /// One line of text about the last trial.
-    fn of_trial(&self, trials: &Trials) -> String {
-        match (trials, self.request.plan.procedure.search()) {
-            (Trials::Search(search), Some(plan)) => search_text::trial(plan, search),
-            (Trials::Search(_), None) => String::new(),
-            (Trials::Sweep(sweep), _) => sweep_text::trial(sweep),
-        }
+    /// The last trial.
+    fn of_trial(&self, trials: &Trials) -> Option<Notice> {
+        Some(match (trials, self.request.plan.procedure.search()) {
+            (Trials::Search(search), plan) => {
+                Notice::SearchTrial { trial: Box::new(SearchTrial::last(plan?, search)?) }
+            }
+            (Trials::Sweep(sweep), _) => {
+                Notice::SweepTrial { trial: Box::new(SweepTrial::last(sweep)?) }
+            }
+        })
     }
 
     /// The answers from the trials of a cell.
-    fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<String> {
+    fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<Notice> {
         match (trials, self.request.plan.procedure.search()) {
             (Trials::Search(search), Some(plan)) => {
-                let answers = SearchAnswer::of_search(plan, cell, search);
-                answers.into_iter().map(|answer| answer.answer).collect()
+                let answers = SearchAnswer::of_search(plan, cell, search).into_iter().map(Box::new);
+                answers.map(|answer| Notice::SearchAnswer { answer }).collect()
             }
             (Trials::Search(_), None) => Vec::new(),
             (Trials::Sweep(sweep), _) => {
-                vec![
-                    SweepAnswer::of_sweep(cell, sweep, self.grid.cards_of(cell, self.request.plan))
-                        .answer,
-                ]
+                let cards = self.grid.cards_of(cell, self.request.plan);
+                let answer = Box::new(SweepAnswer::of_sweep(cell, sweep, cards));
+                vec![Notice::SweepAnswer { answer }]
             }
         }
     }
@@ -207,8 +200,8 @@ impl<N: Network> Session<'_, N> {
     }
 
     fn warn(&mut self, code: Code, cell: CellPlan, message: String) {
-        self.request.events.say(&format!("warning: {message}"));
         let finding = Finding::of(code, message);
+        self.request.events.say(&Notice::Finding { finding: Box::new(finding.clone()) });
         self.found(finding.at(cell.to_string()));
     }
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inferometer_run::Events;
+use inferometer_report::progress::Notice;
+use inferometer_run::{Event, Events};
 use serde_json::{Value, json};
 
 use crate::measured::{measure, planned};
@@ -82,4 +83,31 @@ fn the_time_estimate_for_short_prompts_is_close_to_the_time_taken() {
     });
     let (estimate, taken) = estimated_and_taken(keys, 0.1);
     assert!(estimate[0] <= taken && taken <= 1.5 * estimate[1], "{estimate:?} of {taken}");
+}
+
+#[test]
+fn a_display_gets_the_steps_of_a_run_as_values_and_their_words_from_the_report() {
+    let folder = tempfile::tempdir().expect("valid in this test");
+    let keys = json!({
+        "target": "http://127.0.0.1:9", "model": LONG, "dialect": "openai-completions",
+        "input_lengths": [64], "output_lengths": [16], "concurrency": ["2"], "rate": ["4"], "requests": 8,
+    });
+    let (plan, context) = planned(&folder, keys);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let events = Events::to(move |event: &Event<'_>| {
+        if let Event::Notice(notice) = event {
+            hears.lock().expect("valid in this test").push((*notice).clone());
+        }
+    });
+    measure(&plan, &context, &events, &[]).expect("valid in this test");
+    let heard = heard.lock().expect("valid in this test");
+    let measuring = heard.iter().find(|notice| matches!(notice, Notice::Measuring { .. }));
+    let Some(Notice::Measuring { model, cells, passes, .. }) = measuring else {
+        panic!("{heard:?}");
+    };
+    assert_eq!((model.as_str(), *cells, passes.len()), (LONG, 1, 2));
+    assert!(heard.contains(&Notice::TwoLoads), "{heard:?}");
+    let words = measuring.map(ToString::to_string).unwrap_or_default();
+    assert!(words.starts_with(&format!("measuring {LONG} (")), "{words}");
 }

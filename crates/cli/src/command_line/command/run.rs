@@ -7,11 +7,11 @@ use inferometer_analysis::summary::Summary;
 use inferometer_cluster::launcher::RankPlace;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
-use inferometer_report::{comparison, json, junit, terminal};
+use inferometer_report::{answer_lines, comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
     Clock, Context, Events, Finished, FinishedGroup, Group, Host, PlanFormat, dry_run, judge,
-    resolve, search_text, sweep_text, variants,
+    resolve, variants,
 };
 use serde_json::{Map, Value};
 
@@ -199,8 +199,7 @@ fn measure_one(
     } else {
         terminal::text(std::slice::from_ref(summary), screen())
             + &places(&finished, &context)
-            + &search_text::answers(&summary.searches)
-            + &sweep_text::answers(&summary.sweeps)
+            + &answer_lines(summary)
             + &of_run(&context.store, finished.run.as_str(), summary)
     };
     print(&text)?;

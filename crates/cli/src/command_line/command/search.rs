@@ -9,10 +9,8 @@ use inferometer_plan::search::Over;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
-use inferometer_report::{json, terminal};
-use inferometer_run::{
-    Clock, PlanInputs, dry_run, judge_results, resolve, resolve_with, search_text, sweep_text,
-};
+use inferometer_report::{answer_lines, json, terminal};
+use inferometer_run::{Clock, PlanInputs, dry_run, judge_results, resolve, resolve_with};
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;
@@ -202,7 +200,7 @@ pub(super) fn in_virtual_time(
             context.plots.place(&found.folder),
             context.store.display(),
             found.run,
-            search_text::answers(&summary.searches) + &sweep_text::answers(&summary.sweeps)
+            answer_lines(summary)
         ))?;
     }
     // The results are judged in the same way as those of `run`.

@@ -1,0 +1,358 @@
+//! What a run tells while it is prepared and measured: typed values, and their words for people. A run only makes the
+//! values. Terminals, callbacks in Python and other displays get the words from here.
+
+mod cost;
+mod pair;
+mod span;
+mod step;
+mod trial;
+
+use std::path::PathBuf;
+
+use derive_more::Display;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::sweep::SweepAnswer;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::digits::percent;
+use inferometer_model::finding::Finding;
+use inferometer_plan::search::Over;
+use serde::Serialize;
+
+pub use cost::{AbCost, AllAtLowest, Bound, Chosen, SearchCost, SweepCost};
+pub use pair::{PairEnded, ShareSoFar};
+pub use step::SlowStep;
+pub use trial::{
+    CriterionSoFar, EdgeSoFar, KneeSoFar, LastTrial, NextTrialOfSweep, SearchTrial, SweepTrial,
+    TrialsLeft,
+};
+
+/// A step, a fact or a warning of a run. [`ToString`] gives the line for people, without a line end.
+#[derive(Clone, Debug, PartialEq, Serialize, Display)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Notice {
+    /// The key in a header is so short that it is not removed from texts of the server.
+    #[display(
+        "warning: the key in the header {header} has fewer than {min_chars} characters, so it is not removed from \
+            texts in which the server quotes it"
+    )]
+    ShortKey {
+        /// The name of the header.
+        header: String,
+        /// The number of characters from which on a key is removed.
+        min_chars: usize,
+    },
+    /// The command of the plan is started.
+    #[display("starting {}", command.join(" "))]
+    ServerStarting {
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
+    /// The started server is not ready yet.
+    #[display("  {waited_s} s; last log line: {}", last_line.as_deref().unwrap_or("none yet"))]
+    ServerNotReady {
+        /// The time since the start, in seconds.
+        waited_s: u64,
+        /// The last line of its log; absent if there is none yet.
+        last_line: Option<String>,
+    },
+    /// A server that the plan does not start is not ready yet.
+    #[display("waiting for the server, {waited_s} of {wait_s:.0} s: {why}")]
+    WaitingForServer {
+        /// The time waited so far, in seconds.
+        waited_s: u64,
+        /// The longest time to wait, in seconds.
+        wait_s: f64,
+        /// The result of the last attempt.
+        why: String,
+    },
+    /// The server has died, and is started again.
+    #[display("the server is started again")]
+    ServerStartedAgain,
+    /// The started server is ended.
+    #[display("ending the server")]
+    ServerEnding,
+    /// A step takes longer than a moment.
+    #[display("{step}")]
+    Slow {
+        /// The step.
+        step: SlowStep,
+    },
+    /// The embedded engine is measured.
+    #[display(
+        "SIMULATION: the embedded engine simulates {model} with {} {} (profile {})",
+        or(engine, "an unknown server"),
+        or(version, "of unknown version"),
+        or(profile, "unknown")
+    )]
+    Simulating {
+        /// The model.
+        model: String,
+        /// The engine that is simulated.
+        engine: Option<String>,
+        /// Its version.
+        version: Option<String>,
+        /// The timings that are used.
+        profile: Option<String>,
+    },
+    /// A server is identified.
+    #[display(
+        "target: {url} is {} {}",
+        or(engine, "an unknown server"),
+        or(version, "of unknown version")
+    )]
+    Identified {
+        /// The address.
+        url: String,
+        /// The engine of the server, if it is known.
+        engine: Option<String>,
+        /// The version of the engine, if it is known.
+        version: Option<String>,
+    },
+    /// No target is given, and this server runs on the machine.
+    #[display("note: {url} is {server}; benchmark it with: inferometer run --target {url}")]
+    LocalServer {
+        /// The address.
+        url: String,
+        /// The engine and the model.
+        server: String,
+    },
+    /// What is measured.
+    #[display(
+        "measuring {model} ({workload} prompts, {dialect}) in {}: {}",
+        counted(*cells, "cell"),
+        passes.join("; ")
+    )]
+    Measuring {
+        /// The model.
+        model: String,
+        /// The kind of prompts.
+        workload: String,
+        /// The API of the server.
+        dialect: String,
+        /// The number of cells.
+        cells: usize,
+        /// Each load once.
+        passes: Vec<String>,
+    },
+    /// The plan has a concurrency and a rate. The user may have meant one load with both.
+    #[display(
+        "concurrency and rate are separate loads, measured one after the other; for an arrival rate with a limit on \
+            requests in flight, give --rate with --max-in-flight"
+    )]
+    TwoLoads,
+    /// The report of another run is replaced.
+    #[display("out: {}: this run replaces the report of run {run}", folder.display())]
+    ReplacesReport {
+        /// The folder of the report.
+        folder: PathBuf,
+        /// The other run.
+        run: String,
+    },
+    /// The requests of another run are made again.
+    #[display("making the requests of run {run} again, to check that they are the same")]
+    CheckingSameWork {
+        /// The other run.
+        run: String,
+    },
+    /// A finding that is a warning, from before the measurement or from a trial.
+    #[display("warning: {}", finding.message)]
+    Finding {
+        /// The finding.
+        finding: Box<Finding>,
+    },
+    /// The goal of a search.
+    #[display(
+        "searching for the highest {over} that meets {}, within {}% at {}% confidence",
+        objectives.join(" and "),
+        percent(*precision),
+        percent(*confidence)
+    )]
+    Searching {
+        /// The load that is varied.
+        over: Over,
+        /// The objectives.
+        objectives: Vec<String>,
+        /// The largest width of the interval, as a share of its lower end.
+        precision: f64,
+        /// The probability that the interval contains the answer, from 0 to 1.
+        confidence: f64,
+    },
+    /// The largest cost of a search.
+    SearchCost(SearchCost),
+    /// The largest cost of a sweep.
+    SweepCost(SweepCost),
+    /// The largest cost of a comparison of two servers.
+    AbCost(AbCost),
+    /// Trials on the embedded engine in real time would take seconds in virtual time.
+    #[display(
+        "this {of} runs on the embedded engine in real time; --predict runs it in virtual time, in seconds"
+    )]
+    UseVirtualTime {
+        /// What chooses the loads.
+        of: Chosen,
+    },
+    /// How long the run takes.
+    #[display("{}", cost::estimate(*least_s, *most_s))]
+    Estimate {
+        /// The shortest time, in seconds.
+        least_s: f64,
+        /// The longest time, in seconds.
+        most_s: f64,
+    },
+    /// How long the run takes is not known.
+    #[display(
+        "estimate: unknown (a first request was not answered, or the length of the prompts depends on the answers, as \
+            in conversations)"
+    )]
+    EstimateUnknown,
+    /// How long the run takes is not known before the server has answered.
+    #[display("estimate: unknown until the server has answered the first requests")]
+    EstimateLater,
+    /// A trial of a search has ended.
+    #[display("    {trial}")]
+    SearchTrial {
+        /// The trial, and what is known after it.
+        trial: Box<SearchTrial>,
+    },
+    /// A trial of a sweep has ended.
+    #[display("    {trial}")]
+    SweepTrial {
+        /// The trial, and what is known after it.
+        trial: Box<SweepTrial>,
+    },
+    /// The time limit has ended the last trial.
+    #[display(
+        "    the time limit of --max-time is reached within the last trial: {}",
+        trial::used(*used, *over)
+    )]
+    TrialOutOfTime {
+        /// The number of completed requests that are used; absent if the trial is discarded.
+        used: Option<u64>,
+        /// The load of the trial; absent if it is discarded.
+        over: Option<Over>,
+    },
+    /// The answer of a search for a cell, or for a tier of a cell.
+    #[display("  {}: {}", answer.cell(), answer.answer)]
+    SearchAnswer {
+        /// The answer.
+        answer: Box<SearchAnswer>,
+    },
+    /// The answer of a sweep for a cell.
+    #[display("  {}: {}", answer.cell(), answer.answer)]
+    SweepAnswer {
+        /// The answer.
+        answer: Box<SweepAnswer>,
+    },
+    /// The server has ended before the end of a pass.
+    #[display("error: {cell}, {pass}: the server ended: {last_lines}")]
+    ServerEnded {
+        /// The cell.
+        cell: CellPlan,
+        /// The load of the pass.
+        pass: String,
+        /// How it ended, and the last lines of its log.
+        last_lines: String,
+    },
+    /// The figures of a cell cannot be written to the folder of the report yet.
+    #[display("warning: {cell}: {why}; measuring continues")]
+    FiguresNotWritten {
+        /// The cell.
+        cell: CellPlan,
+        /// The error.
+        why: String,
+    },
+    /// Two servers are compared.
+    #[display("{name}: two runs, measured in alternating blocks")]
+    AbBegins {
+        /// The name of the comparison in the store.
+        name: String,
+    },
+    /// Each side gets prompts of its own, because both addresses lead to one server.
+    #[display(
+        "both addresses lead to one server, which may cache prompts: each side gets different prompts of the same \
+            lengths"
+    )]
+    DifferentPrompts,
+    /// Several runs begin, one for each server and round.
+    #[display("{name}: {runs} runs; if interrupted: --resume {name}")]
+    GroupBegins {
+        /// The name of the group in the store.
+        name: String,
+        /// The number of runs.
+        runs: usize,
+    },
+    /// How long all runs take.
+    #[display("{}", cost::all_runs(*bound, *time_s))]
+    AllRuns {
+        /// Whether the time is a limit.
+        bound: Bound,
+        /// The time, in seconds.
+        time_s: f64,
+    },
+    /// How long all runs take is not known yet.
+    #[display("the time of all runs depends on the servers; it is estimated after the first run")]
+    AllRunsUnknown,
+    /// A run in the store that belongs to the group cannot be read.
+    #[display("a run in the store is ignored: {why}")]
+    RunIgnored {
+        /// The run and the error.
+        why: String,
+    },
+    /// A run of the group begins.
+    #[display("\n[{number} of {runs}] {name}{}", cost::left(*left_s))]
+    RunBegins {
+        /// The number of the run, from 1.
+        number: usize,
+        /// The number of runs.
+        runs: usize,
+        /// The server, and the round if there are several.
+        name: String,
+        /// The time of the runs that are left, in seconds; absent before the first run has ended.
+        left_s: Option<f64>,
+    },
+    /// The results of a run are those of a complete run in the store.
+    #[display("copied from run {run}")]
+    RunCopied {
+        /// The run in the store.
+        run: String,
+    },
+    /// A run of the group has failed. The next run begins.
+    #[display("error: {name}: {why}")]
+    RunFailed {
+        /// The server, and the round if there are several.
+        name: String,
+        /// The error.
+        why: String,
+    },
+}
+
+impl Notice {
+    /// Whether the user should see the line even if messages are off, for example because results are incomplete.
+    pub fn is_urgent(&self) -> bool {
+        matches!(
+            self,
+            Self::ServerEnded { .. } | Self::FiguresNotWritten { .. } | Self::LocalServer { .. }
+        )
+    }
+}
+
+/// The figures of a pass in one line.
+pub fn pass_ended(label: &str, summary: &PassSummary) -> String {
+    let rate = summary.output_tokens_per_s.unwrap_or(0.0);
+    let seconds = summary.duration_s.unwrap_or(0.0);
+    format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes)
+}
+
+fn or<'a>(name: &'a Option<String>, unknown: &'static str) -> &'a str {
+    name.as_deref().unwrap_or(unknown)
+}
+
+/// A number and its noun: `1 cell`, `2 cells`.
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests;
