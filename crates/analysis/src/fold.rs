@@ -19,7 +19,7 @@ use inferometer_metrics::{
     steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::{RUN_INTERRUPTED, Record, TokensFrom, why_stopped};
+use inferometer_model::record::{Detail, Record, StopReason, TokensFrom};
 use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
@@ -42,7 +42,7 @@ pub struct PassFold {
     holds: KeptConstant,
     course: Course,
     outcomes: OutcomeCounts,
-    stopped: Option<&'static str>,
+    stopped: Option<StopReason>,
     is_interrupted: bool,
     tokens_from: Option<TokensFrom>,
     longer_than_asked: u64,
@@ -211,10 +211,10 @@ impl PassFold {
     }
 
     fn add_outcome(&mut self, record: &Record, count: u64) {
-        let detail = record.detail.as_deref();
+        let detail = record.detail.as_ref();
         self.outcomes.add_times(record.outcome, count);
-        self.stopped = self.stopped.or(why_stopped(detail));
-        self.is_interrupted |= detail == Some(RUN_INTERRUPTED);
+        self.stopped = self.stopped.or_else(|| detail?.stop_reason());
+        self.is_interrupted |= detail == Some(&Detail::Interrupted);
     }
 
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
@@ -273,7 +273,7 @@ impl PassFold {
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
-            stopped: self.stopped.map(str::to_owned),
+            stopped: self.stopped,
             interrupted: self.is_interrupted,
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,

@@ -117,7 +117,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
 fn stopped(pass: &PassSummary) -> Option<String> {
     let why =
         "the pass was ended early, so the value covers only requests that had completed by then";
-    pass.stopped.as_ref().map(|_| why.to_owned())
+    pass.stopped.map(|_| why.to_owned())
 }
 
 /// The 95 % confidence interval of the measured figure, in the metric's unit.

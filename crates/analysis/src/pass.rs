@@ -5,7 +5,7 @@ use inferometer_metrics::{Definition, SteadyState, failures, throughput};
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_model::digits;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::TokensFrom;
+use inferometer_model::record::{StopReason, TokensFrom};
 use inferometer_stats::Distribution;
 use serde::{Deserialize, Serialize};
 
@@ -47,9 +47,9 @@ pub struct PassSummary {
     /// unknown, as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
-    /// The condition of the plan that ended the pass early, as text; absent if no condition ended it.
+    /// The condition of the plan that ended the pass early; absent if no condition ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
     /// Whether requests were not sent because the user interrupted the run. Not written if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Fate, RequestFigures};
-use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
+use inferometer_model::record::StopReason;
 use inferometer_model::time::Nanos;
 use inferometer_plan::stop::StopPlan;
 use inferometer_stats::VALUES_KEPT;
@@ -140,9 +140,9 @@ impl StopWatch {
         &mut self,
         now: Nanos,
         in_flight: impl Iterator<Item = Open>,
-    ) -> Option<&'static str> {
+    ) -> Option<StopReason> {
         if self.has_failed() {
-            return Some(STOPPED_AT_ERROR_RATE);
+            return Some(StopReason::ErrorRate);
         }
         if !self.rule.when_saturated || self.next_look > VALUES_KEPT {
             return None;
@@ -163,7 +163,7 @@ impl StopWatch {
                 return None;
             }
             if shows_saturation(first) {
-                return Some(STOPPED_WHEN_SATURATED);
+                return Some(StopReason::Saturated);
             }
             self.next_look = next_look(self.next_look);
         }
@@ -177,7 +177,7 @@ impl StopWatch {
 
     /// When and why the pass ends early, if the ends of all requests are known, as in virtual time. `None` if the pass
     /// does not end early.
-    pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, &'static str)> {
+    pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, StopReason)> {
         let mut watch = self.clone();
         let mut by_end: Vec<&RequestFigures> =
             requests.iter().filter(|one| one.ended.is_some()).collect();
@@ -187,12 +187,12 @@ impl StopWatch {
             watch.ended(figures);
             failed_at = failed_at.or(figures.ended.filter(|_| watch.has_failed()));
         }
-        let failed = failed_at.map(|at| (at, STOPPED_AT_ERROR_RATE));
+        let failed = failed_at.map(|at| (at, StopReason::ErrorRate));
         let mut saturated = None;
         while self.rule.when_saturated && watch.begun.len() >= watch.next_look {
             let first = first_due(&mut watch.begun, watch.next_look);
             if shows_saturation(first) {
-                saturated = Some((known_at(first), STOPPED_WHEN_SATURATED));
+                saturated = Some((known_at(first), StopReason::Saturated));
                 break;
             }
             watch.next_look = next_look(watch.next_look);

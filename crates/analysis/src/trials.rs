@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::RequestFigures;
-use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::record::StopReason;
 use inferometer_plan::{Plan, Procedure};
 
 use crate::search::{self, Search, Trial, TrialFold};
@@ -130,8 +130,8 @@ impl TrialResultFold {
     }
 
     /// The result of the trial. `stopped` states why the pass was ended early; `None` if it was not.
-    pub fn finish(self, stopped: Option<&str>) -> TrialResult {
-        let is_cut = stopped == Some(STOPPED_AT_MAX_TIME);
+    pub fn finish(self, stopped: Option<StopReason>) -> TrialResult {
+        let is_cut = stopped == Some(StopReason::MaxTime);
         match self {
             Self::Search(_) if is_cut => TrialResult::OutOfTime(None),
             Self::Sweep(fold) if is_cut => TrialResult::OutOfTime(fold.finish_cut()),

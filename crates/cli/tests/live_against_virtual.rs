@@ -15,7 +15,7 @@ use inferometer_http::Server;
 use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::record::{Record, why_stopped};
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Prepared;
 use inferometer_net::Net;
@@ -123,7 +123,7 @@ fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() 
             played.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect();
         let ended = watch.stops_at(&figures);
         assert_eq!(ended.is_some(), is_ended, "{rate}");
-        let why = |record: &Record| why_stopped(record.detail.as_deref());
+        let why = |record: &Record| record.detail.as_ref().and_then(Detail::stop_reason);
         assert_eq!(served.len(), 1_500);
         assert_eq!(served.iter().any(|record| why(record).is_some()), is_ended, "{rate}");
         let Some((at, why_ended)) = ended else { continue };

@@ -2,7 +2,7 @@
 //! uses no socket.
 
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Read, Record, detail};
+use inferometer_model::record::{Detail, Read, Record};
 use inferometer_model::time::Nanos;
 use inferometer_net::Arrived;
 use inferometer_plan::Timeouts;
@@ -131,14 +131,14 @@ impl Exchange {
         let (outcome, why) = self.reader.verdict();
         let ended = self.record.reads.last().map(Read::arrival);
         let reusable = self.reader.keep_alive() && self.unsent().is_empty();
-        self.close(outcome, why, ended, reusable)
+        self.close(outcome, said(why), ended, reusable)
     }
 
     /// Ends the exchange with the outcome of the response, after the connection was closed.
     pub fn finish_closed(mut self, at: Nanos) -> Finished {
         self.reader.eof();
         let (outcome, why) = self.reader.verdict();
-        self.close(outcome, why, Some(at), false)
+        self.close(outcome, said(why), Some(at), false)
     }
 
     /// The reason if the response has more memory, text, reads or events than allowed; otherwise `None`.
@@ -176,23 +176,23 @@ impl Exchange {
             false => String::new(),
         };
         let why = format!("{why} (docs/limits.md){kept}");
-        self.close(Outcome::Malformed, Some(why), Some(at), false)
+        self.close(Outcome::Malformed, Some(Detail::said(&why)), Some(at), false)
     }
 
     /// Ends the exchange because of a time-out, a cancellation or a broken connection.
-    pub fn abandon(self, outcome: Outcome, why: Option<String>, at: Nanos) -> Finished {
+    pub fn abandon(self, outcome: Outcome, why: Option<Detail>, at: Nanos) -> Finished {
         self.close(outcome, why, Some(at), false)
     }
 
     fn close(
         mut self,
         outcome: Outcome,
-        why: Option<String>,
+        why: Option<Detail>,
         ended: Option<Nanos>,
         reusable: bool,
     ) -> Finished {
         self.record.outcome = outcome;
-        self.record.detail = why.map(|why| detail(&why));
+        self.record.detail = why;
         self.record.ended = ended;
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
@@ -246,4 +246,9 @@ impl Exchange {
         };
         [total, phase].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
+}
+
+/// The detail with the message of a verdict.
+fn said(message: Option<String>) -> Option<Detail> {
+    message.map(|message| Detail::said(&message))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use inferometer_analysis::search::Watcher as TrialWatcher;
 use inferometer_analysis::stop::{Open, StopWatch};
 use inferometer_metrics::RequestFigures;
-use inferometer_model::record::CUT_OFF;
+use inferometer_model::record::Detail;
 use inferometer_model::time::Nanos;
 
 /// Time between two checks.
@@ -83,7 +83,7 @@ impl Watch {
         now: Nanos,
         which: usize,
         in_flight: impl Iterator<Item = InFlight>,
-    ) -> Option<&'static str> {
+    ) -> Option<Detail> {
         self.in_flight[which] = in_flight.map(|one| (one.index, one)).collect();
         self.looked[which] = now;
         if self.looked.iter().any(|looked| *looked + READ_MARGIN < now) {
@@ -98,13 +98,13 @@ impl Watch {
                     let read = one.seen - READ_MARGIN;
                     RequestFigures::in_flight(one.index, one.due, one.send_start, one.first, read)
                 }))
-                .then_some(CUT_OFF),
+                .then_some(Detail::ResultCertain),
             Watcher::Stop(watch) => {
                 let begun = |one: &InFlight| {
                     let InFlight { index, due, first, .. } = *one;
                     Some(Open { index, due, sent: one.send_start?, first })
                 };
-                watch.stops(now, in_flight.filter_map(begun))
+                watch.stops(now, in_flight.filter_map(begun)).map(Detail::Stopped)
             }
         }
     }

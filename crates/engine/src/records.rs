@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use inferometer_load::{LoadModel, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::record::{Detail, Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;
 
 use crate::engine::Engine;
@@ -162,11 +162,12 @@ fn record(
         outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
         status: Some(if is_ignored { 400 } else { 200 }),
         detail: is_ignored.then(|| {
-            format!(
+            let why = format!(
                 "the prompt of {} tokens is too long: with its output it exceeds --max-model-len, or it exceeds \
                  --max-num-batched-tokens, or does not fit into the KV cache",
                 request.prompt
-            )
+            );
+            Detail::said(&why)
         }),
         finish_reason: Some(
             if request.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),

@@ -185,7 +185,7 @@ fn export_and_import_preserve_failed_requests_and_queue_times() {
     let Import { summary, mut records } = only("vllm-detailed.json");
     let records = &mut records[0].records;
     records[1].outcome = inferometer_model::outcome::Outcome::Rejected { status: 503 };
-    records[1].detail = Some("overloaded,\ntry again".to_owned());
+    records[1].detail = Some("overloaded,\ntry again".into());
     let file = exported(&summary, records);
     assert_eq!((&file["completed"], &file["failed"]), (&json!(3), &json!(1)));
     assert_eq!(file["itls"][1], json!([]));

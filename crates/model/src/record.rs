@@ -3,10 +3,12 @@
 //! Every number, table and plot is computed from records. So the format of records is versioned
 //! ([`RECORD_VERSION`]), and a record contains no derived figures.
 
+mod detail;
 mod stated;
 
 use serde::{Deserialize, Serialize};
 
+pub use detail::{Detail, StopReason};
 pub use stated::{ServerTimes, Usage};
 
 use crate::outcome::Outcome;
@@ -146,9 +148,8 @@ pub struct Record {
     pub outcome: Outcome,
     /// The HTTP status; `None` if no status line was read.
     pub status: Option<u16>,
-    /// Why the request failed, as a text for users: an error message, or the problem that the parser
-    /// found. At most [`MAX_DETAIL_CHARS`] characters.
-    pub detail: Option<String>,
+    /// Why the request did not complete.
+    pub detail: Option<Detail>,
     /// The finish reason, as the server states it.
     pub finish_reason: Option<String>,
     /// Token counts as the server reports them.
@@ -168,7 +169,7 @@ pub struct Record {
     pub rank: Option<u32>,
 }
 
-/// The longest [`Record::detail`], in characters. A longer text is cut and ends with an ellipsis.
+/// The longest text of a [`Record::detail`], in characters. A longer text is cut and ends with an ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 500;
 
 /// Where a count of output tokens comes from.
@@ -210,8 +211,8 @@ impl Record {
     /// Changes the record as if its pass had been cut off at the instant `at`. If the cut changes the
     /// record, `why` becomes its detail.
     #[must_use]
-    pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
-        let detail = Some(why.to_owned());
+    pub fn cut_off(mut self, at: Nanos, why: Detail) -> Self {
+        let detail = Some(why);
         // A request that still waited for a free slot has not begun either.
         let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
         if self.due > at || waited {
@@ -349,43 +350,15 @@ impl Record {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
     }
 
+    /// Why the request did not complete, as text.
+    pub fn detail_text(&self) -> Option<&str> {
+        self.detail.as_ref().map(Detail::text)
+    }
+
     /// When the request ended, for the load model; its due time if it never began.
     pub fn ended_or_due(&self) -> Nanos {
         self.ended.unwrap_or(self.due)
     }
-}
-
-// The texts below never change: they are stored in records, and later versions search for the same text.
-
-/// The first part of the detail of a turn that was skipped because an earlier turn of its conversation failed.
-/// In the detail, the outcome of the failed turn follows.
-pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
-
-/// The detail of a request that was not sent, because the user interrupted the run.
-pub const RUN_INTERRUPTED: &str = "the run was interrupted before it was due";
-
-/// The detail of a request that was cancelled or not sent, because the result of its trial in a
-/// search was already certain.
-pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an objective that \
-                           nothing could change its claim";
-
-/// The detail of a request that was cancelled or not sent, because the server was saturated: requests
-/// arrived faster than the server completed them. The plan ends the pass in this case.
-pub const STOPPED_WHEN_SATURATED: &str =
-    "the pass was ended: requests arrived faster than they ended (--stop-when-saturated)";
-
-/// The detail of a request whose pass was ended because too many requests had failed.
-pub const STOPPED_AT_ERROR_RATE: &str =
-    "the pass was ended: more requests had failed than --stop-at-error-rate allows";
-
-/// The detail of a request whose pass was ended by the time limit of a search, a sweep or a comparison.
-pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
-
-/// Why a pass was ended early, found from the detail of a request that was cancelled or not sent.
-/// `None` if the detail states another reason.
-pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
-    let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
-    known.into_iter().find(|known| Some(*known) == detail)
 }
 
 /// Cuts a message to [`MAX_DETAIL_CHARS`] characters.

@@ -12,7 +12,7 @@ use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, length
 use inferometer_load::load_model;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::code;
-use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME};
+use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
@@ -94,7 +94,10 @@ impl<'a> Player<'a> {
         let watcher = search.and_then(|it| inferometer_analysis::search::watcher(it, &begin.plan));
         match watcher.and_then(|watcher| certain_at(&watcher, &figures(&records))) {
             None => records,
-            Some(at) => records.into_iter().map(|record| record.cut_off(at, CUT_OFF)).collect(),
+            Some(at) => {
+                let cut = |record: Record| record.cut_off(at, Detail::ResultCertain);
+                records.into_iter().map(cut).collect()
+            }
         }
     }
 
@@ -132,14 +135,15 @@ impl<'a> Player<'a> {
 pub(crate) fn in_time(
     records: Vec<Record>,
     most: Option<Duration>,
-) -> (Vec<Record>, Option<&'static str>) {
+) -> (Vec<Record>, Option<StopReason>) {
     let ends = most.map(|most| Nanos::ZERO + most);
     let last = records.iter().map(Record::ended_or_due).max();
     match ends.filter(|ends| last.is_some_and(|last| last > *ends)) {
         None => (records, None),
         Some(ends) => {
-            let cut = |record: Record| record.cut_off(ends, STOPPED_AT_MAX_TIME);
-            (records.into_iter().map(cut).collect(), Some(STOPPED_AT_MAX_TIME))
+            let why = StopReason::MaxTime;
+            let cut = |record: Record| record.cut_off(ends, Detail::Stopped(why));
+            (records.into_iter().map(cut).collect(), Some(why))
         }
     }
 }

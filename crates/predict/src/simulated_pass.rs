@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferometer_engine::Finish;
 use inferometer_engine::records::{self, PassContext};
 use inferometer_metrics::{RequestFigures, Timeline};
-use inferometer_model::record::Record;
+use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_store::PassBegin;
 
@@ -23,7 +23,7 @@ pub(crate) struct SimulatedPass {
     /// The requests of the workload; `None` if only their lengths were created.
     pub played: Option<PlayedRequests>,
     /// The instant at which the pass ended early, and the reason; `None` if the pass did not end early.
-    pub cut_off: Option<(Nanos, &'static str)>,
+    pub cut_off: Option<(Nanos, StopReason)>,
     /// The pass with its first requests; `None` if it cannot be simulated again.
     pub repeatable: Option<Repeatable>,
 }
@@ -39,7 +39,7 @@ impl SimulatedPass {
                 None => record,
             };
             match self.cut_off {
-                Some((at, why)) => record.cut_off(at, why),
+                Some((at, why)) => record.cut_off(at, Detail::Stopped(why)),
                 None => record,
             }
         })
@@ -122,7 +122,7 @@ mod tests {
         let dues: Vec<Nanos> = whole.dues().collect();
         assert_eq!((whole.requests(), dues.len()), (40, 40));
         assert_eq!(whole.span(), span(whole.records()));
-        let cut = SimulatedPass { cut_off: Some((dues[19], "cut off")), ..whole };
+        let cut = SimulatedPass { cut_off: Some((dues[19], StopReason::Saturated)), ..whole };
         assert_eq!(cut.dues().collect::<Vec<_>>(), dues[..20]);
         assert_eq!(
             (cut.requests(), cut.records().filter(|one| one.sent.is_some()).count()),

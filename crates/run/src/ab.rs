@@ -13,7 +13,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::record::StopReason;
 use inferometer_model::target::{Origin, Side};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant, parse_url};
@@ -294,7 +294,7 @@ pub(crate) fn document(
 /// Whether the time limit ended a block of one of the runs.
 pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
     let passes = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
-    passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
+    passes.into_iter().any(|pass| pass.stopped == Some(StopReason::MaxTime))
 }
 
 /// Returns both sides with names, and two flags: whether both sides have the same server and the same spec, and whether
@@ -378,7 +378,7 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
     let mut outcomes = OutcomeCounts::default();
     passes().for_each(|pass| outcomes.add_all(&pass.outcomes));
     // If the time limit ended a block before its first request completed, the server may work correctly.
-    let is_cut = |pass: &PassSummary| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME);
+    let is_cut = |pass: &PassSummary| pass.stopped == Some(StopReason::MaxTime);
     if outcomes.total() > 0 && outcomes.complete == 0 && !passes().all(is_cut) {
         return Some(Shortfall::Failed(format!("no request completed ({outcomes})")));
     }

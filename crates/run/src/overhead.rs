@@ -59,7 +59,7 @@ impl Refusal {
             Outcome::ServerError => None,
             _ => return None,
         };
-        Some(Self { status, message: record.detail.clone().unwrap_or_default() })
+        Some(Self { status, message: record.detail_text().unwrap_or_default().to_owned() })
     }
 
     /// Whether the server's message contains this name of a field or of a value.

@@ -147,7 +147,7 @@ impl PassFigures {
         let observed = observed.chain(part_findings(&summary));
         let observed = observed.chain(process.as_ref().and_then(writer_finding));
         findings.extend(observed.map(|finding| finding.at(&place)));
-        let stopped = summary.stopped.as_deref();
+        let stopped = summary.stopped;
         let (trial, trace) =
             (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
         let block = self.block.and_then(BlockFold::finish);

@@ -98,9 +98,9 @@ impl ToWriter {
         let bytes = size_of::<Message>()
             + record.reads.capacity() * size_of::<Read>()
             + record.events.capacity() * size_of::<Event>()
-            + [&text, &record.detail]
-                .iter()
-                .map(|it| it.as_ref().map_or(0, String::len))
+            + [text.as_deref(), record.detail_text()]
+                .into_iter()
+                .map(|it| it.map_or(0, str::len))
                 .sum::<usize>();
         self.waiting.bytes.fetch_add(bytes, Relaxed);
         // This fails if the writer has failed. The writer itself reports its error at the end of the pass.

@@ -12,7 +12,7 @@ use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_model::calendar;
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::record::StopReason;
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
@@ -151,13 +151,13 @@ fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Vali
     }
     let stopped = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     for (cell, pass) in stopped {
-        let Some(why) = &pass.stopped else { continue };
+        let Some(why) = pass.stopped else { continue };
         // The user set the time limit that cut off a trial or a block, so nothing is wrong with the run.
-        if why == STOPPED_AT_MAX_TIME {
+        if why == StopReason::MaxTime {
             continue;
         }
         validity = Validity::Suspect;
-        reasons.push(format!("{}, {}: {why}.", cell.plan(), pass.label()));
+        reasons.push(format!("{}, {}: {}.", cell.plan(), pass.label(), why.name()));
     }
     (validity, reasons)
 }

@@ -11,7 +11,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, Validity, Verdict};
 use inferometer_model::digits::percent;
 use inferometer_model::finding::code;
-use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
+use inferometer_model::record::StopReason;
 use inferometer_plan::{Plan, Procedure, TargetPlan};
 use inferometer_report::against_limit;
 
@@ -117,21 +117,20 @@ pub(crate) fn suspect(summary: &Summary) -> Option<Shortfall> {
 }
 
 /// The first pass that ended early for the reason `why`, as text; absent if there is none.
-fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
+fn stopped_for(summary: &Summary, why: StopReason) -> Option<String> {
     let find = |cell: &Cell| {
-        let pass = cell.passes.iter().find(|pass| pass.stopped.as_deref() == Some(why))?;
-        Some(format!("{}, {}: {why}", cell.plan(), pass.label()))
+        let pass = cell.passes.iter().find(|pass| pass.stopped == Some(why))?;
+        Some(format!("{}, {}: {}", cell.plan(), pass.label(), why.name()))
     };
     summary.cells.iter().find_map(find)
 }
 
 fn stopped_by_failures(summary: &Summary) -> Result<(), Shortfall> {
-    stopped_for(summary, STOPPED_AT_ERROR_RATE).map_or(Ok(()), |why| Err(Shortfall::Failed(why)))
+    stopped_for(summary, StopReason::ErrorRate).map_or(Ok(()), |why| Err(Shortfall::Failed(why)))
 }
 
 fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
-    stopped_for(summary, STOPPED_WHEN_SATURATED)
-        .map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
+    stopped_for(summary, StopReason::Saturated).map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
 }
 
 /// The objectives that were not met, each with its figure, its cell and pass. Undecided objectives are not among them.

@@ -4,14 +4,12 @@
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{
-    CUT_OFF, Record, STOPPED_AT_MAX_TIME, STOPPED_WHEN_SATURATED, why_stopped,
-};
+use inferometer_model::record::{Detail, Record, StopReason};
 
 /// The number of requests that were cut off, and the reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CutOff {
-    why: Option<&'static str>,
+    why: Option<Detail>,
     in_flight: u64,
     never_sent: u64,
 }
@@ -19,31 +17,31 @@ pub(super) struct CutOff {
 impl CutOff {
     /// Counts the record and returns true if its request was cut off.
     pub(super) fn takes(&mut self, record: &Record) -> bool {
-        let detail = record.detail.as_deref();
-        let of_trial = (detail == Some(CUT_OFF)).then_some(CUT_OFF);
-        let Some(why) = of_trial.or_else(|| why_stopped(detail)) else { return false };
+        let Some(why @ (Detail::ResultCertain | Detail::Stopped(_))) = &record.detail else {
+            return false;
+        };
         match record.outcome {
             Outcome::Cancelled => self.in_flight += 1,
             Outcome::Skipped => self.never_sent += 1,
             _ => return false,
         }
-        self.why = Some(why);
+        self.why = Some(why.clone());
         true
     }
 
     pub(super) fn finding(self) -> Option<Finding> {
         let Self { why, in_flight, never_sent } = self;
         let (code, begins) = match why? {
-            CUT_OFF => (
+            Detail::ResultCertain => (
                 code::SEARCH_TRIAL_CUT_OFF,
                 "The trial was ended early, because its result was already certain",
             ),
-            STOPPED_WHEN_SATURATED => (
+            Detail::Stopped(StopReason::Saturated) => (
                 code::PASS_STOPPED,
                 "The pass was ended early, because requests arrived faster than the server \
                     completed them (--stop-when-saturated)",
             ),
-            STOPPED_AT_MAX_TIME => (
+            Detail::Stopped(StopReason::MaxTime) => (
                 code::PASS_STOPPED,
                 "The time limit --max-time ended the pass (a sweep uses it if enough requests had \
                     completed; a search and a comparison discard it)",

@@ -3,7 +3,7 @@
 use inferometer_model::digits;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
-use inferometer_model::record::{EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record};
+use inferometer_model::record::{Detail, Record};
 
 /// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get a finding.
 const MOST_KINDS: usize = 8;
@@ -19,7 +19,7 @@ struct Kind {
     by_earlier_turn: bool,
     count: u64,
     /// The detail of the first request that has one.
-    detail: Option<String>,
+    detail: Option<Detail>,
 }
 
 impl Failures {
@@ -50,7 +50,7 @@ impl Failures {
             _ => None,
         });
         let (kind, status) = rejected.min_by_key(|(kind, _)| std::cmp::Reverse(kind.count))?;
-        let detail = kind.detail.as_deref().unwrap_or_default().trim_end_matches('.');
+        let detail = kind.detail.as_ref().map_or("", Detail::text).trim_end_matches('.');
         let said = if detail.is_empty() { String::new() } else { format!(": {detail}") };
         Some(format!("HTTP status {status}{said}"))
     }
@@ -58,7 +58,7 @@ impl Failures {
     /// Whether requests were cancelled or not sent because the user interrupted the pass.
     pub(super) fn are_of_an_interruption(&self) -> bool {
         let is_one = |kind: &Kind| {
-            kind.outcome == Outcome::Cancelled || kind.detail.as_deref() == Some(RUN_INTERRUPTED)
+            kind.outcome == Outcome::Cancelled || kind.detail == Some(Detail::Interrupted)
         };
         self.0.iter().any(is_one)
     }
@@ -86,7 +86,8 @@ impl Kind {
             1 => ("request", "was"),
             _ => ("requests", "were"),
         };
-        let said = detail.as_ref().map_or_else(String::new, |detail| format!(" First: {detail}"));
+        let said = detail.as_ref().map(Detail::text);
+        let said = said.map_or_else(String::new, |detail| format!(" First: {detail}"));
         let count = digits::count(*count);
         let message = format!("{count} {requests} {}.{said}", became(*outcome, were));
         if *by_earlier_turn {
@@ -108,8 +109,7 @@ impl Kind {
 
 /// Whether the record is of a turn that did not begin because an earlier turn failed.
 fn is_by_earlier_turn(record: &Record) -> bool {
-    let detail = record.detail.as_deref().unwrap_or_default();
-    record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)
+    record.outcome == Outcome::Skipped && matches!(record.detail, Some(Detail::EarlierTurn(_)))
 }
 
 /// The predicate of a sentence about requests with this outcome. `were` is "was" for a single request.

@@ -5,7 +5,7 @@ use inferometer_model::finding::Severity;
 use inferometer_model::fixture::{steady, stream};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::EventKind::Text;
-use inferometer_model::record::{Record, Usage};
+use inferometer_model::record::{Detail, Record, Usage};
 
 mod output_lengths;
 
@@ -42,7 +42,7 @@ fn good() -> Record {
 }
 
 fn failed(outcome: Outcome, detail: Option<&str>) -> Record {
-    Record { outcome, detail: detail.map(str::to_owned), ..good() }
+    Record { outcome, detail: detail.map(Detail::from), ..good() }
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn failures_are_reported_by_kind_with_the_first_error_message() {
 
 #[test]
 fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_the_end() {
-    let earlier = format!("{}: rejected (503)", inferometer_model::record::EARLIER_TURN_FAILED);
+    let earlier = "an earlier turn of its conversation failed: rejected (503)";
     let records = [
         good(),
         failed(Outcome::Skipped, Some(&earlier)),
@@ -313,7 +313,7 @@ fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_th
 
 #[test]
 fn the_most_frequent_rejection_is_named_even_if_more_turns_were_skipped_because_of_it() {
-    let earlier = format!("{}: rejected (400)", inferometer_model::record::EARLIER_TURN_FAILED);
+    let earlier = "an earlier turn of its conversation failed: rejected (400)";
     let of = |status: u16, detail: Option<&str>| failed(Outcome::Rejected { status }, detail);
     let records = [
         of(503, None),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_load::{Due, EndedRequest};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::Record;
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net, Wake};
 
@@ -75,7 +75,11 @@ impl<R: Recorder> Driver<R> {
             }
             Err(error) => {
                 let outcome = Outcome::Connection { phase: Phase::Connect };
-                self.finish(exchange.abandon(outcome, Some(error.to_string()), net.now()));
+                self.finish(exchange.abandon(
+                    outcome,
+                    Some(Detail::said(&error.to_string())),
+                    net.now(),
+                ));
             }
         }
     }

@@ -10,7 +10,7 @@ use inferometer_load::{OverLimit, Share, Stages};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::digits::with_unit;
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{EARLIER_TURN_FAILED, Record, detail};
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::time::Nanos;
 use inferometer_net::Waker;
 
@@ -95,7 +95,7 @@ pub(super) struct State<R> {
     /// Why the remaining requests will never begin; `None` while requests may begin.
     pub rest: Option<Rest>,
     /// The detail of requests that are cancelled because the pass ends early.
-    pub cancelled: Option<&'static str>,
+    pub cancelled: Option<Detail>,
     pub waits: Waits,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Loop {
 pub(super) struct Rest {
     /// The due time of these requests in their records; `None`: the time when the last loop ends.
     at: Option<Nanos>,
-    why: String,
+    why: Detail,
 }
 
 /// The result of [`State::take`].
@@ -179,7 +179,8 @@ impl<R: Recorder> State<R> {
                         with_unit(&self.limit.in_flight().to_string(), "requests in flight")
                     );
                     let info = Some(encoded.info);
-                    let record = self.record_unsent(number, due, Outcome::Dropped, &why, info);
+                    let why = Detail::said(&why);
+                    let record = self.record_unsent(number, due, Outcome::Dropped, why, info);
                     return TakeResult::Dropped(encoded.conversation, record);
                 }
                 self.limit.begin(which);
@@ -194,9 +195,9 @@ impl<R: Recorder> State<R> {
             // Either the source waits for the end of a request or for a thread that generates requests, or other
             // loops are far behind.
             NextRequest::Wait => return TakeResult::Later,
-            NextRequest::Exhausted => "the source ended before this request was due".to_owned(),
+            NextRequest::Exhausted => Detail::said("the source ended before this request was due"),
             // The dialect does not support a request of this source, so all remaining requests are skipped.
-            NextRequest::Unsupported(why) => why,
+            NextRequest::Unsupported(why) => Detail::said(&why),
         };
         self.rest = Some(Rest { at: Some(now), why });
         self.skip_rest_if_alone(now);
@@ -228,18 +229,18 @@ impl<R: Recorder> State<R> {
     /// therefore not be sent, records these turns as skipped.
     pub fn notify(&mut self, conversation: u32, record: &Record, answer: &str) {
         let skipped = self.encoder.ended(conversation, record, answer);
-        let why = || format!("{EARLIER_TURN_FAILED}: {}", record.outcome);
         for info in skipped {
             let (index, at) = (self.next, record.ended_or_due());
-            self.record_unsent(index, at, Outcome::Skipped, &why(), Some(info));
+            let why = Detail::earlier_turn(record.outcome);
+            self.record_unsent(index, at, Outcome::Skipped, why, Some(info));
         }
     }
 
     /// Ends the pass early: requests in flight are cancelled with the detail `cancelled`, and requests that
     /// were not begun are skipped with the detail `skipped`.
-    pub fn end_early(&mut self, which: usize, cancelled: Option<&'static str>, skipped: &str) {
+    pub fn end_early(&mut self, which: usize, cancelled: Option<Detail>, skipped: Detail) {
         self.cancelled = cancelled;
-        self.rest.get_or_insert(Rest { at: None, why: skipped.to_owned() });
+        self.rest.get_or_insert(Rest { at: None, why: skipped });
         self.wake_others(which);
     }
 
@@ -321,12 +322,12 @@ impl<R: Recorder> State<R> {
         number: u32,
         due: Nanos,
         outcome: Outcome,
-        why: &str,
+        why: Detail,
         info: Option<RequestInfo>,
     ) -> Record {
         let mut record = self.planned_record(number, due, info.as_ref());
         record.outcome = outcome;
-        record.detail = Some(detail(why));
+        record.detail = Some(why);
         if let Some(watch) = &mut self.watch {
             watch.ended(&RequestFigures::of(&Timeline::new(&record)));
         }
@@ -362,7 +363,7 @@ impl<R: Recorder> State<R> {
                 _ => {
                     let mut record = self.planned_record(number - 1, now, info.as_ref());
                     record.outcome = Outcome::Skipped;
-                    record.detail = Some(detail(&why));
+                    record.detail = Some(why.clone());
                     self.record_alike(alike.replace((info, record, 1)));
                 }
             }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Detail;
 use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net, Wake};
 
@@ -50,18 +51,18 @@ impl<R: Recorder> Driver<R> {
     pub(super) fn abort<N: Net>(
         &mut self,
         net: &mut N,
-        cancelled: Option<&'static str>,
-        skipped: &str,
+        cancelled: Option<Detail>,
+        skipped: Detail,
     ) -> Wake {
         let mut state = self.common.lock();
         if !self.common.ends_early.swap(true, Relaxed) {
             state.end_early(self.which, cancelled, skipped);
         }
-        let cancelled = state.cancelled;
+        let cancelled = state.cancelled.clone();
         drop(state);
         for conn in self.connections.ids() {
             self.end_exchange(net, conn, |exchange, now| {
-                exchange.abandon(Outcome::Cancelled, cancelled.map(str::to_owned), now)
+                exchange.abandon(Outcome::Cancelled, cancelled.clone(), now)
             });
         }
         self.end(net)

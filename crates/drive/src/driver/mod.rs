@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use inferometer_load::{LoadModel, Share};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{RUN_INTERRUPTED, STOPPED_AT_MAX_TIME};
+use inferometer_model::record::{Detail, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use inferometer_plan::Timeouts;
@@ -245,7 +245,7 @@ impl<R: Recorder> Driver<R> {
     fn run<N: Net>(&mut self, net: &mut N) -> Wake {
         self.expire(net);
         if let Some(why) = self.why_to_end(net.now()) {
-            return self.abort(net, Some(why), why);
+            return self.abort(net, Some(why.clone()), why);
         }
         let mut wake = self.begin_due(net);
         if wake == Wake::Done {
@@ -269,9 +269,9 @@ impl<R: Recorder> Driver<R> {
     }
 
     /// The reason to end the pass early now; `None` if there is none.
-    fn why_to_end(&mut self, now: Nanos) -> Option<&'static str> {
+    fn why_to_end(&mut self, now: Nanos) -> Option<Detail> {
         if self.ends_at().is_some_and(|at| now >= at) {
-            return Some(STOPPED_AT_MAX_TIME);
+            return Some(Detail::Stopped(StopReason::MaxTime));
         }
         self.next_look.filter(|at| now >= *at)?;
         self.next_look = Some(now + CHECK_PERIOD);
@@ -304,7 +304,11 @@ impl<R: Recorder> Driver<R> {
             Ready::ConnectFailed(conn, ref error) => {
                 if let Some(Purpose::OpeningFor(exchange)) = self.connections.remove(conn) {
                     let outcome = Outcome::Connection { phase: Phase::Connect };
-                    self.finish(exchange.abandon(outcome, Some(error.to_string()), net.now()));
+                    self.finish(exchange.abandon(
+                        outcome,
+                        Some(Detail::said(&error.to_string())),
+                        net.now(),
+                    ));
                 }
             }
             Ready::Readable(conn) => self.receive(net, conn),
@@ -321,7 +325,7 @@ impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
         }
         let Common { interrupted, ends_early, .. } = &*self.common;
         if self.stage != Stage::Done && (interrupted.load(Relaxed) || ends_early.load(Relaxed)) {
-            return self.abort(net, None, RUN_INTERRUPTED);
+            return self.abort(net, None, Detail::Interrupted);
         }
         match self.stage {
             Stage::Preparing { .. } => self.prepare(net),

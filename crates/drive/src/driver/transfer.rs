@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Detail;
 use inferometer_net::{Close, ConnId, Net, ReadResult};
 use inferometer_wire::exchange::Progress;
 
@@ -81,7 +82,7 @@ impl<R: Recorder> Driver<R> {
                 self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
-                    exchange.abandon(outcome, Some(CLOSED_AFTER_ANSWER.to_owned()), now)
+                    exchange.abandon(outcome, Some(Detail::said(CLOSED_AFTER_ANSWER)), now)
                 });
             }
             ReadResult::Closed => self.end_exchange(net, conn, |exchange, now| {
@@ -89,13 +90,13 @@ impl<R: Recorder> Driver<R> {
                     exchange.finish_closed(now)
                 } else {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
-                    let why = "the server closed the connection without an answer".to_owned();
+                    let why = Detail::said("the server closed the connection without an answer");
                     exchange.abandon(outcome, Some(why), now)
                 }
             }),
             ReadResult::Failed(error) => self.end_exchange(net, conn, |exchange, now| {
                 let outcome = Outcome::Connection { phase: exchange.phase() };
-                exchange.abandon(outcome, Some(error.to_string()), now)
+                exchange.abandon(outcome, Some(Detail::said(&error.to_string())), now)
             }),
         }
     }

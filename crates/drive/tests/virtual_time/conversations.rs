@@ -124,7 +124,7 @@ fn a_failed_turn_ends_its_conversation_and_its_later_turns_are_recorded_as_skipp
     assert_eq!(outcomes[0], Outcome::Rejected { status: 503 });
     for record in &played.records[1..3] {
         assert_eq!(record.due, played.start);
-        let why = record.detail.as_deref().unwrap();
+        let why = record.detail_text().unwrap();
         assert_eq!(why, "an earlier turn of its conversation failed: rejected (503)");
     }
     assert_eq!(played.records[3].due, played.start);

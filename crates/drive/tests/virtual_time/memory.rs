@@ -32,7 +32,7 @@ fn an_endless_response_is_aborted_and_the_other_requests_complete() {
     ] {
         let records = flooded(3, 1..2, &flood);
         assert_eq!(records[1].outcome, Outcome::Malformed);
-        let detail = records[1].detail.as_deref().unwrap_or_default();
+        let detail = records[1].detail_text().unwrap_or_default();
         assert!(detail.contains(why), "{detail}");
         assert!(kept_bytes(&records[1]) <= ANSWER_BYTES / 8, "{}", kept_bytes(&records[1]));
         for other in [&records[0], &records[2]] {
@@ -60,7 +60,7 @@ fn responses_are_aborted_until_the_others_fit_into_the_common_memory_limit() {
     let left = 60 - given_up.len();
     assert!((left - 1) * (4 << 20) < ANSWERS_BYTES && left >= 8, "{left}");
     for record in given_up {
-        let detail = record.detail.as_deref().unwrap_or_default();
+        let detail = record.detail_text().unwrap_or_default();
         assert!(detail.contains("the answers in flight took more than 128 MiB"), "{detail}");
     }
 }

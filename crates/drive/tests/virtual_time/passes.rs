@@ -13,7 +13,7 @@ use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, ClosedPlan, Curve, Level, OpenPlan, OverLimit, PassPlan, Stage};
 use inferometer_metrics::{RequestFigures, Timeline, slo};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME, why_stopped};
+use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Timeouts;
 use inferometer_plan::search::criteria;
@@ -111,8 +111,7 @@ fn requests_above_a_dropping_limit_are_dropped_at_their_due_time_and_recorded() 
             assert_eq!((record.outcome, record.send_start), (Outcome::Dropped, None));
             assert!(
                 record
-                    .detail
-                    .as_ref()
+                    .detail_text()
                     .unwrap()
                     .starts_with("when it was due, the limit of 2 requests")
             );
@@ -175,7 +174,7 @@ fn a_pass_ends_at_its_maximum_time_and_cancels_requests_in_flight() {
     let last = records.iter().filter_map(|record| record.ended).max();
     assert_eq!(last, Some(start + ms(3_500)));
     for record in records.iter().filter(|record| record.outcome != Outcome::Complete) {
-        assert_eq!(why_stopped(record.detail.as_deref()), Some(STOPPED_AT_MAX_TIME));
+        assert_eq!(record.detail, Some(Detail::Stopped(StopReason::MaxTime)));
     }
     // A time limit has no effect on a pass that ends before this limit.
     setup.most_time = Some(ms(60_000));
@@ -239,7 +238,7 @@ fn a_search_trial_stops_once_its_failure_is_certain_and_its_records_confirm_it()
         assert!(load.overwhelmed.iter().any(|by| by.cut_off > 0), "{load:?}");
         assert_eq!(search.requests(), 250);
         for record in &records {
-            assert_eq!(record.detail.as_deref(), Some(CUT_OFF));
+            assert_eq!(record.detail, Some(Detail::ResultCertain));
             assert!(record.outcome == Outcome::Skipped || record.ended == Some(start + ms(250)));
         }
     }
@@ -268,7 +267,7 @@ fn an_exhausted_source_leaves_one_record_for_every_planned_request() {
             records.iter().filter(|record| record.outcome == Outcome::Skipped).collect();
         assert_eq!(skipped.len(), 3, "{}", setup.pass);
         for record in skipped {
-            assert!(record.detail.as_deref().is_some_and(|why| why.contains("ended before")));
+            assert!(record.detail_text().is_some_and(|why| why.contains("ended before")));
         }
     }
 }

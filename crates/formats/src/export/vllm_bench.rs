@@ -172,7 +172,7 @@ impl Row {
         let start = record.picked.or(record.send_start);
         let error = match stream.is_some() {
             true => String::new(),
-            false => failure::to_text(record.outcome, record.detail.as_deref()),
+            false => failure::to_text(record.outcome, record.detail_text()),
         };
         Self {
             start: start.zip(first).map_or(0.0, |(start, first)| start.seconds_after(first)),

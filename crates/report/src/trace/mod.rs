@@ -16,7 +16,7 @@ use inferometer_metrics::{
 };
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::{Outcome, OutcomeKind};
-use inferometer_model::record::{CUT_OFF, RUN_INTERRUPTED, Record, why_stopped};
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_stats::{Curve, Pool, Sample};
@@ -248,12 +248,9 @@ impl PassTracer {
 /// Whether the request was cancelled or not sent because the pass was ended early. This is not a failure of the server.
 /// A turn that was not sent because an earlier turn failed is a failure.
 fn is_cut_off(record: &Record) -> bool {
-    let detail = record.detail.as_deref();
-    let is_by_end =
-        || matches!(detail, Some(CUT_OFF | RUN_INTERRUPTED)) || why_stopped(detail).is_some();
     match record.outcome {
         Outcome::Cancelled => true,
-        Outcome::Skipped => is_by_end(),
+        Outcome::Skipped => record.detail.as_ref().is_some_and(Detail::is_early_end),
         _ => false,
     }
 }

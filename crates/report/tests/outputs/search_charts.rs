@@ -10,9 +10,7 @@ use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
 use inferometer_metrics::Timeline;
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{
-    CUT_OFF, EARLIER_TURN_FAILED, RUN_INTERRUPTED, Record, STOPPED_AT_MAX_TIME,
-};
+use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 use inferometer_report::chart::{Chart, Panel, Series, Shape};
@@ -26,18 +24,18 @@ use crate::support::{cell, empty, pass};
 
 /// The trace of a pass with 90 completed requests, 9 cancelled requests, and one that was not sent. The arguments are
 /// the details of the cancelled requests, and of the one that was not sent.
-fn ended_early(summary: &Summary, cancelled: Option<&str>, not_sent: &str) -> PassTrace {
+fn ended_early(summary: &Summary, cancelled: Option<Detail>, not_sent: Detail) -> PassTrace {
     let mut tracer = PassTracer::new(summary.cells[0].plan());
     for index in 0..99 {
         let mut record = record(index, Nanos(0), 8);
         if index >= 90 {
             record.outcome = Outcome::Cancelled;
-            record.detail = cancelled.map(str::to_owned);
+            record.detail = cancelled.clone();
         }
         tracer.add(&Timeline::new(&record));
     }
     let mut unsent = Record::planned(0, 99, Nanos(0));
-    unsent.detail = Some(not_sent.to_owned());
+    unsent.detail = Some(not_sent);
     tracer.add(&Timeline::new(&unsent));
     tracer.finish()
 }
@@ -45,22 +43,23 @@ fn ended_early(summary: &Summary, cancelled: Option<&str>, not_sent: &str) -> Pa
 #[test]
 fn a_request_that_was_not_sent_counts_as_failed_only_if_the_pass_was_not_ended_early() {
     let summary = loads();
+    let out_of_time = Detail::Stopped(StopReason::MaxTime);
     for (cancelled, not_sent, counts) in [
-        (Some(CUT_OFF), CUT_OFF, (0, 10)),
-        (Some(STOPPED_AT_MAX_TIME), STOPPED_AT_MAX_TIME, (0, 10)),
-        (None, RUN_INTERRUPTED, (0, 10)),
-        (None, EARLIER_TURN_FAILED, (1, 9)),
+        (Some(Detail::ResultCertain), Detail::ResultCertain, (0, 10)),
+        (Some(out_of_time.clone()), out_of_time, (0, 10)),
+        (None, Detail::Interrupted, (0, 10)),
+        (None, Detail::earlier_turn(Outcome::Truncated), (1, 9)),
     ] {
-        let trace = ended_early(&summary, cancelled, not_sent);
-        assert_eq!((trace.failed, trace.cut_off), counts, "{not_sent}");
-        assert_eq!(trace.failures.len() as u64, trace.failed, "{not_sent}");
+        let trace = ended_early(&summary, cancelled, not_sent.clone());
+        assert_eq!((trace.failed, trace.cut_off), counts, "{not_sent:?}");
+        assert_eq!(trace.failures.len() as u64, trace.failed, "{not_sent:?}");
     }
 }
 
 #[test]
 fn charts_do_not_show_requests_of_a_pass_that_was_ended_early_as_failures() {
     let summary = loads();
-    let trace = ended_early(&summary, Some(CUT_OFF), CUT_OFF);
+    let trace = ended_early(&summary, Some(Detail::ResultCertain), Detail::ResultCertain);
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
     let traces = Traces(vec![trace]);
     let charts = beyond_the_grid(&summary, &traces);

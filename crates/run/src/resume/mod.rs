@@ -10,7 +10,7 @@ pub(crate) use sent::{SentPass, sent_before};
 
 use std::path::Path;
 
-use inferometer_model::record::{Record, why_stopped};
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::target::Origin;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
@@ -121,7 +121,7 @@ fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
     let all = pass.records.len();
     let complete = pass.records.iter().filter(|record| record.outcome.is_complete()).count();
     // If the plan ended the pass early, the requests that it cancelled or skipped are not failures.
-    let was_stopped = |record: &&Record| why_stopped(record.detail.as_deref()).is_some();
+    let was_stopped = |record: &&Record| matches!(record.detail, Some(Detail::Stopped(_)));
     let stopped = pass.records.iter().filter(was_stopped).count();
     // A pass without a completed request has no result. So it is measured again, even if the plan allows all requests
     // to fail.

@@ -5,7 +5,7 @@ use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::record::StopReason;
 use inferometer_model::time::Nanos;
 use inferometer_report::progress::PairEnded;
 
@@ -185,8 +185,8 @@ impl Session<'_, EventLoops> {
             self.broken = Some(format!("pair {number}: {how}"));
             return false;
         }
-        let last = self.grid.passes_of(cell).last().and_then(|pass| pass.stopped.as_deref());
-        if last == Some(STOPPED_AT_MAX_TIME) {
+        let last = self.grid.passes_of(cell).last().and_then(|pass| pass.stopped);
+        if last == Some(StopReason::MaxTime) {
             return false;
         }
         if self.grid.blocks.len() == before {

@@ -160,7 +160,7 @@ fn row<'a>(
         ValueRef::from(record.outcome.kind().name()),
         text(phase(record.outcome).map(Phase::name)),
         int(record.status),
-        text(record.detail.as_deref()),
+        text(record.detail_text()),
         text(record.finish_reason.as_deref()),
         int(Some(record.asked_input)),
         int(Some(record.asked_output)),

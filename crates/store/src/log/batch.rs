@@ -54,7 +54,7 @@ impl Batch {
     /// If a log cannot store the record: the reason, as text. The batch is then unchanged.
     pub fn push(&mut self, record: &Record) -> Result<(), String> {
         check(record)?;
-        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let text = |text: Option<&str>| text.map_or(0, str::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
         // The batch may be almost full before this record is added. The limits below leave room for the
         // earlier records, so a record is refused only because of its own size.
@@ -62,7 +62,7 @@ impl Batch {
             return Err(format!("it has more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
-        if text(&record.detail) + text(&record.finish_reason) + class > most {
+        if text(record.detail_text()) + text(record.finish_reason.as_deref()) + class > most {
             return Err(format!("it has more than {most} bytes of text"));
         }
         let mut chain = Chain(self.before.due);

@@ -1,7 +1,7 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::{Record, ServerTimes, Usage};
+use inferometer_model::record::{Detail, Record, ServerTimes, Usage};
 
 use super::codes::{
     Chain, Strings, difference, outcome_code, outcome_of, small, some, undo_difference, undo_some,
@@ -53,7 +53,7 @@ pub(super) fn encode(
         Chain(chain.0).put_some(record.ended),
         outcome_code(record.outcome),
         some(record.status.map(u32::from)),
-        strings.code(record.detail.as_deref()),
+        strings.code(record.detail_text()),
         strings.code(record.finish_reason.as_deref()),
         some(record.usage.prompt),
         some(record.usage.completion),
@@ -139,7 +139,7 @@ pub(super) fn decode(
         ended: Chain(chain.0).take_some(ended)?,
         outcome: outcome_of(outcome)?,
         status: undo_some(status)?,
-        detail: strings.of(detail)?,
+        detail: strings.of(detail)?.map(Detail::from),
         finish_reason: strings.of(finish_reason)?,
         usage: Usage {
             prompt: undo_some(prompt)?,

@@ -213,7 +213,7 @@ fn each_of_many_rows_has_the_values_of_its_own_record() {
     let record = |index: u32| Record {
         class: (index % 3 == 1).then(|| "chat".into()),
         rank: (index % 5 > 1).then_some(index % 7),
-        detail: (index % 11 == 4).then(|| format!("detail {index}")),
+        detail: (index % 11 == 4).then(|| format!("detail {index}").into()),
         ..streamed(7, index, 1 + index % 2)
     };
     store.index_requests(&run, (0..100).map(record)).unwrap();

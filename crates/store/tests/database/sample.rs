@@ -110,7 +110,7 @@ pub fn records() -> [Vec<Record>; 2] {
     let failed = |index, outcome, status, detail: &str| Record {
         outcome,
         status,
-        detail: Some(detail.to_owned()),
+        detail: Some(detail.into()),
         send_start: Some(Nanos(5)),
         ..Record::planned(1, index, Nanos(0))
     };

@@ -217,7 +217,7 @@ fn every_code() -> Vec<Record> {
     outcomes.extend(phases.map(|phase| Outcome::TimedOut { phase }));
     let of = |(index, outcome): (u32, Outcome)| Record {
         outcome,
-        detail: Some(format!("{outcome}")),
+        detail: Some(format!("{outcome}").into()),
         connected: Some(Nanos(1_000)),
         ended: Some(Nanos(123_456_700)),
         prompt_tokens_tokenizer: Some(index),
@@ -336,7 +336,7 @@ fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record
     writer.begin_pass(&begin(0)).unwrap();
     writer.append(&streamed(0, 0, 2)).unwrap();
     let never = |index: u32| Record {
-        detail: Some("the run was interrupted before it was due".to_owned()),
+        detail: Some("the run was interrupted before it was due".into()),
         asked_output: 32,
         ..Record::planned(0, index, Nanos(1_000))
     };

@@ -159,7 +159,7 @@ static COLUMNS: [C; 49] = [
         |r| Value::text(phase(&r.record)),
     ),
     C::sometimes("status", Integer, "The HTTP status.", |r| Value::integer(r.record.status)),
-    C::sometimes("detail", Text, "The error message.", |r| Value::text(r.record.detail.as_deref())),
+    C::sometimes("detail", Text, "The error message.", |r| Value::text(r.record.detail_text())),
     C::sometimes("finish_reason", Text, "The finish reason, as the server states it.", |r| {
         Value::text(r.record.finish_reason.as_deref())
     }),

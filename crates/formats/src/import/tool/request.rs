@@ -45,7 +45,7 @@ pub(super) fn record(pass: u32, index: u32, request: &ToolRequest, origin_s: f64
     if let Some(words) = &request.error {
         let (outcome, rest) = failure::from_text(words);
         record.outcome = outcome;
-        record.detail = Some(detail(rest)).filter(|rest| !rest.is_empty());
+        record.detail = (!rest.is_empty()).then(|| detail(rest).into());
         record.ended = Some(instant(request.start_s - origin_s + request.end_s.unwrap_or(0.0)));
         return record;
     }
