@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 
 use inferometer_metrics::{Definition, Timeline, Value, e2e, ttft};
+use inferometer_model::json::one_of;
 use inferometer_stats::{Distribution, Sample};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value as Json;
 
 /// The latencies that are infinite for a failed request.
 const METRICS: [&Definition; 4] =
@@ -72,20 +74,11 @@ impl Serialize for Latency {
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Number(f64),
-            Word(String),
-        }
-        match Form::deserialize(deserializer)? {
-            Form::Number(value) => Ok(Self(value)),
-            Form::Word(word) if word == INFINITE => Ok(Self(f64::INFINITY)),
-            Form::Word(word) => {
-                let expected = format!("`{word}` is neither a number nor `{INFINITE}`");
-                Err(serde::de::Error::custom(expected))
-            }
-        }
+        one_of(deserializer, "a number or `inf`", |value| match value {
+            Json::Number(number) => number.as_f64().map(Self),
+            Json::String(word) if word == INFINITE => Some(Self(f64::INFINITY)),
+            _ => None,
+        })
     }
 }
 

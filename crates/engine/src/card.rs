@@ -156,27 +156,22 @@ fn memory(bytes: f64) -> Figure {
 
 /// Reads a whole number of bytes. TOML writes `48e9` as a float.
 fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<u64, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Number {
-        Whole(u64),
-        Float(f64),
-    }
-    match Number::deserialize(value) {
-        Ok(Number::Whole(bytes)) => Ok(bytes),
-        Ok(Number::Float(bytes)) if bytes.fract() == 0.0 => match memory(bytes).mistake() {
-            Some(mistake) => Err(D::Error::custom(mistake)),
-            None => Ok(bytes as u64),
-        },
-        Ok(Number::Float(bytes)) => Err(D::Error::custom(format!(
+    let bytes = match toml::Value::deserialize(value)? {
+        toml::Value::Integer(bytes) => bytes as f64,
+        toml::Value::Float(bytes) => bytes,
+        _ => {
+            let mistake = "memory_bytes: must be a number; write bytes, such as 48e9 for 48 GB";
+            return Err(D::Error::custom(mistake));
+        }
+    };
+    if bytes.fract() != 0.0 {
+        return Err(D::Error::custom(format!(
             "memory_bytes = {}: must be a whole number; write {}",
             short(bytes),
             memory(bytes).write
-        ))),
-        Err(_) => Err(D::Error::custom(
-            "memory_bytes: must be a number; write bytes, such as 48e9 for 48 GB",
-        )),
+        )));
     }
+    memory(bytes).mistake().map_or(Ok(bytes as u64), |mistake| Err(D::Error::custom(mistake)))
 }
 
 macro_rules! files {

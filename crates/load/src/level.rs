@@ -5,19 +5,21 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
+use inferometer_model::json::{form, one_of};
 use inferometer_model::time::{Nanos, nanoseconds};
 use inferometer_stats::portable;
 
 use crate::bound::Bound;
 
 /// The rate or the concurrency of a load, as a function of the time since the start of the pass.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Level {
     /// The same level at all times. If it is an infinite rate, all requests are due at the start.
-    Constant(#[serde(with = "number")] f64),
+    Constant(#[serde(serialize_with = "number::serialize")] f64),
     /// One stage after the other. After the last stage, no request is due.
     Stages(Vec<Stage>),
 }
@@ -47,6 +49,15 @@ pub enum Curve {
     Linear,
     /// By equal factors in equal times; both levels are above 0.
     Exponential,
+}
+
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a level or a list of stages", |value| match value {
+            Value::Array(_) => form(value).map(Self::Stages),
+            value => number::deserialize(value).ok().map(Self::Constant),
+        })
+    }
 }
 
 impl From<u32> for Level {
@@ -280,14 +291,9 @@ impl fmt::Display for Stage {
 mod number {
     //! Stores a number that may be infinite. JSON has no infinity, so it is stored as the text `inf`. Whole
     //! numbers are stored as integers.
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Number(f64),
-        Text(String),
-    }
+    use inferometer_model::json::one_of;
+    use serde::{Deserializer, Serialize, Serializer};
+    use serde_json::Value;
 
     pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         if number.is_infinite() {
@@ -300,11 +306,11 @@ mod number {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Number(number) => Ok(number),
-            Written::Text(text) if text == "inf" => Ok(f64::INFINITY),
-            Written::Text(text) => Err(de::Error::custom(format!("`{text}` is not a number"))),
-        }
+        one_of(deserializer, "a number or `inf`", |value| match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) if text == "inf" => Some(f64::INFINITY),
+            _ => None,
+        })
     }
 }
 

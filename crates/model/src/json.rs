@@ -1,4 +1,27 @@
-//! Estimates the memory of a parsed JSON text before it is parsed.
+//! Reads values that have one of several kinds, and estimates the memory of a parsed JSON text before it is parsed.
+
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Deserializes a value that has one of several kinds, such as a number or a text. `read` tells them apart, and
+/// `expected` names them in the message about a value of another kind.
+///
+/// # Errors
+/// If `read` returns `None`.
+pub fn one_of<'de, T, D: Deserializer<'de>>(
+    from: D,
+    expected: &str,
+    read: impl FnOnce(Value) -> Option<T>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(from)?;
+    read(value).ok_or_else(|| D::Error::custom(format!("{expected} is expected")))
+}
+
+/// The value as this type; `None` if it has another form.
+pub fn form<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
 
 /// An upper bound, in bytes, of the memory that a JSON text needs after parsing into a value or a list
 /// of small structs. The bound assumes that each byte of the text is stored. Outside of strings, it

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_model::sample::{Buckets, Latency, Quantity, ServerSample};
-use serde::Deserialize;
 
 use inferometer_http::prometheus::{Metric, metrics};
 
@@ -13,17 +12,8 @@ use crate::error::ObserveError;
 /// The built-in names.
 const KNOWN: &str = include_str!("names.toml");
 
-/// One name, or alternative names in order of preference.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Spelling {
-    One(String),
-    Alternatives(Vec<String>),
-}
-
 /// The meaning of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Meaning {
     Value(Quantity),
     Latency(Latency),
@@ -81,15 +71,16 @@ impl MetricNames {
 
     /// The built-in names.
     pub fn known() -> Self {
-        let engines: BTreeMap<String, BTreeMap<String, Spelling>> =
+        let engines: BTreeMap<String, BTreeMap<String, toml::Value>> =
             toml::from_str(KNOWN).expect("invariant: the built-in names parse");
         let mut formulas = Vec::new();
         for (quantity, spelling) in engines.into_values().flatten() {
             let meaning =
                 meaning(&quantity).expect("invariant: the built-in names have known quantities");
-            let spellings = match spelling {
-                Spelling::One(name) => vec![name],
-                Spelling::Alternatives(names) => names,
+            // One name, or alternative names in order of preference.
+            let spellings: Vec<String> = match spelling {
+                toml::Value::String(name) => vec![name],
+                names => names.try_into().expect("invariant: the built-in names are texts"),
             };
             let origin = NameOrigin::BuiltIn;
             formulas.extend(spellings.iter().map(|name| Formula {
@@ -170,7 +161,9 @@ impl MetricNames {
 /// The quantity or latency that a key of a table names.
 fn meaning(quantity: &str) -> Result<Meaning, ObserveError> {
     let name = toml::Value::String(quantity.to_owned());
-    name.try_into().map_err(|_| ObserveError::UnknownQuantity(quantity.to_owned()))
+    let latency = || name.clone().try_into().map(Meaning::Latency);
+    let value = name.clone().try_into().map(Meaning::Value);
+    value.or_else(|_| latency()).map_err(|_| ObserveError::UnknownQuantity(quantity.to_owned()))
 }
 
 fn terms(name: &str) -> Vec<String> {

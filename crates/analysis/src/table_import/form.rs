@@ -1,7 +1,9 @@
 //! Stores a table as numbers with their format, so that its rows can be written again byte for byte. Only a cell that
 //! is not a plain number is stored as text. This module judges no figure.
 
-use serde::{Deserialize, Serialize};
+use inferometer_model::json::one_of;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A table of a published page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +32,7 @@ pub struct ColumnForm {
 }
 
 /// A cell of a table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum FormCell {
     /// A number, and its number of decimals.
@@ -42,6 +44,18 @@ pub enum FormCell {
     },
     /// Text that is not a plain number.
     Words(String),
+}
+
+impl<'de> Deserialize<'de> for FormCell {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a number with its decimals or a text", |value| match value {
+            Value::String(words) => Some(Self::Words(words)),
+            value => {
+                let decimals = u8::try_from(value["decimals"].as_u64()?).ok()?;
+                Some(Self::Number { value: value["value"].as_f64()?, decimals })
+            }
+        })
+    }
 }
 
 impl FormCell {

@@ -110,24 +110,20 @@ pub(super) fn lost_zero(text: &str) -> Option<String> {
 
 /// Reads a compute capability: two whole numbers, or one number such as 8.9, which may also be a text.
 pub(super) fn capability<'de, D: Deserializer<'de>>(value: D) -> Result<(u32, u32), D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Capability {
-        Pair((u32, u32)),
-        Number(f64),
-        Text(String),
-        Other(Value),
-    }
     let wrong = |found: &str| {
         D::Error::custom(format!(
             "capability = {found}: write the major and the minor number, such as 8.9 or [8, 9]"
         ))
     };
-    let text = match Capability::deserialize(value)? {
-        Capability::Pair(pair) => return Ok(pair),
-        Capability::Number(number) => format!("{number:?}"),
-        Capability::Text(text) => text,
-        Capability::Other(value) => return Err(wrong(&value.to_string())),
+    let text = match Value::deserialize(value)? {
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::String(text) => text,
+        other => {
+            let pair = other.clone().try_into::<Vec<u32>>().unwrap_or_default();
+            let [major, minor] = pair[..] else { return Err(wrong(&other.to_string())) };
+            return Ok((major, minor));
+        }
     };
     let parts = text.split_once('.').unwrap_or((&text, "0"));
     match (parts.0.parse(), parts.1.parse()) {

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use inferometer_load::Bound;
+use inferometer_model::json::{form, one_of};
 use inferometer_model::time::{nanoseconds, optional_nanoseconds};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::precision::Precision;
 
 /// Requests that are sent before each cell, one at a time, and are not reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Warmup {
     /// A number of requests; 0: no warm-up.
@@ -17,9 +19,18 @@ pub enum Warmup {
     /// Requests until a time has passed.
     Time {
         /// The time.
-        #[serde(rename = "duration_ns", with = "nanoseconds")]
+        #[serde(rename = "duration_ns", serialize_with = "nanoseconds::serialize")]
         duration: Duration,
     },
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a number of requests or a time", |value| match &value["duration_ns"] {
+            Value::Null => form(value).map(Self::Requests),
+            time => nanoseconds::deserialize(time).ok().map(|duration| Self::Time { duration }),
+        })
+    }
 }
 
 impl Warmup {

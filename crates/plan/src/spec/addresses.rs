@@ -1,35 +1,36 @@
 //! One address or several: `target = "http://a:8000"`, `target = ["http://a:8000", "http://b:8000"]`.
 
-use serde::{Deserialize, Serialize};
+use inferometer_model::json::{form, one_of};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 /// The address of a server, or the addresses of several equal servers. A single address is serialized as
 /// a text and not as a list, because earlier versions accepted only one address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses(Vec<String>);
 
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl From<Written> for Addresses {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::One(address) => Self(vec![address]),
-            Written::Several(addresses) => Self(addresses),
+impl Serialize for Addresses {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.only() {
+            Some(address) => address.serialize(to),
+            None => self.0.serialize(to),
         }
     }
 }
 
-impl From<Addresses> for Written {
-    fn from(Addresses(mut all): Addresses) -> Self {
-        match all.len() {
-            1 => Self::One(all.remove(0)),
-            _ => Self::Several(all),
-        }
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "an address or a list of addresses", |value| match value {
+            Value::String(address) => Some(address.into()),
+            value => form(value).map(Self),
+        })
+        // A plan with several servers has a table for each.
+        .map_err(|error: D::Error| {
+            D::Error::custom(format!(
+                "{error}; tables [[target]] are several servers, and this command takes one: leave out the others"
+            ))
+        })
     }
 }
 

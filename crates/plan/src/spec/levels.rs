@@ -3,20 +3,31 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use inferometer_model::json::{form, one_of};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Json;
 
 use super::limits::{MAX_IN_FLIGHT, MAX_RATE, MIN_RATE};
 use super::values::{self, Value};
 use inferometer_load::{Curve, Level, Stage};
 
 /// The stages of a load: a text such as `30s@2,30s@8` in requests/s, or one table for each stage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Stages {
     /// The form in a flag.
     Text(String),
     /// The form in a plan file.
     Tables(Vec<StageTable>),
+}
+
+impl<'de> Deserialize<'de> for Stages {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a text or a list of tables", |value| match value {
+            Json::String(text) => Some(Self::Text(text)),
+            value => form(value).map(Self::Tables),
+        })
+    }
 }
 
 /// A `[[stages]]` table of a plan file.

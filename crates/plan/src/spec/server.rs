@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use inferometer_model::json::{form, one_of};
 use inferometer_model::secrets::names_a_secret_argument;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::values::{self, Value};
@@ -53,13 +54,22 @@ pub struct ServerSpec {
 }
 
 /// A command as a list of words, or as a line for `sh -c`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CommandLine {
     /// A shell command line; named arguments are appended if it has no placeholder for them.
     Shell(String),
     /// The program and its arguments. The program is started without a shell.
     Words(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a text or a list of texts", |value| match value {
+            Json::String(line) => Some(Self::Shell(line)),
+            value => form(value).map(Self::Words),
+        })
+    }
 }
 
 /// The placeholder of the named arguments in a command; without it, they are appended.

@@ -2,20 +2,32 @@
 
 use std::time::Duration;
 
+use inferometer_model::json::one_of;
 use inferometer_model::secrets::names_a_secret_parameter;
 use inferometer_model::visible;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Json;
 
 use crate::parts::{Url, Warmup};
 
 /// A number or a text, as a plan file or a flag may give it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(f64),
     /// A text.
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(from, "a number or a text", |value| match value {
+            Json::Number(number) => number.as_f64().map(Self::Number),
+            Json::String(text) => Some(Self::Text(text)),
+            _ => None,
+        })
+    }
 }
 
 impl std::fmt::Display for Value {

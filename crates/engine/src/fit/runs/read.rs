@@ -3,9 +3,11 @@
 use csv::{DeserializeErrorKind, StringRecord};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
+use inferometer_model::json::{form, one_of};
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::time::Nanos;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::{MeasuredRun, RunFigures};
 use crate::choose::choose;
@@ -85,11 +87,23 @@ pub struct Details {
     output_lens: Outputs,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 enum Outputs {
     Same(u32),
     Each(Vec<u32>),
+}
+
+impl<'de> Deserialize<'de> for Outputs {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        one_of(
+            from,
+            "output_lens: a whole number or a list of whole numbers",
+            |value| match value {
+                Value::Array(_) => form(value).map(Self::Each),
+                value => form(value).map(Self::Same),
+            },
+        )
+    }
 }
 
 /// Parses the details of a run from JSON. `path` is only used in messages.
