@@ -3,8 +3,9 @@
 
     conformance/one-of-each/one_of_each.py [--check] [--keep FOLDER]
 
-This tests the table "Where a change goes" in ARCHITECTURE.md for six kinds: a metric, a finding, a chart, a load model,
-a workload and a dialect. Each part is a file in `added/`, plus the lines in ADDED below. Schemas and expected files of
+This tests the table "Where a change goes" in ARCHITECTURE.md for seven kinds: a metric, a finding, a chart, a load
+model, a workload, a dialect and a flag. Each part is a file in `added/`, plus the lines in ADDED below; a flag has no
+file. Schemas and expected files of
 tests are not checked. With `--check`, the script only checks that the copy compiles; this takes about a minute if the
 dependencies have been compiled before.
 """
@@ -52,12 +53,12 @@ ADDED = {
     "workload": [
         ("repeated_word.rs", "crates/workload/src/repeated_word.rs"),
         ("crates/workload/src/lib.rs", "mod random;\n", "mod repeated_word;\n"),
-        ("crates/workload/src/registry.rs", "        WorkloadPlan::Random => Box::new(RandomWords),\n",
-         "        WorkloadPlan::RepeatedWord => Box::new(crate::repeated_word::RepeatedWord),\n"),
-        ("crates/plan/src/parts/workload.rs", "    Random,\n", "    /// One repeated word.\n    RepeatedWord,\n"),
-        ("crates/plan/src/parts/workload.rs", '            Self::Prefix(_) => "prefix",\n',
+        ("crates/workload/src/lib.rs", "        WorkloadPlan::Random => Box::new(RandomWords),\n",
+         "        WorkloadPlan::RepeatedWord => Box::new(repeated_word::RepeatedWord),\n"),
+        ("crates/plan/src/spec/workload.rs", "    Random,\n", "    /// One repeated word.\n    RepeatedWord,\n"),
+        ("crates/plan/src/spec/workload.rs", '            Self::Prefix(_) => "prefix",\n',
          '            Self::RepeatedWord => "repeated-word",\n'),
-        ("crates/plan/src/parts/workload.rs", "            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,\n",
+        ("crates/plan/src/spec/workload.rs", "            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,\n",
          "            Self::RepeatedWord => None,\n"),
         ("crates/plan/src/spec/workload.rs", "static WORKLOADS: [WorkloadDefinition; 10] = [\n",
          '    WorkloadDefinition { name: "repeated-word", keys: &[], resolve: |_, _, _| WorkloadPlan::RepeatedWord },\n'),
@@ -66,6 +67,22 @@ ADDED = {
         ("plain_completions.rs", "crates/wire/src/dialect/plain_completions.rs"),
         ("crates/wire/src/dialect/mod.rs", "mod openai_completions;\n", "mod plain_completions;\n"),
         ("crates/wire/src/dialect/mod.rs", "    &openai_completions::DIALECT,\n", "    &plain_completions::DIALECT,\n"),
+    ],
+    "flag": [
+        None,
+        ("crates/plan/src/spec/keys.rs", "    pub cooldown: Option<Value>,\n",
+         "    /// Pause after the warm-up of each cell [default: none]\n"
+         '    #[serde(skip_serializing_if = "Option::is_none")]\n'
+         '    #[arg(long, value_name = "TIME", help_heading = "Load")]\n'
+         "    pub settle: Option<Value>,\n"),
+        ("crates/plan/src/resolve/mod.rs", "    pub cooldown: Option<Duration>,\n",
+         "    /// The pause after the warm-up of each cell.\n"
+         '    #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]\n'
+         "    pub settle: Option<Duration>,\n"),
+        ("crates/plan/src/resolve/mod.rs", 'self.cooldown.as_ref(), values::span),\n',
+         '            settle: mistakes.read("settle", self.settle.as_ref(), values::span),\n'),
+        ("crates/run/src/session/passes.rs", "        self.request.events.emit(Event::WarmUpEnded);\n",
+         "        self.runner.rest(plan.settle.unwrap_or_default()).map_err(RunError::Sockets)?;\n"),
     ],
 }
 # Lists that are arrays: the file, the text before the length, and the number of new entries.
@@ -89,15 +106,16 @@ def copied(folder):
 def add(folder):
     """Writes the new files and lines. Prints how many lines each kind needs in addition to its file."""
     for kind, parts in ADDED.items():
-        (source, target), lines = parts[0], parts[1:]
-        shutil.copy(HERE / "added" / source, folder / target)
+        new, lines = parts[0], parts[1:]
+        if new:
+            shutil.copy(HERE / "added" / new[0], folder / new[1])
         for name, anchor, line in lines:
             path = folder / name
             text = path.read_text()
             if anchor not in text:
                 sys.exit(f"{kind}: {name} has no line `{anchor.strip()}`: correct the table ADDED")
             path.write_text(text.replace(anchor, anchor + line, 1))
-        print(f"{kind:8} a file and {sum(line.count(chr(10)) or 1 for _, _, line in lines)} lines in "
+        print(f"{kind:8} {'a file' if new else 'no file'} and {sum(line.count(chr(10)) or 1 for _, _, line in lines)} lines in "
               f"{len({name for name, _, _ in lines})} files")
     for name, before, more in COUNTS:
         path = folder / name
@@ -121,7 +139,8 @@ def look(binary, folder):
         return done.stdout
 
     measured = run("run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--one-by-one", "4",
-                   "--requests", "8", "--passes", "table,bursts", "--workload", "repeated-word", "--dialect", "plain-completions", "--goodput", "decode_time<60s",
+                   "--requests", "8", "--passes", "table,bursts", "--workload", "repeated-word", "--dialect", "plain-completions", "--settle", "1ms",
+                   "--goodput", "decode_time<60s",
                    "--slo", "decode_time_p99<60s", "--store", "runs.db", "--out", "out", "--json", "--yes")
     summary = json.loads(measured)
     passes = summary["cells"][0]["passes"]
@@ -152,6 +171,8 @@ def look(binary, folder):
         "load model in predictions": len(json.loads(predicted)["cells"][0]["passes"]) == 3,
         "workload in the plan": '"repeated-word"' in run("show", "latest", "--store", "runs.db", "--json"),
         "workload in completions": "repeated-word" in run("completions", "bash"),
+        "flag in the plan": '"settle"' in run("show", "latest", "--store", "runs.db", "--json"),
+        "flag in help": "--settle <TIME>" in run("search", "--help"),
         "dialect in `dialects`": "plain-completions" in run("dialects"),
         "dialect in results": summary["target"]["dialect"] == "plain-completions",
     }.items() if not holds]

@@ -6,7 +6,7 @@ use std::path::Path;
 use inferometer_model::suggest::did_you_mean;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{
-    AbSpec, SearchSpec, Spec, SweepSpec, TargetSpec, shown_address, toml_mistake, without_texts,
+    Spec, TargetSpec, known_keys, shown_address, toml_mistake, without_texts,
 };
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
@@ -259,36 +259,6 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
             table.iter().find_map(|(name, value)| below(name.clone(), value))
         }
         _ => None,
-    }
-}
-
-/// All keys of a plan, from the fields of [`Spec`]. Some fields are not serialized if they are absent. They need a
-/// value here, because otherwise the list would not contain them.
-pub fn known_keys() -> Vec<String> {
-    let spec = Spec {
-        search: Some(SearchSpec::default()),
-        sweep: Some(SweepSpec::default()),
-        stop_when_saturated: Some(true),
-        stop_at_error_rate: Some(1.0.into()),
-        ab: Some(AbSpec::default()),
-        wait: Some(1.0.into()),
-        loops: Some(1),
-        noise: Some(String::new()),
-        arrivals: Some(String::new()),
-        scale: Some(true),
-        failures_as_inf: Some(true),
-        client_cert: Some(String::new()),
-        client_key: Some(String::new()),
-        balance: Some(String::new()),
-        session_header: Some(String::new()),
-        session_cookie: Some(String::new()),
-        server_card: Some(String::new()),
-        proxy: Some(String::new()),
-        ..Spec::default()
-    };
-    match serde_json::to_value(spec) {
-        Ok(Value::Object(keys)) => keys.keys().cloned().collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -15,14 +15,14 @@ pub mod template;
 mod parts;
 pub mod spec;
 
-mod plan;
 mod procedure;
 mod resolve;
 
 pub use parts::{
-    Balance, DrawnPlan, Grid, InFlight, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan,
-    Repeat, RowsFormat, RowsPlan, ServingLimits, SpreadPlan, TargetPlan, Timeouts, TraceFormat,
-    TracePlan, TraceWindow, Url, Warmup, WorkloadPlan, percent_decoded,
+    Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
+    RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Url, Warmup,
+    percent_decoded,
 };
-pub use plan::Plan;
 pub use procedure::Procedure;
+pub use resolve::{Plan, Timeouts};
+pub use spec::{Grid, InFlight, ServingLimits, WorkloadPlan};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::{Mistakes, Spec, values};
+
 /// The conditions that end a pass before all its requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopPlan {
@@ -16,6 +18,14 @@ pub struct StopPlan {
 }
 
 impl StopPlan {
+    pub(crate) fn of(spec: &Spec, mistakes: &mut Mistakes) -> Self {
+        let given = spec.stop_at_error_rate.as_ref();
+        Self {
+            when_saturated: spec.stop_when_saturated.unwrap_or(false),
+            at_error_rate: mistakes.read("stop_at_error_rate", given, values::share),
+        }
+    }
+
     /// Whether passes are never ended early.
     pub fn is_never(&self) -> bool {
         *self == Self::default()

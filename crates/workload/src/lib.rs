@@ -38,3 +38,28 @@ pub use registry::{OpenWorkload, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
 pub use workload::{ChunkedRequests, RequestBatch, RequestsNeeded, Turn, Workload};
+
+use inferometer_plan::WorkloadPlan;
+
+use random::RandomWords;
+use workload::WorkloadDefinition;
+
+/// The definition of a plan's workload. A new workload has its module above, and its arm here.
+fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
+    match plan {
+        WorkloadPlan::Random => Box::new(RandomWords),
+        WorkloadPlan::Drawn(plan) => Box::new(plan),
+        WorkloadPlan::Prefix(plan) => Box::new(plan),
+        WorkloadPlan::Rows(plan) => Box::new(plan),
+        WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),
+        WorkloadPlan::Trace(plan) => Box::new(plan),
+        WorkloadPlan::Conversation(plan) => Box::new(plan),
+        WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
+        WorkloadPlan::ServingRun { dataset, limits } => {
+            Box::new(sharegpt::FirstTurnsDefinition { dataset, limits: *limits })
+        }
+        WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
+            Box::new(blocks::Definition { corpus, template, max_output_tokens: *max_output_tokens })
+        }
+    }
+}

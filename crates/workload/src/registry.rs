@@ -1,5 +1,4 @@
-//! The list of workloads. A new workload needs a variant of [`WorkloadPlan`], a file with its definition,
-//! and an arm in [`definition`].
+//! Opens the workload of a plan, and makes its requests.
 
 use std::sync::Arc;
 
@@ -10,32 +9,12 @@ use inferometer_model::tokenizer::Tokenizer;
 use inferometer_plan::{Plan, WorkloadPlan};
 
 use crate::context::PromptContext;
+use crate::definition;
 use crate::error::WorkloadError;
 use crate::fit::require_plain_words;
 use crate::random::RandomWords;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
-use crate::{blocks, replay, sharegpt};
-
-/// The definition of a plan's workload.
-fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
-    match plan {
-        WorkloadPlan::Random => Box::new(RandomWords),
-        WorkloadPlan::Drawn(plan) => Box::new(plan),
-        WorkloadPlan::Prefix(plan) => Box::new(plan),
-        WorkloadPlan::Rows(plan) => Box::new(plan),
-        WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),
-        WorkloadPlan::Trace(plan) => Box::new(plan),
-        WorkloadPlan::Conversation(plan) => Box::new(plan),
-        WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
-        WorkloadPlan::ServingRun { dataset, limits } => {
-            Box::new(sharegpt::FirstTurnsDefinition { dataset, limits: *limits })
-        }
-        WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
-            Box::new(blocks::Definition { corpus, template, max_output_tokens: *max_output_tokens })
-        }
-    }
-}
+use crate::workload::{RequestBatch, RequestsNeeded, Workload};
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.
 #[derive(Clone)]

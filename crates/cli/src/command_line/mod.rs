@@ -10,7 +10,7 @@ mod lifeline;
 mod not_text;
 mod other_tools;
 mod program;
-mod short_help;
+mod taken;
 
 mod consent;
 mod progress;
@@ -34,6 +34,7 @@ use std::sync::LazyLock;
 pub use command::against::{Prepared, prepared};
 pub use command::engine_flags::{EngineFlags, config as engine_config};
 
+use clap::error::ContextKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// Measures how fast LLM serving engines are, and states the error of its own numbers.
@@ -74,9 +75,11 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         return failure.code();
     }
     let store = settings.as_ref().ok().and_then(|settings| settings.store());
-    let parsed = with_store(command(), store)
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = with_store(command(), store).try_get_matches_from(&arguments).and_then(|_| {
+        // Several commands share the types of their flags, so these are read by a parser that has all flags.
+        let matches = with_store(whole_command(), store).try_get_matches_from(&arguments)?;
+        Arguments::from_arg_matches(&matches)
+    });
     let done = parsed.map(|arguments| {
         // Errors in the settings matter only for the commands that use them.
         if arguments.command.has_settings() {
@@ -94,9 +97,14 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     }
 }
 
-/// All commands with their flags.
+/// All commands, each with the flags of the types that it shares with others, even if it does not take them.
+fn whole_command() -> clap::Command {
+    with_negative_numbers(Arguments::command())
+}
+
+/// All commands with the flags that they take.
 fn command() -> clap::Command {
-    let command = short_help::shortened(with_negative_numbers(Arguments::command()));
+    let command = taken::taken(whole_command());
     static LONG: LazyLock<Option<String>> =
         LazyLock::new(|| long_version(option_env!("INFEROMETER_COMMIT")));
     match LONG.as_deref() {
@@ -148,13 +156,22 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         return failure.code();
     }
     let text = error.to_string();
-    let plain = number_words(&text);
+    let plain = number_words(&without_body(error, &text));
     if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
         console::tell(plain.trim_end());
     } else if error.print().is_err() {
         // If the output cannot be written, the failure cannot be reported.
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// The message without the value of `--extra-body`, which may contain a secret that this program does not know.
+fn without_body(error: &clap::Error, text: &str) -> String {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    match context(ContextKind::InvalidArg).starts_with("--extra-body") {
+        true => text.replace(&format!("'{}' ", context(ContextKind::InvalidValue)), ""),
+        false => text.to_owned(),
+    }
 }
 
 /// Replaces the messages of the number parser with clearer ones.
@@ -191,5 +208,15 @@ mod tests {
         let expected = concat!(env!("CARGO_PKG_VERSION"), " (commit 0a1b2c3d)");
         assert_eq!(long_version(Some("0a1b2c3d")).as_deref(), Some(expected));
         assert_eq!((long_version(None), long_version(Some(""))), (None, None));
+    }
+
+    #[test]
+    fn a_wrong_extra_body_is_refused_without_its_text() {
+        let error =
+            command().try_get_matches_from(["inferometer", "run", "--extra-body", "[\"sk-1\"]"]);
+        let error = error.expect_err("it is no object");
+        let told = without_body(&error, &error.to_string());
+        assert!(told.contains("'--extra-body <JSON>': is not a JSON object"), "{told}");
+        assert!(!told.contains("sk-1"), "{told}");
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::taken::{plan_command, why_left_out};
 use crate::other_tools::vllm::FLAGS;
 use crate::other_tools::{dashed, meanings, misspelt, pages};
 
@@ -72,7 +73,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     let ours = flags_of("run");
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     if ours.contains(&flag) {
-        return None;
+        return not_taken(flag, command);
     }
     let near = if meanings(flag).is_empty() { Some(misspelt(flag, &ours)?) } else { None };
     let meant = near.unwrap_or(flag);
@@ -109,6 +110,25 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
         let _ = write!(text, "\n  comparison of all flags: {pages}");
     }
     Some(text)
+}
+
+/// Advice about a flag of `run` that another command does not take.
+fn not_taken(flag: &str, command: &str) -> Option<String> {
+    let all = super::command();
+    let run = all.find_subcommand("run")?;
+    let of_run =
+        |known: &&clap::Arg| known.get_long().is_some_and(|long| flag == format!("--{long}"));
+    let id = run.get_arguments().find(of_run)?.get_id().as_str();
+    if command == "run" {
+        return None;
+    }
+    let why = plan_command(command).and_then(|command| why_left_out(command, id));
+    Some(match why {
+        Some(why) => format!("{id} ({flag}): {why}"),
+        None => format!(
+            "{flag}: is not a flag of `inferometer {command}`; did you mean `inferometer run {flag}`?"
+        ),
+    })
 }
 
 /// Advice about a flag of `run` that was given to `bench serve`.

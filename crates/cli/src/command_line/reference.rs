@@ -20,6 +20,98 @@ fn cell(text: &str) -> String {
     text.lines().map(|text| escaped(line(text))).collect::<Vec<_>>().join("<br>")
 }
 
+/// A flag of a command, as the page shows it.
+#[derive(Clone, PartialEq)]
+struct Row {
+    heading: String,
+    flag: String,
+    help: String,
+    /// Whether this is the name of a value and not of a flag.
+    is_value: bool,
+}
+
+/// The rows of a command's visible arguments.
+fn rows(command: &Command) -> Vec<Row> {
+    let shown = |argument: &&Arg| !argument.is_hide_set() && argument.get_id() != "help";
+    let row = |argument: &Arg| {
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        Row {
+            heading: argument.get_help_heading().unwrap_or("Options").to_owned(),
+            flag: flag(argument),
+            help: cell(&format!("{help}{}", values(argument))),
+            is_value: argument.get_long().is_none(),
+        }
+    };
+    command.get_arguments().filter(shown).map(row).collect()
+}
+
+/// The visible commands at all levels, with their whole names.
+fn all_commands(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        let name = format!("{name} {}", below.get_name());
+        found.push((name.clone(), below.clone()));
+        all_commands(&name, below, found);
+    }
+}
+
+/// The rows by their headings, in the order of the first row of each heading.
+fn by_heading(rows: &[Row]) -> Vec<(&str, Vec<&Row>)> {
+    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|(heading, _)| *heading == row.heading) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((&row.heading, vec![row])),
+        }
+    }
+    groups
+}
+
+fn add_tables(rows: &[Row], page: &mut String) {
+    for (heading, group) in by_heading(rows) {
+        let _ = write!(page, "\n{heading} | meaning\n---|---\n");
+        for row in group {
+            let _ = writeln!(page, "`{}` | {}", row.flag, row.help);
+        }
+    }
+}
+
+/// The rows that several commands have.
+fn shared(commands: &[(String, Command)]) -> Vec<Row> {
+    let all: Vec<Vec<Row>> = commands.iter().map(|(_, command)| rows(command)).collect();
+    let mut found: Vec<Row> = Vec::new();
+    for row in all.iter().flatten().filter(|row| !row.is_value) {
+        let users = all.iter().filter(|rows| rows.contains(row)).count();
+        if users > 1 && !found.contains(row) {
+            found.push(row.clone());
+        }
+    }
+    found
+}
+
+/// One line about the shared flags that a command has, group by group.
+fn groups_of(own: &[Row], shared: &[Row]) -> String {
+    let names = |rows: &[&&Row]| {
+        let names = rows
+            .iter()
+            .map(|row| format!("`{}`", row.flag.split([' ', '[']).next().unwrap_or_default()));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let mut text = Vec::new();
+    for (heading, group) in by_heading(shared) {
+        let (has, lacks): (Vec<&&Row>, Vec<&&Row>) =
+            group.iter().partition(|row| own.contains(row));
+        text.extend(match (has.len(), lacks.len()) {
+            (0, _) => None,
+            (_, 0) => Some(heading.to_owned()),
+            (has_count, lack_count) if lack_count < has_count => {
+                Some(format!("{heading} without {}", names(&lacks)))
+            }
+            _ => Some(format!("{heading}: {}", names(&has))),
+        });
+    }
+    text.join("; ")
+}
+
 fn commands() -> String {
     let mut page = format!(
         "# Commands\n\n{MADE}In a plan file, each flag of `run` that describes the measurement is a \
@@ -27,38 +119,27 @@ fn commands() -> String {
          that only control the command, such as `--yes` and `--dry-run`, are not keys. \
          `run --dry-run` prints a plan with every default.\n"
     );
-    let mut all = command().disable_help_subcommand(true);
-    all.build();
-    add_commands("inferometer", &all, &mut page);
-    page
-}
-
-fn add_commands(name: &str, command: &Command, page: &mut String) {
-    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-        let name = format!("{name} {}", below.get_name());
-        let about = below.get_about().map(ToString::to_string).unwrap_or_default();
-        let usage = below.clone().render_usage().to_string();
+    let mut whole = command().disable_help_subcommand(true);
+    whole.build();
+    let mut all = Vec::new();
+    all_commands("inferometer", &whole, &mut all);
+    let shared = shared(&all);
+    for (name, command) in &all {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let usage = command.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage: ");
         let _ = write!(page, "\n## {name}\n{about}.\n\n    {usage}\n");
-        let shown = |argument: &&Arg| !argument.is_hide_set() && argument.get_id() != "help";
-        let arguments: Vec<&Arg> = below.get_arguments().filter(shown).collect();
-        let heading = |argument: &Arg| argument.get_help_heading().unwrap_or("Options").to_owned();
-        let mut headings: Vec<String> = Vec::new();
-        for argument in &arguments {
-            if !headings.contains(&heading(argument)) {
-                headings.push(heading(argument));
-            }
+        let rows = rows(command);
+        let groups = groups_of(&rows, &shared);
+        if !groups.is_empty() {
+            let _ = write!(page, "\n[Shared flags](#shared-flags): {groups}.\n");
         }
-        for title in headings {
-            let _ = write!(page, "\n| {title} | |\n|---|---|\n");
-            for argument in arguments.iter().filter(|argument| heading(argument) == title) {
-                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-                let help = format!("{help}{}", values(argument));
-                let _ = writeln!(page, "| `{}` | {} |", flag(argument), cell(&help));
-            }
-        }
-        add_commands(&name, below, page);
+        let own: Vec<Row> = rows.into_iter().filter(|row| !shared.contains(row)).collect();
+        add_tables(&own, &mut page);
     }
+    page += "\n## Shared flags\nFlags that several commands have. Each command names its groups.\n";
+    add_tables(&shared, &mut page);
+    page
 }
 
 /// The possible values of an argument and its default, as text.

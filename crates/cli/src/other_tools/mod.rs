@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_plan_key_with_the_name_of_another_tool_gets_advice_on_the_right_key() {
-        let keys = crate::plan_file::known_keys();
+        let keys = inferometer_plan::spec::known_keys();
         for (key, says) in [
             ("num_prompts", "of vllm bench serve and AIPerf and SGLang's bench_serving: "),
             ("num_prompts", "`requests` N"),

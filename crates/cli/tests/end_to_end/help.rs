@@ -9,8 +9,8 @@ use std::thread;
 
 use crate::support::{folder, inferometer, told};
 
-/// For each flag of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 117] = [
+/// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
+const EXAMPLES: [&str; 86] = [
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
@@ -23,18 +23,14 @@ const EXAMPLES: [&str; 117] = [
     "--noise step=0.1",
     "--header X-Test:1",
     "--metrics-url /metrics",
-    "--metrics-period 2s",
     "--dcgm-url http://localhost:9400",
     "--cards 0",
     "--server-card h100-sxm",
     "--api-key-env PATH",
     "--ca-cert authority.pem",
-    "--insecure",
     "--client-cert client.pem --client-key client.key",
     "--client-key client.key --client-cert client.pem",
     "--proxy none",
-    "--wait 1s",
-    "--no-server-metrics",
     "--tokenizer tokenizer.json",
     "--workload trace --dataset trace.csv",
     "--scenario summarising",
@@ -46,7 +42,6 @@ const EXAMPLES: [&str; 117] = [
     "--prompts-per-group 20 --workload prefix --prefix-length 4 ONE_CELL",
     "--prefix-zipf 1 --workload prefix --prefix-length 4 ONE_CELL",
     "--warm-share 0.5 --workload prefix --prefix-length 4 ONE_CELL",
-    "--reset-prefix-cache",
     "--columns prompt=prompt --workload jsonl --dataset rows.jsonl",
     "--output-length 4 --workload jsonl --dataset rows.jsonl",
     "--replay-rows --workload jsonl --dataset rows.jsonl",
@@ -65,13 +60,8 @@ const EXAMPLES: [&str; 117] = [
     "--concurrency-of requests --workload conversation",
     "--input-lengths 8 --output-lengths 8",
     "--output-lengths 8 --input-lengths 8",
-    "--count-template",
-    "--token-ids",
     "--temperature 0",
-    "--seed 1",
     "--salt a",
-    "--no-ignore-eos",
-    "--no-stream",
     "--extra-body {}",
     "--block-sizes 100 --wanted-lengths 100 --workload blocks",
     "--wanted-lengths 100 --block-sizes 100 --workload blocks",
@@ -92,41 +82,20 @@ const EXAMPLES: [&str; 117] = [
     "--replay-speed 2 --replay times.txt",
     "--burstiness 2",
     "--arrivals inferometer",
-    "--no-scale",
-    "--max-in-flight 4",
     "--over-limit drop --max-in-flight 4",
     "--duration 1s --concurrency 4",
     "--warmup 0",
-    "--cooldown 1s",
-    "--repeat 2",
     "--until ttft_p50±5%",
     "--max-repeats 3 --until ttft_p50±5%",
-    "--loops 1",
-    "--timeout 10s",
-    "--connect-timeout 10s",
-    "--first-token-timeout 10s",
-    "--event-timeout 10s",
-    "--stop-when-saturated",
-    "--stop-at-error-rate 5%",
-    "--max-failures 2%",
     "--slo e2e_p99<1s",
     "--goodput e2e<1s",
-    "--failures-as-inf",
     "--store a.db",
     "--out out",
     "--plots svg",
     "--resume x",
-    "--dry-run",
-    "--json",
     "--junit a.xml",
-    "--quiet",
-    "--no-progress",
-    "--tui",
     "--metrics-listen 0",
-    "--yes",
-    "--strict",
     "--rendezvous localhost:1",
-    "--join-timeout 1s",
     "--token-file token",
 ];
 /// The flags in place of the word ONE_CELL in an example.
@@ -167,14 +136,6 @@ const TRIED_WITH: [(&str, &[&str]); 5] = [
 const NOT_REFUSED: [&str; 3] =
     ["inferometer.db does not exist", "no run \"x\" in inferometer.db", "is not a terminal"];
 
-/// Flags that a command accepts, but that have no effect in the command.
-const WITHOUT_EFFECT: [(&str, &[&str]); 4] = [
-    ("predict", &["--reset-prefix-cache"]),
-    ("search", &["--no-scale", "--prompts-per-group", "--block-concurrency"]),
-    ("sweep", &["--no-scale", "--prompts-per-group", "--block-concurrency"]),
-    ("ab", &["--prompts-per-group", "--rendezvous", "--join-timeout", "--token-file"]),
-];
-
 /// Writes the files that the examples name.
 fn write_files(folder: &Path) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -200,14 +161,39 @@ fn write_files(folder: &Path) {
     }
 }
 
-/// The flags that the help of a command lists.
-fn listed(folder: &Path, command: &str) -> BTreeSet<String> {
+/// The lines of flags in the help of a command: the flag, and the placeholder of its value.
+fn listed_with_values(folder: &Path, command: &str) -> Vec<(String, String)> {
     let output = inferometer(folder, &[command, "--help"]);
     let help = String::from_utf8(output.stdout).expect("text");
     let is_flag = |line: &&str| line.trim_start().starts_with('-') && !line.starts_with("       ");
-    let long =
-        |line: &str| line.split_whitespace().find(|it| it.starts_with("--")).map(str::to_owned);
-    help.lines().filter(is_flag).filter_map(long).filter(|flag| flag != "--help").collect()
+    let long = |line: &str| {
+        let mut words = line.split_whitespace().skip_while(|it| !it.starts_with("--"));
+        Some((words.next()?.to_owned(), words.next().unwrap_or_default().to_owned()))
+    };
+    help.lines().filter(is_flag).filter_map(long).filter(|(flag, _)| flag != "--help").collect()
+}
+
+/// The flags that the help of a command lists.
+fn listed(folder: &Path, command: &str) -> BTreeSet<String> {
+    listed_with_values(folder, command).into_iter().map(|(flag, _)| flag).collect()
+}
+
+/// The examples for all flags of `run`. A flag that needs no other flag, and has a usual placeholder, needs no entry in
+/// `EXAMPLES`.
+fn examples(folder: &Path) -> Vec<String> {
+    let simple = |(flag, placeholder): (String, String)| {
+        let value = match placeholder.as_str() {
+            "" => "",
+            "<N>" => "2",
+            "<TIME>" => "1s",
+            "<SHARE>" => "5%",
+            other => panic!("{flag} {other} needs an example"),
+        };
+        format!("{flag} {value}")
+    };
+    let has_entry = |flag: &str| EXAMPLES.iter().any(|it| it.split(' ').next() == Some(flag));
+    let others = listed_with_values(folder, "run").into_iter().filter(|(flag, _)| !has_entry(flag));
+    EXAMPLES.iter().map(|it| (*it).to_owned()).chain(others.map(simple)).collect()
 }
 
 /// Whether a command accepts the flag of an example. If not, the errors.
@@ -236,34 +222,31 @@ fn accepts(folder: &Path, command: &str, example: &str) -> Result<(), String> {
 }
 
 /// What is wrong with the help of a command.
-fn mistakes_in_help(folder: &Path, command: &str) -> Vec<String> {
+fn mistakes_in_help(folder: &Path, command: &str, examples: &[String]) -> Vec<String> {
     let listed = listed(folder, command);
-    let without_effect = WITHOUT_EFFECT.iter().find(|(name, _)| *name == command);
-    let without_effect = without_effect.map_or(&[][..], |(_, flags)| flags);
-    let mistake = |example: &&str| {
+    let mistake = |example: &String| {
         let flag = example.split_whitespace().next().expect("a flag");
-        let accepted = accepts(folder, command, example);
-        match (listed.contains(flag), without_effect.contains(&flag), accepted) {
-            (true, _, Err(why)) => Some(format!("{command}: {flag} is listed but refused: {why}")),
-            (true, true, Ok(())) => Some(format!("{command}: {flag} is listed without effect")),
-            (false, false, Ok(())) => Some(format!("{command}: {flag} is accepted but not listed")),
-            (false, true, Err(why)) => Some(format!("{command}: {flag} is refused: {why}")),
-            (true, false, Ok(())) | (false, true, Ok(())) | (false, false, Err(_)) => None,
+        match (listed.contains(flag), accepts(folder, command, example)) {
+            (true, Err(why)) => Some(format!("{command}: {flag} is listed but refused: {why}")),
+            (false, Ok(())) => Some(format!("{command}: {flag} is accepted but not listed")),
+            (true, Ok(())) | (false, Err(_)) => None,
         }
     };
-    EXAMPLES.iter().filter_map(mistake).collect()
+    examples.iter().filter_map(mistake).collect()
 }
 
 #[test]
 fn the_help_of_a_command_lists_no_flag_that_the_command_always_refuses() {
     let folder = folder();
     write_files(folder.path());
-    let flags = EXAMPLES.iter().filter_map(|example| example.split_whitespace().next());
-    let flags: BTreeSet<String> = flags.map(str::to_owned).collect();
-    assert_eq!(flags, listed(folder.path(), "run"), "each flag of `run` has an example");
     let path = folder.path();
+    let examples = &examples(path);
+    let flags = examples.iter().filter_map(|example| example.split_whitespace().next());
+    let flags: BTreeSet<String> = flags.map(str::to_owned).collect();
+    assert_eq!(flags, listed(path, "run"), "each example is for a flag of `run`");
     let mistakes = thread::scope(|scope| {
-        let tried = TRIED_WITH.map(|(name, _)| scope.spawn(move || mistakes_in_help(path, name)));
+        let tried =
+            TRIED_WITH.map(|(name, _)| scope.spawn(move || mistakes_in_help(path, name, examples)));
         tried.map(|one| one.join().expect("a result")).concat()
     });
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));

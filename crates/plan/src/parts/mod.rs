@@ -10,7 +10,6 @@ mod target;
 mod timing;
 mod trace;
 mod url;
-mod workload;
 
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
@@ -19,10 +18,9 @@ pub use percent::percent_decoded;
 pub use rows::{RowsFormat, RowsPlan};
 pub use spread::{Balance, SpreadPlan};
 pub use target::TargetPlan;
-pub use timing::{Repeat, Timeouts, Warmup};
+pub use timing::{Repeat, Warmup};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
 pub use url::Url;
-pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
 
 /// Whether an option is off. An option that is off is not serialized, so that the plan has the same hash as
 /// in versions without this option.

@@ -1,10 +1,10 @@
-//! Warm-up, repeats and time limits.
+//! Warm-up and repeats.
 
 use std::time::Duration;
 
 use inferometer_load::Bound;
 use inferometer_model::json::{form, one_of};
-use inferometer_model::time::{nanoseconds, optional_nanoseconds};
+use inferometer_model::time::nanoseconds;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -60,21 +60,4 @@ impl Default for Repeat {
     fn default() -> Self {
         Self { at_least: 1, at_most: 1, until: Vec::new() }
     }
-}
-
-/// The time limits of a request, each from the start of its phase; `None`: no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Timeouts {
-    /// From the beginning of the request until the connection is ready.
-    #[serde(with = "optional_nanoseconds")]
-    pub connect: Option<Duration>,
-    /// From the send to the first token.
-    #[serde(with = "optional_nanoseconds")]
-    pub first_token: Option<Duration>,
-    /// From one token to the next one, or to the end of the answer.
-    #[serde(with = "optional_nanoseconds")]
-    pub between_events: Option<Duration>,
-    /// From the send to the end.
-    #[serde(with = "optional_nanoseconds")]
-    pub total: Option<Duration>,
 }

@@ -3,9 +3,9 @@
 use inferometer_load::{ClosedPlan, OneByOnePlan, OpenPlan, PassPlan, SaturatedPlan};
 use inferometer_metrics::slo::quantity;
 
+use super::Plan;
 use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};
 use crate::parts::Repeat;
-use crate::plan::Plan;
 use crate::procedure::Procedure;
 use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
@@ -52,7 +52,6 @@ impl Spec {
 /// Adds the options of the comparison to the plan, if the spec has a comparison.
 pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     let Some(asked) = &spec.ab else { return };
-    refused(spec, mistakes);
     if spec.servers() > 1 {
         mistakes.add("target", "a comparison in blocks has one address on each side; give one");
     }
@@ -78,7 +77,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     }
     let [pass] = plan.passes.as_mut_slice() else { return };
     if matches!(pass, PassPlan::Conversations(_)) {
-        // `refused` reports this mistake.
+        // `left_out::refuse` reports this mistake.
         return;
     }
     let default = size_of_block(spec, pass);
@@ -160,93 +159,6 @@ fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes:
                 give at least {fewest}"
         );
         mistakes.add("requests", problem);
-    }
-}
-
-/// Refuses options that have no meaning for a comparison in blocks.
-fn refused(spec: &Spec, mistakes: &mut Mistakes) {
-    let others = [
-        (
-            "search",
-            spec.search.is_some(),
-            "searches for a load, but a comparison has a fixed one; \
-            leave it out",
-        ),
-        (
-            "sweep",
-            spec.sweep.is_some(),
-            "raises the load, but a comparison has a fixed one; leave \
-            it out",
-        ),
-        (
-            "stop_when_saturated",
-            spec.stop_when_saturated.is_some(),
-            "cannot be used: a block that ends early cannot be compared; leave it out",
-        ),
-        (
-            "stop_at_error_rate",
-            spec.stop_at_error_rate.is_some(),
-            "cannot be used: a block that ends early cannot be compared; leave it out",
-        ),
-        (
-            "repeat",
-            spec.repeat.is_some(),
-            "cannot be used: blocks are repeated until the answer is certain; leave it out",
-        ),
-        (
-            "until",
-            spec.until.is_some(),
-            "cannot be used: blocks are repeated until the answer is certain; leave it out",
-        ),
-        (
-            "duration",
-            spec.duration.is_some(),
-            "cannot be used: a block has a number of requests; give --requests",
-        ),
-        (
-            "stages",
-            spec.stages.is_some(),
-            "cannot be used: the load of a block is constant; give one --rate or --concurrency",
-        ),
-        (
-            "replay",
-            spec.replay.is_some(),
-            "cannot be used: each block would have different arrivals; give one --rate or \
-                --concurrency",
-        ),
-        (
-            "replay_rows",
-            spec.workload.rows.is_replayed(),
-            "cannot be used: each block would have different arrivals; give one --rate or \
-                --concurrency",
-        ),
-        (
-            "workload",
-            spec.workload.name() == "conversation",
-            "conversation cannot be used: a block has a number of requests, but conversations have \
-                turns that depend on answers; give another --workload, or another --scenario if it has \
-                conversations",
-        ),
-        (
-            "slo",
-            spec.slo.is_some(),
-            "is for one server (`inferometer run`); for two servers give --gate",
-        ),
-        (
-            "goodput",
-            spec.goodput.is_some(),
-            "is for one server (`inferometer run`); for two servers give --gate",
-        ),
-        (
-            "dump_workload",
-            spec.dump_workload.is_some(),
-            "cannot be used: two servers would write the same file; leave it out",
-        ),
-    ];
-    for (key, is_given, problem) in others {
-        if is_given {
-            mistakes.add(key, problem);
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 use inferometer_model::cell::CellPlan;
 
 use super::passes;
-use crate::parts::{Grid, WorkloadPlan};
 use crate::spec::limits::MAX_CELLS;
+use crate::spec::{Grid, WorkloadPlan};
 use crate::spec::{MAX_LENGTH, Mistakes, Spec};
 
 impl Spec {

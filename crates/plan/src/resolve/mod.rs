@@ -1,5 +1,5 @@
-//! Resolves a spec to a plan: fills in all defaults, or returns all mistakes together. This module does no
-//! I/O.
+//! A resolved plan: all options that determine the measurement, with all defaults filled in. Each option stands twice in
+//! this file: as a field of [`Plan`], and in [`Spec::resolve`], which fills it in or collects the mistakes.
 
 mod ab;
 mod arrivals;
@@ -12,17 +12,138 @@ mod spelled_out;
 mod spread;
 mod sweep;
 mod target;
+mod timeouts;
 
+use std::time::Duration;
+
+use inferometer_load::{ClosedPlan, PassPlan};
 use inferometer_metrics::request_objective::{self, RequestObjective};
 use inferometer_metrics::slo::{self, JudgedMetric, Objective};
-use inferometer_model::request::Sampling;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::{Sampling, sha256_hex};
+use inferometer_model::time::optional_nanoseconds;
+use serde::{Deserialize, Serialize};
 
-use crate::parts::{Timeouts, Warmup};
-use crate::plan::Plan;
+use crate::parts::{LaunchPlan, ObservePlan, Repeat, TargetPlan, Warmup, is_false};
 use crate::procedure::Procedure;
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
-use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
+use crate::spec::{
+    Asked, Known, Mistakes, PlanCommand, Spec, SpecError, WorkloadPlan, refuse, values,
+};
 use crate::stop::StopPlan;
+
+pub use timeouts::Timeouts;
+
+/// What to measure and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The server under test.
+    pub target: TargetPlan,
+    /// How the run starts the server; absent if the run does not start it. If the run must choose a free
+    /// port, the address in `target` has port 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchPlan>,
+    /// The tokenizer that the user named: a file, a folder or a hub id; absent if the user named none.
+    pub tokenizer: Option<String>,
+    /// The source of the prompts.
+    pub workload: WorkloadPlan,
+    /// The grid, in the order in which it is measured.
+    pub cells: Vec<CellPlan>,
+    /// The passes of each cell, in order.
+    pub passes: Vec<PassPlan>,
+    /// The requests that are sent before each cell and are not reported.
+    pub warmup: Warmup,
+    /// The pause between two passes. No request is sent during the pause, so that a pass does not affect
+    /// the next one.
+    #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Duration>,
+    /// How many times the passes of each cell are run.
+    #[serde(default)]
+    pub repeat: Repeat,
+    /// How the server chooses output tokens, and whether it streams them.
+    pub sampling: Sampling,
+    /// Whether prompts are sent as token ids.
+    pub token_ids: bool,
+    /// Whether the server's prefix cache is emptied before each pass.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reset_prefix_cache: bool,
+    /// Whether the input length includes the tokens of the chat template.
+    pub count_template: bool,
+    /// The time limits of requests.
+    pub timeouts: Timeouts,
+    /// The run fails if more than this share of the requests of a pass fails; from 0 to 1.
+    pub max_failures: f64,
+    /// Which metrics of the server and its GPUs are sampled while passes run.
+    #[serde(default, skip_serializing_if = "ObservePlan::is_default")]
+    pub observe: ObservePlan,
+    /// Objectives on statistics of the run.
+    pub slo: Vec<Objective>,
+    /// Objectives on each request. The goodput counts the requests that meet all of them.
+    #[serde(default)]
+    pub goodput: Vec<RequestObjective>,
+    /// How the passes are chosen and repeated.
+    #[serde(flatten)]
+    pub procedure: Procedure,
+    /// When passes are ended early. A value that never ends a pass is not serialized.
+    #[serde(default, skip_serializing_if = "StopPlan::is_never")]
+    pub stop: StopPlan,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The spec from which the plan was resolved, so that a user can repeat the measurement. Headers,
+    /// proxy, store and the path of a request dump are left out.
+    #[serde(rename = "asked", default)]
+    pub spec: Box<Spec>,
+}
+
+impl Plan {
+    /// A plan from the JSON text that a store or a bundle contains.
+    ///
+    /// # Errors
+    /// If the text is not a plan: for example, if an incompatible version of this program wrote it.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The passes of a cell. If the workload sets a number of requests in flight for the cell, closed
+    /// loops have that concurrency.
+    pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {
+        let mut passes = self.passes.clone();
+        if let Some(in_flight) = self.workload.in_flight(cell) {
+            for pass in &mut passes {
+                if let PassPlan::Closed(ClosedPlan { concurrency, .. }) = pass {
+                    *concurrency = in_flight.into();
+                }
+            }
+        }
+        passes
+    }
+
+    /// The identity of the plan: SHA-256 over its JSON, without [`Self::spec`]. If the plan has the hash of a
+    /// card, profile or model file of the embedded engine, the path of this file does not count.
+    pub fn hash(&self) -> String {
+        // Specs that resolve to the same measurement have the same hash.
+        let mut measured = Self { spec: Box::default(), ..self.clone() };
+        // The contents of a file identify it, not its path.
+        if let TargetPlan::Embedded {
+            model, profile, engine_flags, card_hash, file_hashes, ..
+        } = &mut measured.target
+        {
+            if card_hash.is_some() {
+                engine_flags.remove("card");
+            }
+            if file_hashes.contains_key("profile") {
+                *profile = None;
+            }
+            if file_hashes.contains_key("model") {
+                model.clear();
+            }
+        }
+        sha256_hex(
+            &serde_json::to_vec(&measured)
+                .expect("invariant: a plan can always be written as JSON"),
+        )
+    }
+}
 
 impl Spec {
     /// Resolves the spec to a plan. `known` has the names that other crates define.
@@ -49,7 +170,7 @@ impl Spec {
             token_ids: self.token_ids.unwrap_or(false),
             reset_prefix_cache: self.reset_prefix_cache.unwrap_or(false),
             count_template: self.count_template.unwrap_or(false),
-            timeouts: self.timeouts(&mut mistakes),
+            timeouts: Timeouts::of(self, &mut mistakes),
             max_failures: mistakes
                 .read("max_failures", self.max_failures.as_ref(), values::share)
                 .unwrap_or(0.01),
@@ -58,7 +179,7 @@ impl Spec {
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
             procedure,
-            stop: self.stop(&mut mistakes),
+            stop: StopPlan::of(self, &mut mistakes),
             spec: Box::new(Self {
                 header: None,
                 proxy: None,
@@ -77,6 +198,15 @@ impl Spec {
 
     /// The search or the sweep of the spec. [`ab::add`] adds a comparison, because it depends on the other options.
     fn procedure(&self, mistakes: &mut Mistakes) -> Procedure {
+        for (command, is_given) in [
+            (PlanCommand::Search, self.search.is_some()),
+            (PlanCommand::Sweep, self.sweep.is_some()),
+            (PlanCommand::Ab, self.ab.is_some()),
+        ] {
+            if is_given {
+                refuse(self, command, mistakes);
+            }
+        }
         let search = search::search(self, mistakes);
         let sweep = sweep::sweep(self, mistakes);
         match (search, sweep) {
@@ -110,14 +240,6 @@ impl Spec {
         }
     }
 
-    fn stop(&self, mistakes: &mut Mistakes) -> StopPlan {
-        let given = self.stop_at_error_rate.as_ref();
-        StopPlan {
-            when_saturated: self.stop_when_saturated.unwrap_or(false),
-            at_error_rate: mistakes.read("stop_at_error_rate", given, values::share),
-        }
-    }
-
     fn objectives(&self, mistakes: &mut Mistakes) -> Vec<Objective> {
         let Some(text) = &self.slo else { return Vec::new() };
         let objectives = slo::parse(text).unwrap_or_else(|errors| {
@@ -145,18 +267,6 @@ impl Spec {
     /// Whether the metric needs streamed answers, but the spec turns streaming off.
     fn lacks_stream(&self, metric: JudgedMetric) -> bool {
         self.stream == Some(false) && metric.needs_stream()
-    }
-
-    fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {
-        let mut read =
-            |key, value: &Option<Value>| mistakes.read(key, value.as_ref(), values::span);
-        let seconds = std::time::Duration::from_secs;
-        Timeouts {
-            connect: read("connect_timeout", &self.connect_timeout).or(Some(seconds(10))),
-            first_token: read("first_token_timeout", &self.first_token_timeout),
-            between_events: read("event_timeout", &self.event_timeout),
-            total: read("timeout", &self.timeout).or(Some(seconds(6 * 3600))),
-        }
     }
 }
 

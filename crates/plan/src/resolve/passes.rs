@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{arrivals, conversations};
-use crate::parts::WorkloadPlan;
 use crate::procedure::Procedure;
+use crate::spec::WorkloadPlan;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
@@ -40,11 +40,11 @@ pub(super) fn passes(
     match procedure {
         Procedure::Search(search) => {
             let limit = limit(spec, mistakes);
-            return super::search::passes(spec, search, workload, limit, mistakes);
+            return super::search::passes(spec, search, limit, mistakes);
         }
         Procedure::Sweep(sweep) => {
             let limit = limit(spec, mistakes);
-            return super::sweep::passes(spec, sweep, workload, limit, mistakes);
+            return super::sweep::passes(spec, sweep, limit, mistakes);
         }
         Procedure::Passes | Procedure::Ab(_) => {}
     }

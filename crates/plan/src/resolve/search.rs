@@ -1,7 +1,6 @@
 //! Resolves the search of a plan from a spec: its limits, and the pass that its trials vary.
 
 use super::arrivals;
-use crate::parts::WorkloadPlan;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, Value, levels, values};
@@ -201,12 +200,9 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
-    workload: &WorkloadPlan,
     limit: (Option<u32>, inferometer_load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
-    let instead = "use --from, --to, --start and --max-requests to limit them";
-    refuse_loads(spec, workload, ("a search", instead), mistakes);
     let bound = Bound::requests(100);
     match search.over {
         Over::Rate => {
@@ -216,49 +212,6 @@ pub(crate) fn passes(
             refuse_arrivals(spec, "--over rate", mistakes);
             vec![PassPlan::closed(search.start as u32, bound)]
         }
-    }
-}
-
-/// Adds a mistake for each given option that a search or a sweep (`name`) cannot use. `instead` says which
-/// options limit the loads.
-pub(super) fn refuse_loads(
-    spec: &Spec,
-    workload: &WorkloadPlan,
-    (name, instead): (&str, &str),
-    mistakes: &mut Mistakes,
-) {
-    for (key, given) in [
-        ("passes", spec.passes.is_some()),
-        ("one_by_one", spec.one_by_one.is_some()),
-        ("requests", spec.requests.is_some()),
-        ("concurrency", spec.concurrency.is_some()),
-        ("rate", spec.rate.is_some()),
-        ("stages", spec.stages.is_some()),
-        ("replay", spec.replay.is_some()),
-        ("replay_speed", spec.replay_speed.is_some()),
-        ("duration", spec.duration.is_some()),
-        ("repeat", spec.repeat.is_some()),
-        ("until", spec.until.is_some()),
-        ("max_repeats", spec.max_repeats.is_some()),
-        ("dump_workload", spec.dump_workload.is_some()),
-        ("stop_when_saturated", spec.stop_when_saturated == Some(true)),
-        ("stop_at_error_rate", spec.stop_at_error_rate.is_some()),
-    ] {
-        if given {
-            let told = "chooses the loads of its trials; leave it out";
-            mistakes.add(key, format!("cannot be set: {name} {told} ({instead})"));
-        }
-    }
-    for (key, loads_itself) in [
-        ("workload", matches!(workload, WorkloadPlan::Conversation(_))),
-        ("replay_rows", spec.workload.rows.is_replayed()),
-    ] {
-        if loads_itself {
-            mistakes.add(key, format!("has its own load, but {name} chooses the load"));
-        }
-    }
-    if spec.scale == Some(true) {
-        mistakes.add("scale", format!("scales arrivals to the exact rate, but {name} does not"));
     }
 }
 

@@ -3,11 +3,12 @@
 
 use serde_json::{Value, json};
 
+use super::Plan;
 use crate::ab::AbPlan;
-use crate::parts::{Grid, TargetPlan, Warmup};
-use crate::plan::Plan;
+use crate::parts::{TargetPlan, Warmup};
 use crate::procedure::Procedure;
 use crate::search::{Over, SearchPlan};
+use crate::spec::Grid;
 use crate::spec::{Known, Spec, SpecError};
 use crate::sweep::SweepPlan;
 use inferometer_load::{OneByOnePlan, PassPlan};

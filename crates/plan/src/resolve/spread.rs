@@ -1,6 +1,7 @@
 //! Resolves the options for several equal servers that share one load.
 
-use crate::parts::{Balance, SpreadPlan, Url, WorkloadPlan};
+use crate::parts::{Balance, SpreadPlan, Url};
+use crate::spec::WorkloadPlan;
 use crate::spec::limits::MAX_SERVERS;
 use crate::spec::{Mistakes, Spec, values};
 

@@ -1,7 +1,6 @@
 //! Resolves the sweep of a plan from a spec: its limits, and the pass that its trials vary.
 
-use super::search::{at_least_1, open_pass, refuse_arrivals, refuse_loads};
-use crate::parts::WorkloadPlan;
+use super::search::{at_least_1, open_pass, refuse_arrivals};
 use crate::search::Over;
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, levels, values};
@@ -23,13 +22,6 @@ const MAX_GPUS: u32 = 65_536;
 /// The sweep of a spec, if it has one.
 pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     let asked = spec.sweep.as_ref()?;
-    if spec.search.is_some() {
-        mistakes.add(
-            "sweep",
-            "cannot be combined with [search], because both choose the loads; \
-            leave out one of them",
-        );
-    }
     let by = match asked.by.as_deref() {
         None | Some("concurrency") => Over::Concurrency,
         Some("rate") => Over::Rate,
@@ -104,20 +96,9 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
 pub(crate) fn passes(
     spec: &Spec,
     sweep: &SweepPlan,
-    workload: &WorkloadPlan,
     limit: (Option<u32>, OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
-    let instead = "use --by, --max-concurrency, --max-rate and --max-requests to limit them";
-    refuse_loads(spec, workload, ("a sweep", instead), mistakes);
-    for (key, given) in [("slo", spec.slo.is_some()), ("max_failures", spec.max_failures.is_some())]
-    {
-        if given {
-            let problem = "is not used by a sweep, which goes up to saturation; leave it out, or \
-                use `inferometer search` for the highest load that meets it";
-            mistakes.add(key, problem);
-        }
-    }
     let bound = Bound::requests(100);
     match sweep.by {
         Over::Rate => vec![open_pass(spec, 1.0, bound, limit, mistakes)],

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::parts::TargetPlan;
+use crate::spec::Value;
 use crate::spec::{SearchSpec, Stages, WorkloadKeys};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};

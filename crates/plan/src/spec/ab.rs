@@ -1,21 +1,34 @@
 //! `[ab]`: the options of a comparison in alternating blocks, as the user writes them.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
 
 /// The keys of `[ab]`. Everything is optional.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Comparison")]
 pub struct AbSpec {
-    /// The figures that are compared. The first one decides when the comparison ends.
+    /// Metrics to compare, such as output_tokens_per_s,ttft_p50; the first one decides when the
+    /// comparison ends [default: output tokens/s (TTFT with --rate, E2E with one request in
+    /// flight), then the medians of TTFT, TPOT and E2E]
+    #[arg(long, value_delimiter = ',', value_name = "FIGURE,...")]
     pub metric: Option<Vec<String>>,
-    /// The smallest relevant difference, as a share.
+    /// Smallest relevant difference [default: 5%]
+    #[arg(long, value_name = "SHARE")]
     pub minimal_effect: Option<Value>,
-    /// The number of requests at the start of each block that are not counted.
+    /// Number of requests to leave out at the start of each block, before the server reaches its
+    /// steady state [default: the concurrency, but 0 for one request in flight or all requests at
+    /// the start; with --rate a quarter of the block]
+    #[arg(long, value_name = "N")]
     pub uncounted: Option<u32>,
-    /// The maximum number of requests in total, over the blocks of both servers.
+    /// Maximum number of requests of all blocks of both servers; the number must be enough for 8
+    /// pairs of blocks [default: 10000, or the requests of 40 pairs of blocks if these are more]
+    #[arg(long, value_name = "N")]
     pub max_requests: Option<u64>,
-    /// The maximum time in total, over the blocks of both servers.
+    /// Maximum time of the warm-up and of all blocks with the pauses between them, such as 10m; a
+    /// block that is cut off by this limit is discarded [default: no limit]
+    #[arg(long, value_name = "SPAN")]
     pub max_time: Option<Value>,
 }

@@ -1,9 +1,10 @@
 //! The plan keys of the workload `blocks`, whose prompts contain pieces of a text, and their default values.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
-use crate::parts::{InFlight, WorkloadPlan};
+use super::WorkloadPlan;
 use crate::template::{TEMPLATES, Template};
 use inferometer_model::suggest::did_you_mean;
 
@@ -13,21 +14,42 @@ const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
 const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 
 /// The keys of a plan for text blocks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload blocks")]
 pub struct BlockKeys {
-    /// Sizes of blocks, in characters.
+    /// Sizes in characters of the text blocks in prompts [default: 100,500,1000,2000,4000; 100,500
+    /// if neither a server, nor sizes, nor a load is given; `ab` needs one size]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
     pub block_sizes: Option<Vec<u32>>,
-    /// Output lengths that the prompt asks for, in characters.
+    /// Output sizes that the prompt asks for, in characters [default: as --block-sizes]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
     pub wanted_lengths: Option<Vec<u32>>,
-    /// Numbers of requests in flight: one for each block size, in the same order.
+    /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100
+    /// characters, 25 for up to 500, 16 for longer blocks]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
     pub block_concurrency: Option<Vec<u32>>,
-    /// The name of a template, or a file with a template.
+    /// The task for each block: continue-zh, continue-en, repeat-zh, repeat-en, summarise-zh,
+    /// summarise-en, translate-zh, translate-en, or a file with {text} (the block) and
+    /// {num_completion} (the requested output size) [default: continue-zh]
+    #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
-    /// Text before the template in every prompt.
+    /// Text before the template in every prompt
+    #[arg(long, value_name = "TEXT")]
     pub preamble: Option<String>,
-    /// The maximum number of output tokens of a request.
+    /// Maximum output tokens of a request [default: 4 x characters of --wanted-lengths + 256, at
+    /// most 4096]
+    #[arg(long, value_name = "N")]
     pub max_output_tokens: Option<u32>,
+}
+
+/// The number of requests in flight for blocks of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// Characters of a block.
+    pub block_chars: u32,
+    /// Requests in flight.
+    pub concurrency: u32,
 }
 
 impl BlockKeys {

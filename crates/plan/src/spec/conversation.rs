@@ -1,5 +1,6 @@
 //! The options of conversations.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::values::Value;
@@ -10,22 +11,34 @@ use inferometer_load::distribution::Distribution;
 
 /// The keys of `--workload conversation`. Lengths, turns and think times are distributions, in the form
 /// that [`Distribution::parse`] accepts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload")]
 pub struct ConversationKeys {
-    /// The number of conversations in a pass.
+    /// Number of conversations in each pass [default: 32] (conversation)
+    #[arg(long, value_name = "N")]
     pub conversations: Option<u32>,
-    /// The number of turns of a conversation; with a data set, the maximum number of turns.
+    /// Number of turns of each conversation, or the maximum number if a data set has its own turns:
+    /// a number such as 4, uniform:LEAST..MOST such as uniform:2..8, or geometric:MEAN such as
+    /// geometric:4 [default: 4, or the turns of the data set] (conversation)
+    #[arg(long, value_name = "N|DISTRIBUTION")]
     pub turns: Option<Value>,
-    /// Time from the end of an answer to the next turn.
+    /// Time from the end of an answer to the next turn: 2s, exponential:2s, uniform:1s..5s,
+    /// lognormal:10s,5s [default: 1s] (conversation)
+    #[arg(long, value_name = "TIME|DISTRIBUTION")]
     pub think_time: Option<Value>,
-    /// Input tokens of a first turn.
+    /// Input tokens of the first turn [default: 512] (conversation)
+    #[arg(long, value_name = "N|DISTRIBUTION")]
     pub first_turn_input: Option<Value>,
-    /// Input tokens that each later turn adds to the conversation.
+    /// Input tokens that each later turn adds [default: 64] (conversation)
+    #[arg(long, value_name = "N|DISTRIBUTION")]
     pub turn_input: Option<Value>,
-    /// Output tokens of each answer.
+    /// Output tokens of each answer [default: 128, or the lengths in the data set] (conversation)
+    #[arg(long, value_name = "N|DISTRIBUTION")]
     pub turn_output: Option<Value>,
-    /// The unit of a concurrency: `conversations` or `requests`.
+    /// What --concurrency counts: conversations or requests. A conversation also counts while its
+    /// next turn waits for the think time [default: conversations] (conversation)
+    #[arg(long, value_name = "conversations|requests")]
     pub concurrency_of: Option<String>,
 }
 

@@ -1,5 +1,6 @@
 //! The options of lengths that vary and of shared prefixes.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
@@ -7,25 +8,42 @@ use crate::parts::{DrawnPlan, Lengths, PrefixPlan};
 use inferometer_load::distribution::Distribution;
 
 /// The keys of the workloads `random` and `prefix`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload")]
 pub struct DrawnKeys {
-    /// The largest deviation of a length from that of the grid, as a share: from 0 to below 1.
+    /// Draw each length uniformly between LENGTH x (1 - SHARE) and LENGTH x (1 + SHARE), as vLLM's
+    /// --random-range-ratio does. LENGTH is a value of --input-lengths or --output-lengths: with a
+    /// share of 0.5, 1024 becomes 512 to 1536 (random)
+    #[arg(long, value_parser = super::values::finite, value_name = "SHARE")]
     pub range_ratio: Option<f64>,
-    /// A distribution of input lengths, or the file of a histogram.
+    /// Distribution of input lengths in tokens, instead of --input-lengths: uniform:LEAST..MOST,
+    /// normal:MEAN,DEVIATION, lognormal:MEAN,DEVIATION, exponential:MEAN, histogram:FILE (lines of
+    /// LENGTH WEIGHT or LEAST..MOST WEIGHT) (random)
+    #[arg(long, value_name = "DISTRIBUTION")]
     pub input_distribution: Option<String>,
-    /// A distribution of output lengths, or the file of a histogram.
+    /// Distribution of output lengths, in the form of --input-distribution (random)
+    #[arg(long, value_name = "DISTRIBUTION")]
     pub output_distribution: Option<String>,
-    /// Tokens of a shared prefix. It is part of the lengths of the grid, but comes in addition to lengths
-    /// from a distribution.
+    /// Length in tokens of the shared prefix. With --workload random, all prompts of a pass share
+    /// it; with --workload prefix, all prompts of a group. The prefix is part of --input-lengths,
+    /// but comes in addition to lengths drawn from --input-distribution (random, prefix)
+    #[arg(long, value_name = "N")]
     pub prefix_length: Option<u32>,
-    /// The number of groups of prompts with a shared prefix.
+    /// Number of groups of prompts in each pass; prompts of a group share a prefix [default: 8]
+    /// (prefix)
+    #[arg(long, value_name = "N")]
     pub prefix_groups: Option<u32>,
-    /// The number of prompts of a group in each pass.
+    /// Number of prompts of each group in each pass, instead of --requests (prefix)
+    #[arg(long, value_name = "N")]
     pub prompts_per_group: Option<u32>,
-    /// How uneven the sizes of groups are: the exponent of their Zipf distribution; 0: equal sizes.
+    /// Zipf exponent of the groups' popularity: group k gets requests in proportion to k^-A
+    /// [default: 0, equal] (prefix)
+    #[arg(long, value_parser = super::values::finite, value_name = "A")]
     pub prefix_zipf: Option<f64>,
-    /// The share of requests that belong to a group.
+    /// Share of requests that belong to a group, from 0 to 1; the others have no shared prefix
+    /// [default: 1] (prefix)
+    #[arg(long, value_parser = super::values::finite, value_name = "SHARE")]
     pub warm_share: Option<f64>,
 }
 
@@ -136,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_random_workload_becomes_drawn_only_if_lengths_vary_or_a_prefix_is_shared() {
-        use crate::parts::WorkloadPlan::{Drawn, Random};
+        use crate::spec::WorkloadPlan::{Drawn, Random};
         let of = |keys| resolved(keys, "random");
         let none = DrawnKeys::default;
         assert_eq!(of(none()), (Random, vec![]));

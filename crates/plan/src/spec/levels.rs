@@ -30,6 +30,14 @@ impl<'de> Deserialize<'de> for Stages {
     }
 }
 
+impl std::str::FromStr for Stages {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::Text(text.to_owned()))
+    }
+}
+
 /// A `[[stages]]` table of a plan file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
@@ -9,14 +10,21 @@ use crate::parts::{RowsFormat, RowsPlan};
 use inferometer_model::suggest::did_you_mean;
 
 /// The keys of the workloads `jsonl`, `csv` and `parquet`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload")]
 pub struct RowsKeys {
-    /// The column of each field: `prompt=question,output_tokens=length`.
+    /// Names of the columns in your file, for the fields prompt, messages, token_ids,
+    /// output_tokens, body and timestamp (jsonl, csv, parquet)
+    #[arg(long, value_name = "FIELD=COLUMN,...")]
     pub columns: Option<String>,
-    /// Output length, in tokens, of rows without an output length.
+    /// Output length in tokens, for rows that state none (jsonl, csv, parquet) or for all answers
+    /// (sharegpt without --input-lengths)
+    #[arg(long, value_name = "N")]
     pub output_length: Option<u32>,
-    /// Whether each row is due at its own timestamp.
+    /// Send each row at the time in its column `timestamp` (seconds, or date and time), relative to
+    /// the first row; --replay-speed changes the speed (jsonl, csv, parquet)
+    #[arg(long, num_args = 0, default_missing_value = "true")]
     pub replay_rows: Option<bool>,
 }
 

@@ -1,37 +1,60 @@
 //! `[search]`: the search for the highest load that meets the objectives, as the user writes it.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
 
 /// The keys of `[search]`. Everything is optional.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Search")]
 pub struct SearchSpec {
-    /// Which load is varied: `rate`, `concurrency`.
+    /// Load that the search varies: rate (arrivals in an open loop) or concurrency (a closed loop)
+    /// [default: rate]
+    #[arg(long, value_name = "rate|concurrency")]
     pub over: Option<String>,
-    /// The share of requests that must meet the objectives of `goodput`.
+    /// Share of requests that must meet all objectives of --goodput [default: 99%]
+    #[arg(long, value_name = "SHARE")]
     pub attainment: Option<Value>,
-    /// The probability that the interval covers the edge. The edge is the highest load that meets the
-    /// objectives.
+    /// Probability that the interval contains the highest load [default: 95%]
+    #[arg(long, value_name = "SHARE")]
     pub confidence: Option<Value>,
-    /// How narrow the interval of the edge must be, relative to its lower end.
+    /// The search ends when the confidence interval of the highest load is at most this wide, as a
+    /// share of its lower end [default: 5%]
+    #[arg(long, value_name = "SHARE")]
     pub precision: Option<Value>,
-    /// The lowest load that is tried.
+    /// Lowest load to try [default: 0.001 requests/s, or 1/1000 of the first load if the first load
+    /// is below 1 request/s; with --over concurrency, 1 request in flight]
+    #[arg(long, value_name = "LOAD")]
     pub from: Option<Value>,
-    /// The highest load that is tried.
+    /// Highest load to try (requests/s, or requests in flight) [default: no limit]
+    #[arg(long, value_name = "LOAD")]
     pub to: Option<Value>,
-    /// The load of the first trial.
+    /// Load of the first trial [default: from the stored search or the prediction (see
+    /// --bracket-from); otherwise --from, if you give it; otherwise 16 requests/s, or 8 requests in
+    /// flight with --over concurrency; never above --to]
+    #[arg(long, value_name = "LOAD")]
     pub start: Option<Value>,
-    /// The load of the second trial divided by that of the first trial, if the first trial meets the
-    /// objectives. A factor below 2 grows to 2 in later trials.
+    /// Factor by which the first trials raise or lower the load, until one load meets the
+    /// objectives and another misses them [default: 2, or 1.25 if the first load comes from a
+    /// stored search or a prediction]
+    #[arg(long, value_name = "FACTOR")]
     pub stride: Option<Value>,
-    /// The maximum number of requests of all trials of a cell together.
+    /// Maximum number of requests of a cell, over all trials (measurements at one load); a search
+    /// that ends at this limit may give an interval wider than --precision [default: 20000]
+    #[arg(long, value_name = "N")]
     pub max_requests: Option<u64>,
-    /// The maximum number of trials of a cell.
+    /// Maximum number of trials of a cell [default: 40]
+    #[arg(long, value_name = "N")]
     pub max_trials: Option<u32>,
-    /// The maximum time of all trials of a cell together.
+    /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; a search that ends at this
+    /// limit may give an interval wider than --precision [default: no limit]
+    #[arg(long, value_name = "SPAN")]
     pub max_time: Option<Value>,
-    /// Groups of objectives, each with its own highest load: `name=objectives`.
+    /// Additional set of objectives, such as --tier gold='ttft_p95<300ms' --tier
+    /// bronze='ttft_p95<1s'; may be given several times. The search finds one highest load for each
+    /// set, from the same trials. --slo and --goodput apply to each tier too
+    #[arg(long, value_name = "NAME=SLO")]
     pub tier: Option<Vec<String>>,
 }

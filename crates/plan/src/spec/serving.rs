@@ -1,22 +1,52 @@
 //! The keys of the workload `sharegpt` for conversations with their own lengths.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
-use crate::parts::ServingLimits;
 
 /// The keys that decide which conversations of a ShareGPT file are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload sharegpt without --input-lengths")]
 pub struct ServingKeys {
-    /// Conversations with a shorter prompt than this are left out, and those with a shorter answer, unless
-    /// `output_length` is given.
+    /// Skip conversations whose prompt has fewer than N tokens. Without --output-length, skip also
+    /// those whose answer has fewer [default: 4]
+    #[arg(long, value_name = "N")]
     pub min_tokens: Option<u32>,
-    /// Conversations with a longer prompt than this are left out.
+    /// Skip conversations whose prompt has more than N tokens [default: 1024]
+    #[arg(long, value_name = "N")]
     pub max_prompt_tokens: Option<u32>,
-    /// Conversations are left out if the prompt and the answer (or `output_length`, if it is given) together
-    /// are longer than this.
+    /// Skip conversations with more than N tokens, prompt plus answer [default: 2048]
+    #[arg(long, value_name = "N")]
     pub max_total_tokens: Option<u32>,
+}
+
+/// The limits, in tokens, that decide which conversations of a ShareGPT file are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingLimits {
+    /// Conversations with a shorter prompt than this are left out, and those with a shorter answer, unless
+    /// `output_tokens` is set.
+    pub min_tokens: u32,
+    /// Conversations with a longer prompt than this are left out.
+    pub max_prompt_tokens: u32,
+    /// Conversations are left out if the prompt and the answer (or `output_tokens`, if it is set) together
+    /// are longer than this.
+    pub max_total_tokens: u32,
+    /// The output length of all requests; absent: the lengths of the recorded answers. An absent value is
+    /// not serialized, so that the plan has the same hash as in versions without this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u32>,
+}
+
+impl ServingLimits {
+    /// The limits of the benchmark scripts of vLLM, from version 0.2 on.
+    pub const VLLM: Self = Self {
+        min_tokens: 4,
+        max_prompt_tokens: 1_024,
+        max_total_tokens: 2_048,
+        output_tokens: None,
+    };
 }
 
 impl ServingKeys {

@@ -1,32 +1,50 @@
 //! `[sweep]`: the increase of the load until the server is saturated, as the user writes it.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
 
 /// The keys of `[sweep]`. Everything is optional.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Sweep")]
 pub struct SweepSpec {
-    /// Which load is varied: `concurrency`, `rate`.
+    /// Load that the sweep raises: concurrency (closed loops) or rate (open loops, with Poisson
+    /// arrivals unless --burstiness sets another shape; only the first trial is a closed loop, with
+    /// 1 request in flight) [default: concurrency]
+    #[arg(long, value_name = "concurrency|rate")]
     pub by: Option<String>,
-    /// The share of the saturation throughput that defines the knee: the knee is the load at which this
-    /// share is reached.
+    /// Share of the saturated throughput that defines the knee [default: 95%]
+    #[arg(long, value_name = "SHARE")]
     pub knee: Option<Value>,
-    /// The probability that an interval covers the true value.
+    /// Confidence level of all intervals [default: 95%]
+    #[arg(long, value_name = "SHARE")]
     pub confidence: Option<Value>,
-    /// How narrow the knee's interval must be, relative to its lower end.
+    /// The sweep ends when the confidence interval of the knee is at most this wide, as a share of
+    /// its lower end [default: 25%; 5% with --by rate]
+    #[arg(long, value_name = "SHARE")]
     pub precision: Option<Value>,
-    /// The highest number of requests in flight that is tried.
+    /// Highest concurrency to try [default: 1024]
+    #[arg(long, value_name = "N")]
     pub max_concurrency: Option<u32>,
-    /// The highest rate that is tried.
+    /// Highest rate to try (requests/s), with --by rate [default: no limit]
+    #[arg(long, value_name = "RATE")]
     pub max_rate: Option<Value>,
-    /// The maximum number of requests of all trials of a cell together.
+    /// Maximum number of requests of a cell, over all trials (measurements at one load) [default:
+    /// 30000]
+    #[arg(long, value_name = "N")]
     pub max_requests: Option<u64>,
-    /// The maximum number of trials of a cell.
+    /// Maximum number of trials of a cell [default: 40]
+    #[arg(long, value_name = "N")]
     pub max_trials: Option<u32>,
-    /// The maximum time of all trials of a cell together.
+    /// Maximum time of a cell, such as 10m, including warm-up and pauses. Trials are made shorter
+    /// so that they fit. A trial that is cut off by the limit counts if at least 5 of its requests
+    /// completed [default: no limit]
+    #[arg(long, value_name = "SPAN")]
     pub max_time: Option<Value>,
-    /// The number of cards that the server uses, for figures per card.
+    /// Number of cards of the server, for tokens per second per card [default: the cards of --cards
+    /// that are observed; with --predict, the cards of the engine]
+    #[arg(long, value_name = "N")]
     pub gpus: Option<u32>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::values::Value;
@@ -10,16 +11,25 @@ use crate::parts::{TraceFormat, TracePlan, TraceWindow};
 use inferometer_model::suggest::did_you_mean;
 
 /// The keys of `--workload trace`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[command(next_help_heading = "Workload")]
 pub struct TraceKeys {
-    /// The format: `auto`, or one of [`TraceFormat::ALL`].
+    /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
+    /// (seconds, input tokens, output tokens) [default: auto] (trace)
+    #[arg(long, value_name = "NAME")]
     pub trace_format: Option<String>,
-    /// The part of the trace to send, such as `10m..20m`, in time since its earliest row.
+    /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s.. (trace)
+    #[arg(long, value_name = "FROM..TO")]
     pub trace_window: Option<String>,
-    /// The factor by which the number of requests is multiplied; the duration stays the same.
+    /// Multiply the number of requests, and keep the duration of the trace and the times of its
+    /// bursts: 2 sends twice as many requests. --replay-speed shortens the duration instead
+    /// [default: 1] (trace)
+    #[arg(long, value_name = "FACTOR")]
     pub trace_scale: Option<Value>,
-    /// Rows with more tokens than this, input and output together, are left out.
+    /// Skip rows of the trace with more than N tokens (input plus output); the report counts the
+    /// skipped rows (trace)
+    #[arg(long, value_name = "N")]
     pub trace_max_tokens: Option<u32>,
 }
 

@@ -39,6 +39,14 @@ impl std::fmt::Display for Value {
     }
 }
 
+impl std::str::FromStr for Value {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::Text(text.to_owned()))
+    }
+}
+
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Self::Number(number)
@@ -50,6 +58,18 @@ fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
         Value::Text(text) => text.trim().parse().ok(),
+    }
+}
+
+/// Parses the finite number of a flag. Infinity and NaN are rejected, because JSON would store them as null.
+///
+/// # Errors
+/// If the text is not a finite number.
+pub fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(_) => Err("it is not a finite number".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -17,10 +17,8 @@ use inferometer_model::record::Record;
 use inferometer_model::request::Sampling;
 use inferometer_model::target::{Environment, Facts, Target, Tool};
 use inferometer_model::time::Nanos;
-use inferometer_plan::{
-    ObservePlan, Plan, Procedure, Repeat, SpreadPlan, TargetPlan, Timeouts, Url, Warmup,
-    WorkloadPlan,
-};
+use inferometer_plan::spec::{Known, Spec};
+use inferometer_plan::{Plan, SpreadPlan, TargetPlan, Timeouts, Url};
 use inferometer_store::log::as_stored;
 use inferometer_store::{RunHeader, RunId};
 
@@ -31,8 +29,9 @@ pub const SECOND_NS: i64 = 1_000_000_000;
 
 pub fn plan(stream: bool) -> Plan {
     let url = Url::plain("127.0.0.1", 8000);
+    let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+    let usual = Spec::default().resolve(&known).unwrap();
     Plan {
-        launch: None,
         target: TargetPlan::Server {
             insecure: false,
             url,
@@ -43,36 +42,23 @@ pub fn plan(stream: bool) -> Plan {
             card: None,
             spread: SpreadPlan::default(),
         },
-        tokenizer: None,
-        workload: WorkloadPlan::Random,
         cells: vec![CellPlan { input_length: 128, output_length: 8 }],
         passes: vec![PassPlan::one_by_one(Bound::requests(2)), PassPlan::saturated(4)],
-        warmup: Warmup::Requests(1),
-        cooldown: None,
-        repeat: Repeat::default(),
         sampling: Sampling {
             temperature: 0.0,
             ignore_eos: true,
             stream,
             extra_body: serde_json::Map::new(),
         },
-        token_ids: false,
-        reset_prefix_cache: false,
-        observe: ObservePlan::default(),
-        count_template: false,
         timeouts: Timeouts {
             connect: Some(Duration::from_secs(10)),
             first_token: None,
             between_events: None,
             total: None,
         },
-        max_failures: 0.01,
-        slo: Vec::new(),
-        goodput: Vec::new(),
         spec: Box::default(),
-        stop: inferometer_plan::stop::StopPlan::default(),
-        procedure: Procedure::Passes,
         seed: 1,
+        ..usual
     }
 }
 

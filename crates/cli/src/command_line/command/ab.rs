@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use inferometer_engine::EngineConfig;
 use inferometer_model::suggest::did_you_mean;
-use inferometer_plan::spec::{Spec, TargetSpec, Variant};
+use inferometer_plan::spec::{AbSpec, PlanCommand, Spec, TargetSpec, Variant};
 use inferometer_predict::{ab as predict_ab, check_plan};
 use inferometer_report::ab::{self, AbDocument, json};
 use inferometer_report::ab_page::summary;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{difference, junit};
 use inferometer_run::{AbRun, Clock, Events, FinishedAb, Host, Strictness, dry_run, variants};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::engine_flags::{EngineFlags, config};
@@ -36,9 +35,9 @@ pub struct AbArgs {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
-    ab: AbFlags,
-    /// Setting of side B that differs from side A, such as speed=0.95 or (with --predict)
-    /// max-num-seqs=16; may be given several times
+    ab: AbSpec,
+    /// Setting of side B that differs from side A, such as speed=0.95, server-card=NAME or (with
+    /// --predict) max-num-seqs=16; may be given several times
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Comparison")]
     b: Vec<String>,
     /// Conditions on the change from A to B, such as 'output_tokens_per_s>-3%,ttft_p50<+5%'; the
@@ -58,33 +57,6 @@ pub struct AbArgs {
     engine: EngineFlags,
 }
 
-/// The keys of `[ab]`, by the same names.
-#[derive(Args, Serialize)]
-#[command(next_help_heading = "Comparison")]
-struct AbFlags {
-    /// Metrics to compare, such as output_tokens_per_s,ttft_p50; the first one decides when the
-    /// comparison ends [default: output tokens/s (TTFT with --rate, E2E with one request in
-    /// flight), then the medians of TTFT, TPOT and E2E]
-    #[arg(long, value_name = "FIGURE,...", value_delimiter = ',')]
-    metric: Option<Vec<String>>,
-    /// Smallest relevant difference [default: 5%]
-    #[arg(long, value_name = "SHARE")]
-    minimal_effect: Option<String>,
-    /// Number of requests to leave out at the start of each block, before the server reaches its
-    /// steady state [default: the concurrency, but 0 for one request in flight or all requests at
-    /// the start; with --rate a quarter of the block]
-    #[arg(long, value_name = "N")]
-    uncounted: Option<u32>,
-    /// Maximum number of requests of all blocks of both servers; the number must be enough for 8
-    /// pairs of blocks [default: 10000, or the requests of 40 pairs of blocks if these are more]
-    #[arg(long, value_name = "N")]
-    max_requests: Option<u64>,
-    /// Maximum time of the warm-up and of all blocks with the pauses between them, such as 10m; a
-    /// block that is cut off by this limit is discarded [default: no limit]
-    #[arg(long, value_name = "SPAN")]
-    max_time: Option<String>,
-}
-
 /// Keys of a plan that may differ on side B of a measurement.
 const OF_B: [&str; 8] =
     ["target", "server_card", "endpoint", "dialect", "model", "profile", "speed", "noise"];
@@ -95,7 +67,7 @@ const OF_B_IN_VIRTUAL_TIME: [&str; 3] = ["model", "profile", "noise"];
 pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     ranks::only_one("ab")?;
     let settings = Settings::read()?;
-    arguments.run = settings.switched(arguments.run);
+    arguments.run = settings.switched(arguments.run, PlanCommand::Ab);
     let arguments = &arguments;
     arguments.check()?;
     let mut keys = arguments.run.keys_of_first_target()?;
@@ -177,8 +149,6 @@ impl AbArgs {
     /// Rejects flags that have no meaning for `ab`.
     fn check(&self) -> Result<(), Failure> {
         let refused = [
-            (self.run.resume.is_some(), "--resume: a comparison cannot be resumed; start it again"),
-            (self.run.tui, "--tui: shows one run, but a comparison has two; leave out --tui"),
             (
                 self.run.metrics_listen.is_some() && self.predict,
                 "--metrics-listen: with --predict there is no run in progress to scrape; leave out \

@@ -63,7 +63,7 @@ pub struct EngineFlags {
     #[arg(long, value_name = "N", help_heading = "Engine")]
     block_size: Option<u32>,
     /// Share of the card's memory that the engine uses, from 0 to 1
-    #[arg(long, value_parser = super::number::finite, value_name = "SHARE", help_heading = "Engine")]
+    #[arg(long, value_parser = inferometer_plan::spec::finite, value_name = "SHARE", help_heading = "Engine")]
     gpu_memory_utilization: Option<f64>,
     /// Number of cards over which each layer is split
     #[arg(long, value_name = "N", help_heading = "Engine")]

@@ -16,10 +16,8 @@ mod export;
 mod fetch;
 mod import;
 pub(super) mod list;
-mod load_flags;
 mod manual;
 mod memory;
-mod number;
 mod own_profiles;
 mod predict;
 mod predict_targets;
@@ -38,7 +36,6 @@ mod simulated_target;
 mod sweep;
 mod tag;
 mod web;
-mod workload_flags;
 
 use clap::Subcommand;
 

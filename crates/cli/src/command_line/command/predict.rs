@@ -10,18 +10,14 @@ use inferometer_plan::spec::Spec;
 use inferometer_predict::{Prediction, planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
 use inferometer_run::{Context, Strictness, judge_results};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::against::{Prepared, prepared};
 use super::engine_flags::EngineFlags;
-use super::load_flags::LoadFlags;
 use super::own_profiles::own_profiles;
 use super::predict_targets::{Printing, predict_targets};
 use super::run::tell_objectives;
 use super::run_flags::given;
 use super::settings::Settings;
-use super::workload_flags::WorkloadFlags;
 use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
@@ -33,7 +29,7 @@ pub struct PredictArgs {
     /// the predictions are compared
     plan: Option<PathBuf>,
     #[command(flatten)]
-    spec: SpecArgs,
+    spec: Spec,
     #[command(flatten)]
     engine: EngineFlags,
     /// Measured results to compare the prediction with: a stored run, or a file. The file is a
@@ -50,105 +46,17 @@ pub struct PredictArgs {
     /// Print only errors and the verdict on objectives on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// Predict results for requests without streaming
-    #[arg(long)]
-    no_stream: bool,
     /// Exit with code 4 if it is undecided whether an objective is met, or if the prediction is
     /// suspect
     #[arg(long, help_heading = "Limits")]
     strict: bool,
 }
 
-/// The flags that are keys of a plan, by the same names.
-#[derive(Args, Serialize)]
-struct SpecArgs {
-    /// Model by name, or the path of a config.json [default: chatglm3-6b]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
-    model: Option<String>,
-    /// Profile (fitted constants) of the embedded engine, by name or file [default: the profile of
-    /// the model]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
-    profile: Option<String>,
-    /// Random variation of step times [default: none]; one or more parts, separated by commas:
-    ///   step=SD: each step varies separately by a factor; SD: standard deviation of its log
-    ///   drift=SD:TIME: slow variation of all steps together; TIME: its correlation time
-    ///   warmup=SHARE:TIME: steps are longer by SHARE at first; this decreases to 0 over TIME
-    ///   burst=PROBABILITY:FACTOR: with this probability, a step takes FACTOR times as long
-    ///   pause=TIME:EVERY: the engine stops for TIME, once per EVERY on average
-    ///   seed=N: the seed [default: derived from --seed and --salt]
-    #[arg(long, verbatim_doc_comment, value_name = "PART,...", help_heading = "Engine")]
-    noise: Option<String>,
-    /// Prompt lengths in tokens [default: 128,512]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    input_lengths: Option<Vec<u32>>,
-    /// Output lengths in tokens [default: 32,128]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    output_lengths: Option<Vec<u32>>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    workload: WorkloadFlags,
-    /// Tokenizer: a tokenizer.json, a folder that contains one, or a Hugging Face id [default: a
-    /// built-in tokenizer]
-    #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
-    tokenizer: Option<String>,
-    /// Seed of all random choices [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Workload")]
-    seed: Option<u64>,
-    /// Text that makes the prompts unique. With the salt of a stored run, exactly the requests of
-    /// that run are predicted. The same salt gives two predictions the same requests [default:
-    /// random]
-    #[arg(long, value_name = "TEXT", help_heading = "Workload")]
-    salt: Option<String>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    load: LoadFlags,
-    /// Number of warm-up requests that `run` would send before each cell. They are not simulated.
-    /// With a data set, the rows for the warm-up are skipped, so that `predict` and `run` measure
-    /// the same rows [default: 1]
-    #[arg(long, value_name = "N|TIME", help_heading = "Load")]
-    warmup: Option<String>,
-    /// In an open loop with a constant, finite rate, end the pass as soon as it is certain that
-    /// requests arrive faster than the server completes them; the exit code is 3
-    #[arg(long, help_heading = "Limits")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    stop_when_saturated: bool,
-    /// End a pass when more than this share of its planned requests has failed, such as 5%; the
-    /// exit code is 1. If only --duration limits the pass, the share refers to the requests that have
-    /// ended so far, but to at least 100 requests
-    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
-    stop_at_error_rate: Option<String>,
-    /// Objectives on the statistics of each predicted pass, such as 'requests_per_s>2,failures<1%'.
-    /// An objective is undecided if its limit is inside the range of the prediction, or if the
-    /// prediction has no calibrated range. The exit code is 3 if an objective is missed
-    #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
-    slo: Option<String>,
-    /// The database [default: inferometer.db]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    store: Option<String>,
-    /// Folder for reports and plots [default: inferometer-out/RUN]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    out: Option<String>,
-    /// Form of the plot files: png, svg or none [default: png]
-    #[arg(long, value_name = "FORM", help_heading = "Output")]
-    plots: Option<String>,
-}
-
-impl PredictArgs {
-    /// The given flags as keys of a plan.
-    fn keys(&self) -> Result<Map<String, Value>, Failure> {
-        let mut keys = given(&self.spec)?;
-        if self.no_stream {
-            keys.insert("stream".to_owned(), Value::Bool(false));
-        }
-        Ok(keys)
-    }
-}
-
 /// Predicts the grid of a plan, prints the results, and evaluates the objectives.
 pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     interrupt::handle_signals();
     let plan = arguments.plan.as_deref();
-    let mut keys = arguments.keys()?;
+    let mut keys = given(&arguments.spec)?;
     // Use only the setting for the store, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
     let (mut spec, multi): (Spec, _) =

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
 use inferometer_cluster::launcher::RankPlace;
-use inferometer_plan::spec::{Spec, Variant};
+use inferometer_plan::spec::{PlanCommand, Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{answer_lines, comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
@@ -29,7 +29,7 @@ use crate::command_line::tui;
 /// Applies the settings to the flags, measures the plan, and prints the results.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
-    let arguments = settings.switched(arguments);
+    let arguments = settings.switched(arguments, PlanCommand::Run);
     run_with(&arguments, &settings, arguments.keys()?)
 }
 

@@ -6,13 +6,12 @@ use clap::Args;
 use inferometer_analysis::search::{SearchAnswer, load_text};
 use inferometer_engine::profile::profile;
 use inferometer_plan::search::Over;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::spec::{PlanCommand, SearchSpec, Spec};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{answer_lines, json, terminal};
 use inferometer_run::{Clock, PlanInputs, dry_run, judge_results, resolve, resolve_with};
 use inferometer_store::Store;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
@@ -23,14 +22,13 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::files;
 
-/// The flags of `search`. The help does not show flags that select the load, because a search
-/// chooses the load.
+/// The flags of `search`.
 #[derive(Args)]
 pub struct SearchArgs {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
-    search: SearchFlags,
+    search: SearchSpec,
     /// Search with the embedded engine in virtual time, which takes seconds and contacts no server.
     /// --model, --profile and the flags under Engine describe the engine
     #[arg(long, help_heading = "Search")]
@@ -44,63 +42,10 @@ pub struct SearchArgs {
     engine: EngineFlags,
 }
 
-/// The keys of `[search]`, by the same names.
-#[derive(Args, Serialize)]
-#[command(next_help_heading = "Search")]
-struct SearchFlags {
-    /// Load that the search varies: rate (arrivals in an open loop) or concurrency (a closed loop)
-    /// [default: rate]
-    #[arg(long, value_name = "rate|concurrency")]
-    over: Option<String>,
-    /// Share of requests that must meet all objectives of --goodput [default: 99%]
-    #[arg(long, value_name = "SHARE")]
-    attainment: Option<String>,
-    /// Probability that the interval contains the highest load [default: 95%]
-    #[arg(long, value_name = "SHARE")]
-    confidence: Option<String>,
-    /// The search ends when the confidence interval of the highest load is at most this wide, as a
-    /// share of its lower end [default: 5%]
-    #[arg(long, value_name = "SHARE")]
-    precision: Option<String>,
-    /// Lowest load to try [default: 0.001 requests/s, or 1/1000 of the first load if the first load
-    /// is below 1 request/s; with --over concurrency, 1 request in flight]
-    #[arg(long, value_name = "LOAD")]
-    from: Option<String>,
-    /// Highest load to try (requests/s, or requests in flight) [default: no limit]
-    #[arg(long, value_name = "LOAD")]
-    to: Option<String>,
-    /// Load of the first trial [default: from the stored search or the prediction (see
-    /// --bracket-from); otherwise --from, if you give it; otherwise 16 requests/s, or 8 requests in
-    /// flight with --over concurrency; never above --to]
-    #[arg(long, value_name = "LOAD")]
-    start: Option<String>,
-    /// Factor by which the first trials raise or lower the load, until one load meets the
-    /// objectives and another misses them [default: 2, or 1.25 if the first load comes from a
-    /// stored search or a prediction]
-    #[arg(long, value_name = "FACTOR")]
-    stride: Option<String>,
-    /// Maximum number of requests of a cell, over all trials (measurements at one load); a search
-    /// that ends at this limit may give an interval wider than --precision [default: 20000]
-    #[arg(long, value_name = "N")]
-    max_requests: Option<u64>,
-    /// Maximum number of trials of a cell [default: 40]
-    #[arg(long, value_name = "N")]
-    max_trials: Option<u32>,
-    /// Maximum time of a cell, such as 10m: warm-up, trials and pauses; a search that ends at this
-    /// limit may give an interval wider than --precision [default: no limit]
-    #[arg(long, value_name = "SPAN")]
-    max_time: Option<String>,
-    /// Additional set of objectives, such as --tier gold='ttft_p95<300ms' --tier
-    /// bronze='ttft_p95<1s'; may be given several times. The search finds one highest load for each
-    /// set, from the same trials. --slo and --goodput apply to each tier too
-    #[arg(long, value_name = "NAME=SLO")]
-    tier: Option<Vec<String>>,
-}
-
 /// Runs the search.
 pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
-    arguments.run = settings.switched(arguments.run);
+    arguments.run = settings.switched(arguments.run, PlanCommand::Search);
     let arguments = &arguments;
     let mut keys = arguments.run.keys()?;
     keys.insert("search".to_owned(), given(&arguments.search)?.into());

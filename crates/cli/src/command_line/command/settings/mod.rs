@@ -9,7 +9,8 @@ mod variables;
 
 use std::path::Path;
 
-use clap::{Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command, FromArgMatches};
+use inferometer_plan::spec::PlanCommand;
 use inferometer_run::PlanError;
 use serde_json::{Map, Value};
 
@@ -26,9 +27,6 @@ pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 
 /// The value of `target` that selects the embedded engine, even if the settings contain a server.
 const EMBEDDED: &str = "embedded";
-
-/// Keys of plans that a flag `--no-KEY` switches off.
-const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
 
 /// The settings that apply to a resumed run: where results are stored, and how to connect to the server. Everything
 /// else is in the plan of the resumed run.
@@ -133,9 +131,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Fills in the flags that are not keys of a plan from the settings.
-    pub fn switched(&self, mut arguments: RunArgs) -> RunArgs {
+    /// Fills in the flags that are not keys of a plan from the settings, if the command takes them.
+    pub fn switched(&self, mut arguments: RunArgs, command: PlanCommand) -> RunArgs {
         self.switches.iter().for_each(|lower| arguments.fill_from(lower));
+        arguments.clear_left_out(command);
         arguments
     }
 
@@ -244,6 +243,14 @@ fn parsed(words: &[String]) -> Result<RunArgs, String> {
             crate::command_line::number_words,
         )
     })
+}
+
+/// Keys of plans that a flag `--no-KEY` switches off.
+fn switched_off(command: &Command) -> Vec<String> {
+    let is_off = |flag: &&Arg| {
+        flag.get_long() == Some(&format!("no-{}", flag.get_id().as_str().replace('_', "-")))
+    };
+    command.get_arguments().filter(is_off).map(|flag| flag.get_id().to_string()).collect()
 }
 
 fn run_command() -> Command {

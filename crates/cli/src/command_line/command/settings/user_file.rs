@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Arg;
 use inferometer_model::suggest::did_you_mean;
+use inferometer_plan::spec::known_keys;
 use serde_json::Value;
 
-use super::{SWITCHED_OFF, Settings, parsed, run_command};
+use super::{Settings, parsed, run_command, switched_off};
 use crate::command_line::console::variable;
 use crate::command_line::exit::Failure;
 use crate::plan_file;
@@ -25,9 +26,10 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         .get_arguments()
         .filter_map(|flag| flag.get_long())
         .map(|flag| flag.replace('-', "_"))
+        .chain(switched_off(&command))
         .collect();
-    let known = || flags.iter().map(String::as_str).chain(SWITCHED_OFF);
-    let of_plans = plan_file::known_keys();
+    let known = || flags.iter().map(String::as_str);
+    let of_plans = known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in keys {
         if settings.off.contains(&key) {

@@ -3,7 +3,7 @@
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible;
 
-use super::{SWITCHED_OFF, Settings, parsed, run_command};
+use super::{Settings, parsed, run_command, switched_off};
 use crate::command_line::exit::Failure;
 
 /// The prefix of this program's variables.
@@ -64,7 +64,8 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             (false, "0" | "false" | "no" | "off") => {
                 let key = key.to_lowercase();
                 // `INFEROMETER_NO_STREAM=false` is the opposite of `--no-stream`, so it switches the key `stream` on.
-                if let Some(on) = key.strip_prefix("no_").filter(|on| SWITCHED_OFF.contains(on)) {
+                let on = key.strip_prefix("no_").unwrap_or_default();
+                if switched_off(&command).iter().any(|known| known == on) {
                     settings.add(on, true.into(), name);
                 }
                 settings.off.push(key);
