@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,12 @@ ADDED = {
     "metric": [
         ("decode_time.rs", "crates/metrics/src/decode_time.rs"),
         ("crates/metrics/src/lib.rs", "pub mod e2e;\n", "pub mod decode_time;\n"),
-        ("crates/metrics/src/registry.rs", "    &e2e::FROM_SENT,\n", "    &crate::decode_time::DEFINITION,\n"),
+        ("crates/metrics/src/lib.rs", "    &e2e::FROM_SENT,\n", "    &decode_time::DEFINITION,\n"),
+    ],
+    "metric of a pass": [
+        ("planned_rate.rs", "crates/metrics/src/planned_rate.rs"),
+        ("crates/metrics/src/lib.rs", "pub mod e2e;\n", "pub mod planned_rate;\n"),
+        ("crates/metrics/src/lib.rs", "    &failures::DEFINITION,\n", "    &planned_rate::DEFINITION,\n"),
     ],
     "finding": [
         ("even_outputs.rs", "crates/analysis/src/inspect/even_outputs.rs"),
@@ -87,7 +93,6 @@ ADDED = {
 }
 # Lists that are arrays: the file, the text before the length, and the number of new entries.
 COUNTS = [
-    ("crates/metrics/src/registry.rs", "static DEFINITIONS: [&Definition; ", 1),
     ("crates/wire/src/dialect/mod.rs", "static DIALECTS: [&Dialect; ", 1),
     ("crates/report/src/charts/mod.rs", "const OF_RUN: [OfRun; ", 1),
     ("crates/plan/src/spec/workload.rs", "static WORKLOADS: [WorkloadDefinition; ", 1),
@@ -141,7 +146,7 @@ def look(binary, folder):
     measured = run("run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--one-by-one", "4",
                    "--requests", "8", "--passes", "table,bursts", "--workload", "repeated-word", "--dialect", "plain-completions", "--settle", "1ms",
                    "--goodput", "decode_time<60s",
-                   "--slo", "decode_time_p99<60s", "--store", "runs.db", "--out", "out", "--json", "--yes")
+                   "--slo", "decode_time_p99<60s,planned_per_s>0", "--store", "runs.db", "--out", "out", "--json", "--yes")
     summary = json.loads(measured)
     passes = summary["cells"][0]["passes"]
     run("export", "latest", "--store", "runs.db", "--format", "csv", "--out", "rows.csv")
@@ -151,6 +156,8 @@ def look(binary, folder):
     predicted = run("predict", "--input-lengths", "32", "--output-lengths", "8", "--requests", "8", "--one-by-one", "4",
                     "--passes", "table,bursts", "--json")
     found = lambda code: any(finding["code"] == code for finding in summary["findings"])
+    tabled = run("report", "latest", "--store", "runs.db", "--format", "csv")
+    view = sqlite3.connect(folder / "runs.db").execute("SELECT DISTINCT figure FROM v_figures").fetchall()
     page = (folder / "out/report.html").read_text()
     text = (folder / "out/report.md").read_text()
     return [name for name, holds in {
@@ -161,6 +168,14 @@ def look(binary, folder):
         "metric in exported rows": "decode_time_ms" in columns,
         "metric in the report": "Decode time" in text and "Decode time" in page,
         "metric in comparisons": "decode_time_p50" in compared,
+        "metric in the views of the store": ("decode_time_p50_ms",) in view and ("planned_requests_per_s",) in view,
+        "metric of a pass in `metrics`": "planned_per_s (requests/s" in run("metrics"),
+        "metric of a pass in the results of each pass": all("planned_requests_per_s" in one for one in passes),
+        "metric of a pass in the results of each cell": "planned_requests_per_s" in summary["cells"][0],
+        "metric of a pass as an objective": any("planned_per_s" in one["objective"] for one in summary["verdict"]["slo"]),
+        "metric of a pass in tables": "Planned/s" in text and "Planned/s" in page,
+        "metric of a pass in comparisons": "planned_requests_per_s" in compared,
+        "metric of a pass in rows of passes": "planned_requests_per_s" in tabled,
         "metric in a report from the log": json.loads(again) == summary,
         "finding in `findings`": "outputs_are_even" in run("findings"),
         "finding in results, report and page": found("outputs_are_even") and "outputs_are_even" in text + page,

@@ -9,7 +9,7 @@ pub static DEFINITION: Definition = Definition {
     notes: "Absent without a token.",
     value: Value::Request(decode_time_ms),
     title: "Decode time",
-    result_key: Some("decode_time_ms"),
+    result_key: "decode_time_ms",
     of_classes: true,
     judged: JudgedOn::OnRequests(OnRequests {
         value: decode_time_ms,

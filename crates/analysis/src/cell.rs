@@ -2,11 +2,12 @@
 //! per second, output tokens per second, latency per token and latency per output token.
 
 use inferometer_load::PassKind;
-use inferometer_metrics::{latency_per_output_token, latency_per_token};
+use inferometer_metrics::{Definition, latency_per_output_token, latency_per_token, throughput};
 use inferometer_model::cell::CellPlan;
 use inferometer_stats::{self as stats, Spread};
 use serde::{Deserialize, Serialize};
 
+use crate::figures::Figures;
 use crate::pass::PassSummary;
 use crate::prediction::{CellPrediction, Columns};
 
@@ -26,6 +27,10 @@ pub struct Cell {
     pub latency_per_token_ms: Option<f64>,
     /// Mean of latency / output tokens in milliseconds, from the same pass as `latency_per_token_ms`.
     pub latency_per_output_token_ms: Option<f64>,
+    /// The values of the other metrics of whole passes, from the throughput pass. With several repeats, each is the mean
+    /// over the repeats.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// The spread of the four figures above over the repeats. Each of these figures is the mean over the repeats.
     /// Absent if there is only one repeat.
     #[serde(default)]
@@ -94,7 +99,7 @@ impl Cell {
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
-    let over = |load: &[&PassSummary], figure: fn(&PassSummary) -> Option<f64>| {
+    let over = |load: &[&PassSummary], figure: &dyn Fn(&PassSummary) -> Option<f64>| {
         if load.iter().any(|pass| is_longer(pass)) {
             return None;
         }
@@ -102,16 +107,21 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
         stats::spread(&values)
     };
     let spread = CellSpread {
-        requests_per_s: over(&loading, |pass| pass.requests_per_s),
-        output_tokens_per_s: over(&loading, |pass| pass.output_tokens_per_s),
-        latency_per_token_ms: over(&alone, |pass| {
+        requests_per_s: over(&loading, &|pass| pass.requests_per_s),
+        output_tokens_per_s: over(&loading, &|pass| pass.output_tokens_per_s),
+        latency_per_token_ms: over(&alone, &|pass| {
             Some(pass.latency(&latency_per_token::DEFINITION)?.mean)
         }),
-        latency_per_output_token_ms: over(&alone, |pass| {
+        latency_per_output_token_ms: over(&alone, &|pass| {
             Some(pass.latency(&latency_per_output_token::DEFINITION)?.mean)
         }),
     };
     let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
+    let is_own =
+        |metric: &Definition| [&throughput::REQUESTS, &throughput::OUTPUT_TOKENS].contains(&metric);
+    let further = |metric: &'static Definition| {
+        mean(over(&loading, &|pass| pass.figure(metric)).filter(|_| !is_own(metric)))
+    };
     Cell {
         input_length,
         output_length,
@@ -119,6 +129,7 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
         output_tokens_per_s: mean(spread.output_tokens_per_s),
         latency_per_token_ms: mean(spread.latency_per_token_ms),
         latency_per_output_token_ms: mean(spread.latency_per_output_token_ms),
+        figures: Figures::each(further),
         over_repeats: (repeats > 1).then_some(spread),
         passes,
         prediction: CellPrediction::default(),

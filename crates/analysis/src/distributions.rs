@@ -21,12 +21,11 @@ impl Default for Distributions {
 }
 
 impl Distributions {
-    /// The given distributions, in this order. Metrics without a `result_key` are left out.
+    /// The given distributions, in this order.
     pub fn of(
         values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
     ) -> Self {
-        let keyed = values.into_iter().filter_map(|(metric, of)| Some((metric.result_key?, of)));
-        Self(keyed.collect())
+        Self(values.into_iter().map(|(metric, of)| (metric.result_key, of)).collect())
     }
 
     /// The distributions of the bounds of the client's error, for each metric that has such a bound, in the order of
@@ -37,7 +36,7 @@ impl Distributions {
 
     /// The distribution of a metric, if it was measured.
     pub fn get(&self, metric: &Definition) -> Option<&Distribution> {
-        self.keyed(metric.result_key?)
+        self.keyed(metric.result_key)
     }
 
     /// The distribution of the bound of the client's error in a metric, if there is one.
@@ -45,16 +44,18 @@ impl Distributions {
         self.keyed(metric.bound?.key?)
     }
 
+    /// Whether the document has this key, with a distribution or without.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(known, _)| *known == key)
+    }
+
     fn keyed(&self, key: &str) -> Option<&Distribution> {
         self.0.iter().find(|(known, _)| *known == key)?.1.as_ref()
     }
 
-    /// A mutable reference to the distribution of a metric in results.
-    ///
-    /// # Panics
-    /// If the metric is not in results.
+    /// A mutable reference to the distribution of a metric of requests.
     pub fn entry(&mut self, metric: &Definition) -> &mut Option<Distribution> {
-        let key = metric.result_key.expect("invariant: results hold the metric");
+        let key = metric.result_key;
         let at = self.0.iter().position(|(known, _)| *known == key);
         let at = at.unwrap_or_else(|| {
             self.0.push((key, None));

@@ -33,7 +33,7 @@ impl FailuresAsInf {
     pub fn measured(&self) -> impl Iterator<Item = (&'static Definition, &Tail)> {
         METRICS
             .into_iter()
-            .filter_map(|metric| Some((metric, self.latencies.get(metric.result_key?)?)))
+            .filter_map(|metric| Some((metric, self.latencies.get(metric.result_key)?)))
     }
 }
 
@@ -119,7 +119,7 @@ impl FailuresAsInfFold {
             }
             sample.extend((0..failed).map(|_| NEVER_MS));
             let tail = tail(&sample.distribution()?, count);
-            Some((metric.result_key?.to_owned(), tail))
+            Some((metric.result_key.to_owned(), tail))
         });
         FailuresAsInf { failed, latencies: tails.collect() }
     }

@@ -5,18 +5,19 @@
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
+use crate::figures::Figures;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
-use crate::pass::{Goodput, PassSummary};
+use crate::pass::{Goodput, PassSummary, is_field};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
 use inferometer_load::{KeptConstant, PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
-    EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration, goodput,
-    steady_state, throughput,
+    Definition, EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration,
+    goodput, steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::{Detail, Record, StopReason, TokensFrom};
@@ -242,7 +243,9 @@ impl PassFold {
         let layout = self.course.layout(&self.holds);
         let intervals = Intervals::of_layout(&layout);
         let layout = layout.as_ref().ok();
-        let duration_s = duration::duration_s(&self.data);
+        let figures = Figures::of(&self.data);
+        let figure = |metric: &Definition| figures.get(metric);
+        let duration_s = figure(&duration::DEFINITION);
         let rate_ci =
             |of: fn(u32) -> f64| throughput_interval(layout?, &self.holds, duration_s?, of);
         let (requests_per_s_ci, output_tokens_per_s_ci) = (rate_ci(|_| 1.0), rate_ci(f64::from));
@@ -277,25 +280,26 @@ impl PassFold {
             interrupted: self.is_interrupted,
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
-            requests_per_s: throughput::requests_per_s(&self.data),
+            requests_per_s: figure(&throughput::REQUESTS),
             requests_per_s_ci,
             input_tokens: (self.data.uncounted_prompts == 0).then_some(self.data.input_tokens),
             output_tokens: self.data.output_tokens,
             longer_than_asked: self.longer_than_asked,
-            output_tokens_per_s: throughput::output_tokens_per_s(&self.data),
+            output_tokens_per_s: figure(&throughput::OUTPUT_TOKENS),
             output_tokens_per_s_ci,
             tokens_from: self.tokens_from,
-            peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.data)),
-            mean_concurrency: concurrency::mean(&self.data),
+            peak_concurrency: figure(&concurrency::PEAK).map(|peak| peak as u64),
+            mean_concurrency: figure(&concurrency::MEAN),
             steady_state: steady_state::steady_state(&self.data),
             goodput: met.map(|met| Goodput {
                 objectives: objectives.join(","),
                 met,
-                requests_per_s: goodput::requests_per_s(&self.data),
-                attainment: goodput::attainment(&self.data),
+                requests_per_s: figure(&goodput::DEFINITION),
+                attainment: figure(&goodput::ATTAINMENT),
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             latencies,
+            figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,
             classes: self.classes.finish(layout),
             servers,

@@ -28,6 +28,7 @@ pub mod prediction;
 
 pub mod cell;
 pub mod failures_as_inf;
+pub mod figures;
 pub mod fold;
 pub mod prediction_error;
 pub mod so_far;

@@ -1,7 +1,10 @@
 //! The figures of one pass, as stored in results. [`crate::fold`] computes them.
 
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, SteadyState, failures, throughput};
+use inferometer_metrics::{
+    Definition, SteadyState, concurrency, duration, failures, goodput, registry, steady_state,
+    throughput,
+};
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_model::digits;
 use inferometer_model::outcome::OutcomeCounts;
@@ -13,6 +16,7 @@ use crate::blocks::BlockFigures;
 use crate::class::ClassSummary;
 use crate::distributions::Distributions;
 use crate::failures_as_inf::FailuresAsInf;
+use crate::figures::Figures;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
@@ -93,6 +97,9 @@ pub struct PassSummary {
     /// The distribution of each metric of requests or of tokens.
     #[serde(flatten)]
     pub latencies: Distributions,
+    /// The value of each metric of whole passes that is not one of the fields above: see [`PassSummary::figure`].
+    #[serde(flatten)]
+    pub figures: Figures,
     /// The meaning of the confidence intervals, or the reason why the pass has none.
     #[serde(default)]
     pub intervals: Intervals,
@@ -132,19 +139,20 @@ impl PassSummary {
         self.latencies.get(metric)
     }
 
-    /// Returns requests/s, output tokens/s or the share of failures, in the unit of the metric. `None` for other
-    /// metrics.
+    /// The value of a metric of whole passes, in the unit of the metric; `None` if the pass has none, and for metrics
+    /// of requests.
     pub fn figure(&self, metric: &Definition) -> Option<f64> {
-        let failed_pct = || {
-            let failed = self.outcomes.failed() as f64;
-            (self.planned > 0).then(|| 100.0 * failed / self.planned as f64)
-        };
-        match metric.name {
-            name if name == throughput::REQUESTS.name => self.requests_per_s,
-            name if name == throughput::OUTPUT_TOKENS.name => self.output_tokens_per_s,
-            name if name == failures::DEFINITION.name => failed_pct(),
-            _ => None,
-        }
+        let own = FIELDS.iter().chain(&EARLIER).find(|(known, ..)| *known == metric);
+        self.figures.get(metric).or_else(|| own.and_then(|(.., of)| of(self)))
+    }
+
+    /// Fills [`PassSummary::figures`] from the fields, for a pass whose figures are not computed from records.
+    #[must_use]
+    pub fn with_stated_figures(mut self) -> Self {
+        self.figures = Figures::default();
+        let of = |metric: &Definition| (!is_field(metric)).then(|| self.figure(metric)).flatten();
+        self.figures = Figures::each(of);
+        self
     }
 
     /// Whether the pass is a trial with cancelled or skipped requests. For example, it was cut off, or the user
@@ -183,6 +191,60 @@ impl PassSummary {
             trial_or_repeat_suffix(self.trial.is_some(), self.trial.unwrap_or(self.repeat))
         )
     }
+}
+
+/// A metric, the place of its value in the results of a pass, and its value.
+type Figure = (&'static Definition, &'static str, fn(&PassSummary) -> Option<f64>);
+
+/// The metrics that were fields of a pass before passes had [`PassSummary::figures`]. They keep their places.
+static FIELDS: [Figure; 9] = [
+    (&throughput::REQUESTS, "requests_per_s", |pass| pass.requests_per_s),
+    (&throughput::OUTPUT_TOKENS, "output_tokens_per_s", |pass| pass.output_tokens_per_s),
+    (&steady_state::REQUESTS, "steady_state.requests_per_s", |pass| {
+        Some(pass.steady_state?.requests_per_s)
+    }),
+    (&steady_state::OUTPUT_TOKENS, "steady_state.output_tokens_per_s", |pass| {
+        Some(pass.steady_state?.output_tokens_per_s)
+    }),
+    (&goodput::DEFINITION, "goodput.requests_per_s", |pass| pass.goodput.as_ref()?.requests_per_s),
+    (&goodput::ATTAINMENT, "goodput.attainment", |pass| pass.goodput.as_ref()?.attainment),
+    (&concurrency::PEAK, "peak_concurrency", |pass| pass.peak_concurrency.map(|peak| peak as f64)),
+    (&concurrency::MEAN, "mean_concurrency", |pass| pass.mean_concurrency),
+    (&duration::DEFINITION, "duration_s", |pass| pass.duration_s),
+];
+
+/// How other metrics are computed in results of versions that did not store them.
+static EARLIER: [Figure; 3] = [
+    (&throughput::INPUT_TOKENS, "input_tokens_per_s", stated_input_tokens_per_s),
+    (&throughput::TOTAL_TOKENS, "total_tokens_per_s", |pass| {
+        Some(stated_input_tokens_per_s(pass)? + pass.output_tokens_per_s?)
+    }),
+    (&failures::DEFINITION, "failures_pct", |pass| {
+        let failed = pass.outcomes.failed() as f64;
+        (pass.planned > 0).then(|| 100.0 * failed / pass.planned as f64)
+    }),
+];
+
+fn stated_input_tokens_per_s(pass: &PassSummary) -> Option<f64> {
+    // In summaries of earlier versions, 0 stands for an unknown number of input tokens.
+    let input_tokens = pass.input_tokens.filter(|tokens| *tokens > 0)?;
+    pass.duration_s.filter(|seconds| *seconds > 0.0).map(|seconds| input_tokens as f64 / seconds)
+}
+
+/// Whether the value of a metric of whole passes is a field of [`PassSummary`].
+pub(crate) fn is_field(metric: &Definition) -> bool {
+    FIELDS.iter().any(|(known, ..)| *known == metric)
+}
+
+/// The place of a metric of whole passes in the results of a pass, as a path of SQLite: `$.goodput.attainment`.
+pub fn path_of(metric: &Definition) -> String {
+    let own = FIELDS.iter().find(|(known, ..)| *known == metric);
+    format!("$.{}", own.map_or(metric.result_key, |(_, path, _)| path))
+}
+
+/// The metrics of whole passes that are not fields of [`PassSummary`], each with its key.
+pub fn further() -> impl Iterator<Item = (&'static str, &'static Definition)> {
+    registry::of_passes().filter(|(_, metric)| !is_field(metric))
 }
 
 /// The requests that met the plan's objectives on requests.

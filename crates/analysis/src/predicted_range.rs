@@ -2,7 +2,7 @@
 //! objective open.
 
 use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
-use inferometer_metrics::{e2e, throughput, tpot, ttft};
+use inferometer_metrics::{e2e, failures, throughput, tpot, ttft};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
@@ -27,20 +27,29 @@ pub(crate) fn predicted_range(
     value: f64,
 ) -> Option<PredictedRange> {
     let of_cell = cell.prediction.interval?;
-    let is_rate = metric.is_throughput();
-    if !is_rate && !metric.is_distribution() {
+    if *metric.definition() == failures::DEFINITION {
         return None;
     }
+    // Goodput and the figures of the steady state have other errors than requests per second of the pass.
+    let rates = [
+        &throughput::REQUESTS,
+        &throughput::INPUT_TOKENS,
+        &throughput::OUTPUT_TOKENS,
+        &throughput::TOTAL_TOKENS,
+    ];
+    let is_rate = rates.contains(&metric.definition());
     let at = cell.passes.iter().position(|one| std::ptr::eq(one, pass));
     let of_pass = at.and_then(|at| cell.prediction.passes.get(at));
+    let of_pass = of_pass.filter(|_| is_rate || metric.is_distribution());
     let of_pass = of_pass.and_then(|figures| figure(metric, statistic, figures));
     // Profiles without a step model state only the ranges of the table columns.
     let is_of_cell = cell.throughput_pass().is_some_and(|one| std::ptr::eq(one, pass));
-    let of_column = match *metric.definition() == throughput::REQUESTS {
-        true => of_cell.requests_per_s,
-        false => of_cell.output_tokens_per_s,
+    let of_column = match metric.definition() {
+        it if *it == throughput::REQUESTS => of_cell.requests_per_s,
+        it if *it == throughput::OUTPUT_TOKENS => of_cell.output_tokens_per_s,
+        _ => None,
     };
-    let of_column = of_column.filter(|_| is_rate && is_of_cell);
+    let of_column = of_column.filter(|_| is_of_cell);
     let is_calibrated =
         of_pass.map_or(cell.prediction.uncalibrated.is_none(), |figure| figure.calibrated);
     let ends = match of_pass {

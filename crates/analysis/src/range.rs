@@ -88,13 +88,15 @@ impl Ranges {
 
     /// The range of a statistic; `None` if every arrival time that it depends on is exact.
     pub fn get(&self, metric: &Definition, statistic: Statistic) -> Option<Range> {
-        self.0.get(metric.result_key?)?.get(statistic.name()).copied()
+        self.0.get(metric.result_key)?.get(statistic.name()).copied()
     }
 
-    /// Sets the range of a statistic. Does nothing for a metric without a `result_key`.
+    /// Sets the range of a statistic.
     pub fn set(&mut self, metric: &Definition, statistic: Statistic, range: Range) {
-        let Some(key) = metric.result_key else { return };
-        self.0.entry(key.to_owned()).or_default().insert(statistic.name().to_owned(), range);
+        self.0
+            .entry(metric.result_key.to_owned())
+            .or_default()
+            .insert(statistic.name().to_owned(), range);
     }
 }
 

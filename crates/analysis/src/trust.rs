@@ -3,7 +3,7 @@
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{
-    Definition, Statistic, latency_per_output_token, latency_per_token, ttft,
+    Definition, Statistic, Unit, latency_per_output_token, latency_per_token, ttft,
 };
 use inferometer_metrics::{registry, send_delay};
 use inferometer_stats::spread;
@@ -39,15 +39,15 @@ pub struct FigureCounts {
 }
 
 impl FigureCounts {
-    /// Counts the four figures of each cell, the rates of all passes, and every statistic of every metric of all passes
+    /// Counts the four figures of each cell, the metrics of all passes in tables, and every statistic of every metric of all passes
     /// and classes.
     pub fn of(cells: &[Cell]) -> Self {
         let mut counts = Self::default();
         for cell in cells {
             columns(cell).iter().for_each(|figure| counts.add(figure.value, figure.range));
             for pass in &cell.passes {
-                for figure in [pass.requests_per_s, pass.output_tokens_per_s] {
-                    counts.add(figure, rate(pass, figure));
+                for (_, metric) in registry::columns_of_passes() {
+                    counts.add(pass.figure(metric), value(pass, metric));
                 }
                 counts.add_all(&pass.latencies, &pass.instrument.ranges, |_| true);
                 for class in &pass.classes {
@@ -111,6 +111,12 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
         }
         Range::of(figure, figure, fastest, TRUSTED_SHARE)
     })
+}
+
+/// The range of a metric of whole passes; `None` if it is no rate, or if its value is exact.
+pub fn value(pass: &PassSummary, metric: &Definition) -> Option<Range> {
+    let is_rate = matches!(metric.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond);
+    rate(pass, pass.figure(metric).filter(|_| is_rate))
 }
 
 /// The time in seconds by which the client may have made a pass longer.

@@ -15,6 +15,7 @@ pub static PEAK: Definition = Definition {
         or finer.",
     value: Value::Pass(peak_requests),
     title: "Peak concurrency",
+    result_key: "peak_concurrency",
     ..Definition::DEFAULT
 };
 
@@ -25,6 +26,7 @@ pub static MEAN: Definition = Definition {
     notes: "Weighted by time.",
     value: Value::Pass(mean),
     title: "Mean concurrency",
+    result_key: "mean_concurrency",
     ..PEAK
 };
 
@@ -39,5 +41,5 @@ pub fn mean(data: &PassData) -> Option<f64> {
 }
 
 fn peak_requests(data: &PassData) -> Option<f64> {
-    Some(peak(data) as f64)
+    (data.planned > 0).then(|| peak(data) as f64)
 }

@@ -16,7 +16,7 @@ pub struct Definition {
     pub name: &'static str,
     /// The formula as text, in terms of the fields of a record or of other metrics.
     pub formula: &'static str,
-    /// The unit of the values. A metric with a `result_key` is in milliseconds, or in milliseconds per token.
+    /// The unit of the values.
     pub unit: Unit,
     /// The instant from which the metric counts; absent if its formula has no such instant.
     pub origin: Option<Origin>,
@@ -36,11 +36,10 @@ pub struct Definition {
     /// The name in tables and plots, such as `TTFT`.
     #[serde(skip)]
     pub title: &'static str,
-    /// The key of the metric's distribution in the results of a pass, such as `ttft_ms`; absent if results do
-    /// not have the distribution. A new key must also be added to `schema/summary.schema.json`, which is
-    /// written by hand.
+    /// The metric's key in the results of a pass, such as `ttft_ms`. Under it stands the distribution of the values,
+    /// or the value of a metric of whole passes. Never change a key: stored results have it.
     #[serde(skip)]
-    pub result_key: Option<&'static str>,
+    pub result_key: &'static str,
     /// Whether the results of each class of requests also have the metric's distribution. If so, the metric's columns
     /// in tables are also plotted over loads and compared between runs.
     #[serde(skip)]
@@ -52,11 +51,19 @@ pub struct Definition {
     /// Whether objectives may name the metric.
     #[serde(skip)]
     pub judged: JudgedOn,
-    /// The metric's columns in tables of passes. The distribution of a metric with such a column is also plotted.
+    /// The columns in tables of passes of a metric of requests. The distribution of a metric with such a column is
+    /// also plotted.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
+    /// The heading of the column in tables of passes of a metric of whole passes; absent if it has none.
+    #[serde(skip)]
+    pub column: Option<&'static str>,
+    /// Whether comparisons of runs have a metric of whole passes. The more figures a comparison has, the larger must
+    /// be a difference that is not by chance. So a figure that follows from others is not compared.
+    #[serde(skip)]
+    pub compared: bool,
     /// How large the error of the client's values can be. Absent if the metric depends only on the client's own
-    /// instants. May be absent if results do not have its distribution.
+    /// instants.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
     /// The metric's column in exported rows of requests; absent if it has none.
@@ -91,11 +98,13 @@ impl Definition {
         version: 1,
         value: Value::Pass(|_| None),
         title: "",
-        result_key: None,
+        result_key: "",
         of_classes: false,
         of_gaps: false,
         judged: JudgedOn::No,
         in_tables: &[],
+        column: None,
+        compared: false,
         bound: None,
         exported: None,
         live: None,
@@ -249,6 +258,21 @@ pub enum Unit {
     Percent,
 }
 
+impl Unit {
+    /// The unit as a part of names, such as the columns of CSV files. Milliseconds per token are `ms`.
+    pub fn in_names(self) -> &'static str {
+        match self {
+            Self::Milliseconds | Self::MillisecondsPerToken => "ms",
+            Self::Seconds => "s",
+            Self::TokensPerSecond => "tokens_per_s",
+            Self::RequestsPerSecond => "requests_per_s",
+            Self::Requests => "requests",
+            Self::Share => "share",
+            Self::Percent => "pct",
+        }
+    }
+}
+
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -276,6 +300,14 @@ pub enum Value {
 }
 
 impl Value {
+    /// The value of a pass; absent if the metric has values of requests.
+    pub fn of_pass(&self, data: &PassData) -> Option<f64> {
+        match self {
+            Self::Pass(of) => of(data),
+            Self::Request(_) | Self::Pooled(_) => None,
+        }
+    }
+
     /// The value of a request; absent if the metric has several values per request, or one per pass.
     pub fn of_request(&self, timeline: &Timeline<'_>) -> Option<f64> {
         match self {

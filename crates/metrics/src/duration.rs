@@ -14,6 +14,7 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; the total time T in tables of throughput that teams publish.",
     value: Value::Pass(duration_s),
     title: "Duration",
+    result_key: "duration_s",
     ..Definition::DEFAULT
 };
 

@@ -16,7 +16,7 @@ pub static FROM_SENT: Definition = Definition {
     source: "Inferometer; the `latency` of the published tables.",
     value: Value::Request(from_sent),
     title: "E2E",
-    result_key: Some("e2e_ms"),
+    result_key: "e2e_ms",
     of_classes: true,
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
@@ -45,7 +45,7 @@ pub static FROM_DUE: Definition = Definition {
     source: "Inferometer; after Tene, coordinated omission.",
     value: Value::Request(from_due),
     title: "E2E from due",
-    result_key: Some("e2e_from_due_ms"),
+    result_key: "e2e_from_due_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.at.ms_after(request.due),

@@ -11,6 +11,7 @@ pub static DEFINITION: Definition = Definition {
     notes: "Counts requests with every outcome except complete.",
     value: Value::Pass(failures_pct),
     title: "Failures",
+    result_key: "failures_pct",
     judged: JudgedOn::OnPasses,
     ..Definition::DEFAULT
 };

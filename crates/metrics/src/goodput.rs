@@ -1,6 +1,6 @@
 //! Goodput: requests that met every objective on requests. Objectives on statistics of a pass do not count here.
 
-use super::{CoveredRequests, Definition, Direction, PassData, Unit, Value, duration};
+use super::{CoveredRequests, Definition, Direction, JudgedOn, PassData, Unit, Value, duration};
 
 /// Goodput: requests per second that met every objective on requests.
 pub static DEFINITION: Definition = Definition {
@@ -12,6 +12,9 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; after Zhong et al., DistServe (OSDI 2024).",
     value: Value::Pass(requests_per_s),
     title: "Goodput",
+    result_key: "goodput_requests_per_s",
+    judged: JudgedOn::OnPasses,
+    compared: true,
     ..Definition::DEFAULT
 };
 
@@ -24,6 +27,8 @@ pub static ATTAINMENT: Definition = Definition {
     notes: "Failed and dropped requests count as missed. Absent without --goodput.",
     value: Value::Pass(attainment),
     title: "SLO attainment",
+    result_key: "slo_attainment",
+    compared: false,
     ..DEFINITION
 };
 

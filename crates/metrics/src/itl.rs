@@ -19,7 +19,7 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; SGLang's native backend spreads gaps in the same way, vLLM reports ICL.",
     value: Value::Pooled(itl_ms),
     title: "ITL",
-    result_key: Some("itl_ms"),
+    result_key: "itl_ms",
     of_gaps: true,
     judged: JudgedOn::OnPasses,
     in_tables: &[Statistic::P50, Statistic::P99],

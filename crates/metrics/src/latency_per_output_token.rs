@@ -1,7 +1,8 @@
 //! Latency per output token, as the published tables print it. The time of the prompt is included.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, Origin, Timeline, Unit, Value, Widths, e2e,
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Origin, Timeline, Unit, Value, Widths,
+    e2e,
 };
 
 /// Latency per output token: E2E divided by the output tokens.
@@ -15,7 +16,8 @@ pub static DEFINITION: Definition = Definition {
     source: "vLLM 0.2 benchmark_serving.py; the published tables; Yu et al., Orca (OSDI 2022).",
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",
-    result_key: Some("latency_per_output_token_ms"),
+    result_key: "latency_per_output_token_ms",
+    judged: JudgedOn::OnPasses,
     bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(Exported { place: 7, about: "Latency / output tokens." }),
     ..Definition::DEFAULT

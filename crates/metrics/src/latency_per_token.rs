@@ -1,7 +1,8 @@
 //! Latency per token, as the published tables print it: prompt tokens and output tokens count the same.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, Origin, Timeline, Unit, Value, Widths, e2e,
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Origin, Timeline, Unit, Value, Widths,
+    e2e,
 };
 
 /// Latency per token: E2E divided by the tokens of prompt and output.
@@ -15,7 +16,8 @@ pub static DEFINITION: Definition = Definition {
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",
-    result_key: Some("latency_per_token_ms"),
+    result_key: "latency_per_token_ms",
+    judged: JudgedOn::OnPasses,
     bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(Exported { place: 6, about: "Latency / (input + output tokens)." }),
     ..Definition::DEFAULT

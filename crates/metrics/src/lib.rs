@@ -3,8 +3,8 @@
 //!
 //! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean different
 //! things in different tools, so each name has a definition. `inferometer list metrics` prints the
-//! definitions, and they are stored with the figures. To add a metric, write its file and name its
-//! definitions in [`registry`].
+//! definitions, and they are stored with the figures. To add a metric, write its file and name it
+//! in this file.
 //!
 //! This crate reads no clock.
 
@@ -26,26 +26,51 @@ pub mod registry;
 pub mod request_objective;
 pub mod slo;
 
+pub mod concurrency;
+pub mod duration;
 pub mod e2e;
+pub mod failures;
+pub mod goodput;
+pub mod icl;
+pub mod itl;
+pub mod latency_per_output_token;
+pub mod latency_per_token;
+pub mod per_user_speed;
+pub mod send_delay;
+pub mod steady_state;
+pub mod throughput;
 pub mod tpot;
 pub mod ttfot;
 pub mod ttft;
 
-pub mod icl;
-pub mod itl;
-
-pub mod latency_per_output_token;
-pub mod latency_per_token;
-pub mod per_user_speed;
-
-pub mod send_delay;
-
-pub mod concurrency;
-pub mod duration;
-pub mod failures;
-pub mod goodput;
-pub mod steady_state;
-pub mod throughput;
+/// Every metric. A new metric needs its file and two lines here: its `mod` and its definition.
+static DEFINITIONS: &[&Definition] = &[
+    &ttft::FROM_SENT,
+    &tpot::DEFINITION,
+    &itl::DEFINITION,
+    &e2e::FROM_SENT,
+    &ttft::FROM_DUE,
+    &e2e::FROM_DUE,
+    &send_delay::DEFINITION,
+    &latency_per_token::DEFINITION,
+    &latency_per_output_token::DEFINITION,
+    &ttfot::FROM_SENT,
+    &ttfot::FROM_DUE,
+    &icl::DEFINITION,
+    &per_user_speed::DEFINITION,
+    &throughput::REQUESTS,
+    &throughput::INPUT_TOKENS,
+    &throughput::OUTPUT_TOKENS,
+    &throughput::TOTAL_TOKENS,
+    &failures::DEFINITION,
+    &steady_state::REQUESTS,
+    &steady_state::OUTPUT_TOKENS,
+    &goodput::DEFINITION,
+    &goodput::ATTAINMENT,
+    &concurrency::PEAK,
+    &concurrency::MEAN,
+    &duration::DEFINITION,
+];
 
 pub use arrival_widths::{Widths, arrival_widths};
 pub use bundles::{Bundles, Gaps};

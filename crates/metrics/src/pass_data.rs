@@ -1,9 +1,11 @@
 //! The data of a whole pass, from which metrics with one value per pass are computed.
 
-use super::{InFlight, Plateau, TokenCurve};
+use std::cell::OnceCell;
+
+use super::{InFlight, Plateau, SteadyState, TokenCurve};
 
 /// The data of a pass, as counts and as curves over time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PassData {
     /// The requests that were sent, with any outcome, over time.
     pub in_flight: InFlight,
@@ -27,4 +29,6 @@ pub struct PassData {
     pub output_tokens: u64,
     /// The number of completed requests whose output tokens were not counted.
     pub uncounted: u64,
+    /// The steady state, once it was computed: three metrics need it.
+    pub steady_state: OnceCell<Option<SteadyState>>,
 }

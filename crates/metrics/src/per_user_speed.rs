@@ -1,6 +1,9 @@
 //! Per-user speed: the tokens per second that one user receives, not the server's total.
 
-use super::{Definition, Direction, Origin, Timeline, Unit, Value, e2e};
+use super::{
+    Definition, Direction, ErrorBound, ErrorMargin, Exported, JudgedOn, OnRequests, Origin,
+    Timeline, Unit, Value, Widths, e2e,
+};
 
 /// Per-user speed: output tokens divided by E2E.
 pub static DEFINITION: Definition = Definition {
@@ -9,10 +12,18 @@ pub static DEFINITION: Definition = Definition {
     unit: Unit::TokensPerSecond,
     origin: Some(Origin::Sent),
     direction: Some(Direction::Higher),
-    notes: "Includes the wait for the first token.",
+    notes: "Includes the wait for the first token. Absent if the output tokens were not counted.",
     source: "Inferometer; `tokens-speed-per-request` of the text-block logs, as inferred.",
     value: Value::Request(tokens_per_s),
     title: "Per-user speed",
+    result_key: "per_user_speed_tokens_per_s",
+    judged: JudgedOn::OnRequests(OnRequests {
+        value: tokens_per_s,
+        at_least: |_| 0.0,
+        needs_stream: false,
+    }),
+    bound: Some(ErrorBound { key: None, of: margin }),
+    exported: Some(Exported { place: 10, about: "Output tokens / E2E." }),
     ..Definition::DEFAULT
 };
 
@@ -21,4 +32,16 @@ pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
     (seconds > 0.0 && timeline.tokens_from.is_some())
         .then(|| f64::from(timeline.output_tokens) / seconds)
+}
+
+/// If the last event arrived before its stamp, the true speed is higher than measured.
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    let Some(speed) = tokens_per_s(timeline) else { return };
+    let ends = e2e::from_sent(timeline).zip(e2e::width_of_last(timeline, widths));
+    let shortest = ends.map(|(measured, width)| (measured, measured - width));
+    let above = shortest.map_or(0.0, |(measured, shortest)| match shortest > 0.0 {
+        true => speed * measured / shortest - speed,
+        false => f64::INFINITY,
+    });
+    margins.push(ErrorMargin { below: 0.0, above, weight: 1.0 });
 }

@@ -1,53 +1,37 @@
-//! Every metric, in one list. A new metric needs its file, its `mod` line in `lib.rs`, and a line here.
-//! Schemas and the store also need its key: see ARCHITECTURE.md, "The key of a metric".
+//! Queries on the list of metrics, which stands in `lib.rs`.
 //!
-//! The [`Definition`] of a metric determines its use: whether its distribution is in results, whether
-//! objectives may name it, and where it is shown. The code for results, objectives, goodput, searches,
-//! comparisons, tables, charts, exports and live views iterates over this list.
+//! The [`Definition`] of a metric determines its use: its key in results, whether objectives may name it, and where
+//! it is shown. The code for results, objectives, goodput, searches, comparisons, tables, charts, exports, the store
+//! and live views iterates over the list.
 
-use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests};
+use crate::DEFINITIONS;
+use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests, Value};
 use crate::statistic::Statistic;
-use crate::{
-    concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
-    latency_per_token, per_user_speed, send_delay, steady_state, throughput, tpot, ttfot, ttft,
-};
-
-static DEFINITIONS: [&Definition; 25] = [
-    &ttft::FROM_SENT,
-    &tpot::DEFINITION,
-    &itl::DEFINITION,
-    &e2e::FROM_SENT,
-    &ttft::FROM_DUE,
-    &e2e::FROM_DUE,
-    &send_delay::DEFINITION,
-    &latency_per_token::DEFINITION,
-    &latency_per_output_token::DEFINITION,
-    &ttfot::FROM_SENT,
-    &ttfot::FROM_DUE,
-    &icl::DEFINITION,
-    &per_user_speed::DEFINITION,
-    &throughput::REQUESTS,
-    &throughput::INPUT_TOKENS,
-    &throughput::OUTPUT_TOKENS,
-    &throughput::TOTAL_TOKENS,
-    &failures::DEFINITION,
-    &steady_state::REQUESTS,
-    &steady_state::OUTPUT_TOKENS,
-    &goodput::DEFINITION,
-    &goodput::ATTAINMENT,
-    &concurrency::PEAK,
-    &concurrency::MEAN,
-    &duration::DEFINITION,
-];
 
 /// Every definition, in the order in which results and lists show them.
 pub fn definitions() -> &'static [&'static Definition] {
-    &DEFINITIONS
+    DEFINITIONS
 }
 
-/// The metrics whose distribution is in the results of a pass, each with its key.
+/// The metrics of requests and of tokens, each with the key of its distribution in the results of a pass.
 pub fn in_results() -> impl Iterator<Item = (&'static str, &'static Definition)> {
-    DEFINITIONS.iter().filter_map(|metric| Some((metric.result_key?, *metric)))
+    let of_requests = DEFINITIONS.iter().filter(|metric| !is_of_passes(metric));
+    of_requests.map(|metric| (metric.result_key, *metric))
+}
+
+/// The metrics of whole passes, each with the key of its value in the results of a pass.
+pub fn of_passes() -> impl Iterator<Item = (&'static str, &'static Definition)> {
+    let of_passes = DEFINITIONS.iter().filter(|metric| is_of_passes(metric));
+    of_passes.map(|metric| (metric.result_key, *metric))
+}
+
+fn is_of_passes(metric: &Definition) -> bool {
+    matches!(metric.value, Value::Pass(_))
+}
+
+/// The columns of tables of passes with metrics of whole passes, each with its heading.
+pub fn columns_of_passes() -> impl Iterator<Item = (&'static str, &'static Definition)> {
+    DEFINITIONS.iter().filter_map(|metric| Some((metric.column?, *metric)))
 }
 
 /// The metrics that objectives on the figures of a pass may name.
@@ -63,7 +47,7 @@ pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'stat
     })
 }
 
-/// The columns of tables of passes, in their order.
+/// The columns of tables of passes with statistics of metrics of requests, in their order.
 pub fn in_tables() -> impl Iterator<Item = (&'static Definition, Statistic)> {
     DEFINITIONS.iter().flat_map(|metric| metric.in_tables.iter().map(|of| (*metric, *of)))
 }
@@ -106,8 +90,17 @@ mod tests {
     fn metric_names_and_result_keys_are_unique() {
         let names: BTreeSet<&str> = definitions().iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), definitions().len());
-        let keys: BTreeSet<&str> = in_results().map(|(key, _)| key).collect();
-        assert_eq!(keys.len(), in_results().count());
+        let keys: BTreeSet<&str> = definitions().iter().map(|metric| metric.result_key).collect();
+        assert_eq!(keys.len(), definitions().len());
+        assert!(!keys.contains(""));
+    }
+
+    #[test]
+    fn objectives_may_name_every_metric_for_which_a_direction_is_better() {
+        let has_direction = |metric: &&&Definition| metric.direction.is_some();
+        let named: Vec<&str> =
+            definitions().iter().filter(has_direction).map(|metric| metric.name).collect();
+        assert_eq!(judged().map(|metric| metric.name).collect::<Vec<_>>(), named);
     }
 
     #[test]

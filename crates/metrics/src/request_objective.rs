@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::slo::{Comparison, JudgedMetric, LimitUnit, limit_of, split};
-use crate::{Timeline, registry};
+use crate::{Timeline, Unit, registry};
 use inferometer_model::suggest::did_you_mean;
 
 /// An objective that a request meets or misses.
@@ -17,7 +17,7 @@ pub struct RequestObjective {
     pub metric: JudgedMetric,
     /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
-    /// The limit in milliseconds.
+    /// The limit in the unit of the metric: milliseconds, or tokens per second.
     pub limit: f64,
     /// The unit in which the user wrote the limit.
     pub unit: LimitUnit,
@@ -43,14 +43,26 @@ pub enum GoodputError {
         /// The name as the user wrote it.
         name: String,
     },
-    /// The limit is not a time above 0.
-    #[error("`{0}` has no valid limit; after the comparison, write a time above 0 in us, ms or s")]
-    BadLimit(String),
+    /// The limit is not a time above 0, or for a speed not a number.
+    #[error("`{text}` has no valid limit; after the comparison, write {}", expected(*.metric))]
+    BadLimit {
+        /// The objective.
+        text: String,
+        /// The metric of the objective.
+        metric: JudgedMetric,
+    },
 }
 
 /// The names of the metrics that objectives on requests may name.
 fn names() -> impl Iterator<Item = &'static str> {
     registry::judged_on_requests().map(|(metric, _)| metric.name)
+}
+
+fn expected(metric: JudgedMetric) -> &'static str {
+    match metric.definition().unit {
+        Unit::TokensPerSecond => "a number per second, as in `per_user_speed>20`",
+        _ => "a time above 0 in us, ms or s",
+    }
 }
 
 /// Parses objectives on requests, separated by commas.
@@ -78,8 +90,8 @@ fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
         JudgedMetric::of_name(name).filter(|metric| metric.on_requests().is_some()).ok_or_else(
             || GoodputError::UnknownMetric { text: text.to_owned(), name: name.to_owned() },
         )?;
-    let (limit, unit) =
-        limit_of(metric, limit).ok_or_else(|| GoodputError::BadLimit(text.to_owned()))?;
+    let (limit, unit) = limit_of(metric, limit)
+        .ok_or_else(|| GoodputError::BadLimit { text: text.to_owned(), metric })?;
     Ok(RequestObjective { text: text.to_owned(), metric, comparison, limit, unit })
 }
 

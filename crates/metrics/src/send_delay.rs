@@ -16,7 +16,7 @@ pub static DEFINITION: Definition = Definition {
         Over all sent requests, including failed ones.",
     value: Value::Request(send_delay_ms),
     title: "Send delay",
-    result_key: Some("send_delay_ms"),
+    result_key: "send_delay_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: send_delay_ms,
         at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),

@@ -27,7 +27,7 @@ pub struct Objective {
     pub statistic: Option<Statistic>,
     /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
-    /// The limit in the metric's unit: milliseconds, a percentage, or 1/s.
+    /// The limit in the metric's unit: milliseconds, a percentage, a share, or 1/s.
     pub limit: f64,
     /// The unit in which the user wrote the limit, and in which the result is shown.
     pub unit: LimitUnit,
@@ -80,9 +80,10 @@ impl JudgedMetric {
         self.0.of_gaps || self.on_requests().is_some_and(|how| how.needs_stream)
     }
 
-    /// Whether the metric is a rate: requests or tokens per second.
+    /// Whether the metric is a rate of the whole pass: requests or tokens per second.
     pub fn is_throughput(self) -> bool {
-        matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
+        !self.is_distribution()
+            && matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
     }
 
     /// Whether the metric has one value per request or token, so that an objective must name a statistic.
@@ -162,6 +163,9 @@ pub enum LimitUnit {
     /// Requests or tokens per second.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// A share from 0 to 1.
+    #[serde(rename = "share")]
+    Share,
 }
 
 impl LimitUnit {
@@ -173,6 +177,7 @@ impl LimitUnit {
             Self::Seconds => "s",
             Self::Percent => "%",
             Self::PerSecond => "1/s",
+            Self::Share => "share",
         }
     }
 
@@ -188,7 +193,7 @@ impl LimitUnit {
         match self {
             Self::Microseconds => 1e-3,
             Self::Seconds => 1e3,
-            Self::Milliseconds | Self::Percent | Self::PerSecond => 1.0,
+            Self::Milliseconds | Self::Percent | Self::PerSecond | Self::Share => 1.0,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Definition, Direction, PassData, Plateau, Unit, Value};
+use super::{Definition, Direction, JudgedOn, PassData, Plateau, Unit, Value};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,8 @@ pub static OUTPUT_TOKENS: Definition = Definition {
         arrivals.",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second, steady state",
+    result_key: "steady_output_tokens_per_s",
+    judged: JudgedOn::OnPasses,
     ..Definition::DEFAULT
 };
 
@@ -64,6 +66,7 @@ pub static REQUESTS: Definition = Definition {
         just after the window.) Absent if steady_output_tokens_per_s is absent.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second, steady state",
+    result_key: "steady_requests_per_s",
     ..OUTPUT_TOKENS
 };
 
@@ -83,8 +86,12 @@ fn requests_per_s(window: &PassData) -> Option<f64> {
 }
 
 /// The steady state of a pass. `None` if the pass has no plateau, never reaches it or is off it for too long, was not
-/// streamed, or has no counted output.
+/// streamed, or has no counted output. It is computed once for each [`PassData`].
 pub fn steady_state(window: &PassData) -> Option<SteadyState> {
+    *window.steady_state.get_or_init(|| compute(window))
+}
+
+fn compute(window: &PassData) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);
     let plateau = match window.plateau {

@@ -13,7 +13,10 @@ pub static REQUESTS: Definition = Definition {
     source: "Inferometer; the published tables.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second",
+    result_key: "requests_per_s",
     judged: JudgedOn::OnPasses,
+    column: Some("Requests/s"),
+    compared: true,
     ..Definition::DEFAULT
 };
 
@@ -22,9 +25,13 @@ pub static INPUT_TOKENS: Definition = Definition {
     name: "input_tokens_per_s",
     formula: "prompt tokens of the completed requests / duration",
     unit: Unit::TokensPerSecond,
+    notes: "Over the whole pass, from the first send to the last end, including start-up and \
+        drain. Absent if the prompt of a completed request was not counted.",
     value: Value::Pass(input_tokens_per_s),
     title: "Input tokens per second",
-    judged: JudgedOn::No,
+    result_key: "input_tokens_per_s",
+    column: None,
+    compared: false,
     ..REQUESTS
 };
 
@@ -32,18 +39,26 @@ pub static INPUT_TOKENS: Definition = Definition {
 pub static OUTPUT_TOKENS: Definition = Definition {
     name: "output_tokens_per_s",
     formula: "output tokens of the completed requests / duration",
+    unit: Unit::TokensPerSecond,
+    notes: "Over the whole pass, from the first send to the last end, including start-up and \
+        drain. Absent if the output of a completed request was not counted.",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second",
-    judged: JudgedOn::OnPasses,
-    ..INPUT_TOKENS
+    result_key: "output_tokens_per_s",
+    column: Some("Output tokens/s"),
+    ..REQUESTS
 };
 
 /// Prompt and output tokens of the completed requests per second.
 pub static TOTAL_TOKENS: Definition = Definition {
     name: "total_tokens_per_s",
     formula: "prompt and output tokens of the completed requests / duration",
+    notes: "Over the whole pass, from the first send to the last end, including start-up and \
+        drain. Absent if a prompt or an output of a completed request was not counted.",
     value: Value::Pass(total_tokens_per_s),
     title: "Tokens per second",
+    result_key: "total_tokens_per_s",
+    column: Some("Total tokens/s"),
     ..INPUT_TOKENS
 };
 

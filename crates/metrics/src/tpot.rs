@@ -17,7 +17,7 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; equals vLLM's TPOT if the first event has one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",
-    result_key: Some("tpot_ms"),
+    result_key: "tpot_ms",
     of_classes: true,
     of_gaps: true,
     judged: JudgedOn::OnRequests(OnRequests {

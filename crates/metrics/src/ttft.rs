@@ -16,7 +16,7 @@ pub static FROM_SENT: Definition = Definition {
     source: "Inferometer; vLLM and AIPerf use the same end, but start before connecting.",
     value: Value::Request(from_sent),
     title: "TTFT",
-    result_key: Some("ttft_ms"),
+    result_key: "ttft_ms",
     of_classes: true,
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
@@ -45,7 +45,7 @@ pub static FROM_DUE: Definition = Definition {
     source: "Inferometer; after Tene, coordinated omission.",
     value: Value::Request(from_due),
     title: "TTFT from due",
-    result_key: Some("ttft_from_due_ms"),
+    result_key: "ttft_from_due_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.first.ms_after(request.due),

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::pass::{PassSummary, further};
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust;
@@ -124,6 +124,14 @@ fn row(summary: &Summary, cell: &Cell, (pass_index, pass): (u64, &PassSummary)) 
         field("kernel_stamped_reads", instrument.kernel_stamped_reads),
         field("coalesced_events", instrument.coalesced_events),
     ]);
+    for (key, metric) in further() {
+        let (figure, range) = (pass.figure(metric), trust::value(pass, metric));
+        fields.push(number(key, figure));
+        let stem = key.strip_suffix("_per_s");
+        if let Some(stem) = stem {
+            error(&mut fields, stem, "per_s", figure.filter(|_| is_judged), range);
+        }
+    }
     fields
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Measure<'a> {
     pub title: Cow<'static, str>,
     /// The metric; absent for the distributions of [`instrument_measures`].
     pub metric: Option<&'static Definition>,
-    /// The unit of the values: `ms` or `us`.
+    /// The unit of the values in names: `ms`, `us` or `tokens_per_s`.
     pub unit: &'static str,
     /// The distribution; absent if the pass has no values.
     pub values: Option<&'a Distribution>,
@@ -28,7 +28,7 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
         name: metric.name.into(),
         title: metric.title.into(),
         metric: Some(metric),
-        unit: "ms",
+        unit: metric.unit.in_names(),
         values: pass.latency(metric),
     };
     registry::in_results().map(measure).collect()

@@ -18,19 +18,19 @@ use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{answers, extra_tables, label, mark};
 
-/// The columns of [`passes`] before those of the latencies.
-const BEFORE_LATENCIES: [(&str, Align); 8] = [
+/// The columns of [`passes`] before those of metrics.
+const BEFORE_METRICS: [(&str, Align); 5] = [
     ("Input", Align::Right),
     ("Output", Align::Right),
     ("Pass", Align::Left),
     ("Load", Align::Right),
     ("Completed / planned", Align::Right),
-    ("Requests/s", Align::Right),
-    ("Output tokens/s", Align::Right),
-    ("Total tokens/s", Align::Right),
 ];
+
 /// The index of the first latency column of [`passes`].
-pub(crate) const LATENCIES_FROM: usize = BEFORE_LATENCIES.len();
+pub(crate) fn latencies_from() -> usize {
+    BEFORE_METRICS.len() + registry::columns_of_passes().count()
+}
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -188,9 +188,13 @@ pub(crate) const PASS_KEYS: usize = 4;
 
 /// The table of passes: a row per pass, with its load, its rates and its latencies.
 pub(crate) fn passes(summary: &Summary) -> Table {
-    let before = BEFORE_LATENCIES.map(|(name, align)| (name.to_owned(), align));
+    let before = BEFORE_METRICS.map(|(name, align)| (name.to_owned(), align));
+    let values = registry::columns_of_passes().map(|(heading, _)| heading.to_owned());
     let latencies = registry::in_tables().map(label::latency);
-    let right = latencies.chain(["Peak in flight".to_owned()]).map(|name| (name, Align::Right));
+    let right = values
+        .chain(latencies)
+        .chain(["Peak in flight".to_owned()])
+        .map(|name| (name, Align::Right));
     let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for pass in &cell.passes {
@@ -203,9 +207,10 @@ pub(crate) fn passes(summary: &Summary) -> Table {
             ];
             // The rates of a pass that was interrupted before any request completed are unknown.
             let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
-            let rates = [pass.requests_per_s, pass.output_tokens_per_s, total_tokens_per_s(pass)];
-            let rates = rates.map(|rate| rate.filter(|_| is_known));
-            row.extend(rates.map(|rate| marked(two_decimals(rate), rate, trust::rate(pass, rate))));
+            row.extend(registry::columns_of_passes().map(|(_, metric)| {
+                let value = pass.figure(metric).filter(|_| is_known);
+                marked(two_decimals(value), value, trust::value(pass, metric))
+            }));
             row.extend(registry::in_tables().map(|(metric, of)| {
                 let figure = pass.latency(metric).and_then(|it| of.of(it));
                 marked(two_decimals(figure), figure, trust::latency(pass, metric, of))
@@ -215,14 +220,6 @@ pub(crate) fn passes(summary: &Summary) -> Table {
         }
     }
     table
-}
-
-/// Input and output tokens per second together; absent if one of the two is unknown.
-fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
-    // In summaries of earlier versions, 0 stands for an unknown number of input tokens.
-    let input_tokens = pass.input_tokens.filter(|tokens| *tokens > 0)?;
-    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0)?;
-    Some(pass.output_tokens_per_s? + input_tokens as f64 / seconds)
 }
 
 /// Whether the published table is useful: for imported results, and for runs with a one-by-one or a

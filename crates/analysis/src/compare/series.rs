@@ -8,7 +8,7 @@ use crate::prediction::Columns;
 use crate::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_metrics::{
-    Definition, Statistic, latency_per_output_token, latency_per_token, registry,
+    Definition, Direction, Statistic, latency_per_output_token, latency_per_token, registry,
 };
 use inferometer_model::calendar;
 use inferometer_model::cell::CellPlan;
@@ -66,9 +66,17 @@ fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)>
     compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
 }
 
+/// The metrics of whole passes that are compared.
+fn values_of_passes() -> impl Iterator<Item = &'static Definition> {
+    registry::of_passes().map(|(_, metric)| metric).filter(|metric| metric.compared)
+}
+
 /// Whether a comparison of two measured runs can have this figure.
 pub(super) fn is_compared(figure: &str) -> bool {
-    Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
+    let is_of_passes = values_of_passes().any(|metric| metric.result_key == figure);
+    is_of_passes
+        || Columns::NAMES.contains(&figure)
+        || of_passes().any(|(known, _, _)| known == figure)
 }
 
 /// The figures of a run, including those that an imported source states without a distribution.
@@ -128,12 +136,14 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
         let mean = |metric: &'static Definition| {
             move |pass: &PassSummary| pass.latency(metric).map(|latency| latency.mean)
         };
-        let [requests, tokens, per_token, per_output_token] = Columns::NAMES;
+        let [_, _, per_token, per_output_token] = Columns::NAMES;
         // A pass whose outputs are longer than requested measures another output length.
         if !passes.iter().any(|pass| is_longer(pass)) {
             if kind != PassKind::OneByOne {
-                series.push(over(requests, true, &|pass| pass.requests_per_s));
-                series.push(over(tokens, true, &|pass| pass.output_tokens_per_s));
+                for metric in values_of_passes() {
+                    let more = metric.direction == Some(Direction::Higher);
+                    series.push(over(metric.result_key, more, &|pass| pass.figure(metric)));
+                }
             }
             if kind == PassKind::OneByOne || !has_alone {
                 series.push(over(per_token, false, &mean(&latency_per_token::DEFINITION)));

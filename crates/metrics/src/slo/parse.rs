@@ -177,12 +177,15 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let unit = match (metric.definition().unit, unit.trim()) {
         (Unit::Percent, "%") => LimitUnit::Percent,
         (Unit::RequestsPerSecond | Unit::TokensPerSecond, "" | "/s") => LimitUnit::PerSecond,
-        (Unit::Milliseconds, unit) => LimitUnit::of_time(unit)?,
+        (Unit::Share, "") => LimitUnit::Share,
+        (Unit::Milliseconds | Unit::MillisecondsPerToken, unit) => LimitUnit::of_time(unit)?,
         _ => return None,
     };
     let number = number.parse::<f64>().ok()?;
     // The limit of a time must be above zero.
-    let can_be = number > 0.0 || metric.definition().unit != Unit::Milliseconds;
+    let is_time =
+        matches!(metric.definition().unit, Unit::Milliseconds | Unit::MillisecondsPerToken);
+    let can_be = number > 0.0 || !is_time;
     can_be.then(|| (number * unit.in_metric_units(), unit))
 }
 
@@ -192,6 +195,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
         Unit::Percent => "a percentage, as in `failures<1%`",
         Unit::RequestsPerSecond => "a number per second, as in `requests_per_s>4.5`",
         Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
+        Unit::Share => "a share from 0 to 1, as in `slo_attainment>0.95`",
         _ => "a time above 0 in us, ms or s, as in `ttft_p99<500ms`",
     }
 }

@@ -7,7 +7,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, registry};
 
 use crate::charts;
-use crate::table::LATENCIES_FROM;
+use crate::table::latencies_from;
 use crate::text_table::Table;
 use crate::trace::Traces;
 
@@ -47,7 +47,7 @@ impl PageLinks<'_> {
             for pass_index in 0..cell.passes.len() {
                 let link = format!("#{}", charts::pass_id(cell_index, pass_index));
                 table.set_link(row, 2, link);
-                for (column, (metric, _)) in (LATENCIES_FROM..).zip(registry::in_tables()) {
+                for (column, (metric, _)) in (latencies_from()..).zip(registry::in_tables()) {
                     if self.has_distribution(cell, pass_index, metric) {
                         let part = charts::latency_id(cell_index, pass_index, metric);
                         table.set_link(row, column, format!("#{part}"));

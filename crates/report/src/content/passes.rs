@@ -136,6 +136,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
     ]);
     for measure in measures(pass) {
         let Some(values) = measure.values else { continue };
+        let unit = measure.unit.replace("_per_", "/");
         let figure = |statistic: Statistic| {
             let figure = statistic.of(values);
             let text = figure.map_or(MISSING.to_owned(), significant);
@@ -144,8 +145,8 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
         };
         table.push(vec![
             match values.exact {
-                true => format!("{} ({})", measure.title, measure.unit),
-                false => format!("{} ({}, percentiles within 0.1 %)", measure.title, measure.unit),
+                true => format!("{} ({unit})", measure.title),
+                false => format!("{} ({unit}, percentiles within 0.1 %)", measure.title),
             },
             figure(Statistic::Mean),
             interval(values.mean_ci),

@@ -40,7 +40,7 @@ fn a_mutated_summary_does_not_fit_the_schema() {
         ("/verdict", "validity", json!("fine")),
         ("/cells/0", "requests_per_s", json!("31.68")),
         ("/cells/0/passes/0", "kind", json!("warm_up")),
-        ("/cells/0/passes/0", "ttft_s", json!(null)),
+        ("/cells/0/passes/0", "ttft_s", json!("40 ms")),
         ("/cells/0/passes/0/outcomes", "complete", json!(-1)),
         ("/cells/0/passes/0/ttft_ms", "mean_ci", json!([1.0])),
     ];

@@ -17,6 +17,8 @@ mod drawn_text;
 #[cfg(test)]
 mod load_charts;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod plots;

@@ -8,6 +8,7 @@ use inferometer_metrics::{
 
 use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::distributions::Distributions;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::observed::{
     CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerMetrics,
@@ -74,6 +75,7 @@ pub fn cell(input_length: u32, output_length: u32, figures: [Option<f64>; 4]) ->
         output_tokens_per_s,
         latency_per_token_ms,
         latency_per_output_token_ms,
+        figures: Figures::default(),
         over_repeats: None,
         passes: Vec::new(),
         prediction: CellPrediction::default(),
@@ -166,6 +168,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
             (&latency_per_token::DEFINITION, Some(distribution(2.75))),
             (&latency_per_output_token::DEFINITION, Some(distribution(13.75))),
         ]),
+        figures: Figures::default(),
         intervals: Default::default(),
         classes: Vec::new(),
         servers: Vec::new(),

@@ -19,6 +19,7 @@ mod read;
 mod remove;
 mod requests;
 mod restore;
+mod views;
 
 pub use filter::RunFilter;
 pub use labels::Note;

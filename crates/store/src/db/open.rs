@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::views;
 use crate::error::StoreError;
 
 /// The steps from an empty file to the current schema. The file's `user_version` is the number of completed
@@ -50,6 +51,7 @@ pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, Sto
     check_identity(&connection, path)?;
     configure(&connection).map_err(database(path))?;
     migrate(&mut connection, path)?;
+    views::update(&mut connection).map_err(database(path))?;
     Ok(connection)
 }
 

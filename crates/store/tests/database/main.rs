@@ -11,7 +11,7 @@ mod recording;
 mod restoring;
 mod sample;
 
-use inferometer_metrics::{itl, ttft};
+use inferometer_metrics::{itl, registry, ttft};
 use std::path::PathBuf;
 
 use common::streamed;
@@ -288,8 +288,8 @@ fn the_views_return_the_expected_rows() {
     let query = "SELECT pass, kind, load, repeat, planned, ttft_p50_ms FROM v_passes";
     let passes = ["0|one_by_one|one by one|1|2|49.998", "1|saturated|saturated|1|5|49.998"];
     assert_eq!(ask(&folder, query), passes);
-    let query = "SELECT pass, metric, p50, p99, n FROM v_latencies WHERE metric LIKE 't%'
-                 AND kind = 'saturated'";
+    let query = "SELECT pass, metric, p50, p99, n FROM v_latencies WHERE kind = 'saturated'
+                 AND metric IN ('ttft_ms', 'tpot_ms', 'ttft_from_due_ms')";
     let latencies = [
         "1|ttft_ms|49.998|49.998|2",
         "1|tpot_ms|10.000|10.000|2",
@@ -307,16 +307,25 @@ fn the_views_return_the_expected_rows() {
 }
 
 #[test]
-fn the_latency_view_contains_every_metric_of_results() {
+fn views_of_an_earlier_program_get_every_metric_when_the_store_is_opened() {
     let folder = TempDir::new().unwrap();
-    let _store = finished(&folder);
-    let [view] = ask(&folder, "SELECT sql FROM sqlite_master WHERE name = 'v_latencies'")
-        .try_into()
-        .unwrap();
-    let view: String = view;
-    for (key, _) in inferometer_metrics::registry::in_results() {
-        assert!(view.contains(&format!("\"{key}\"")), "{key}: a new migration must add it");
+    drop(finished(&folder));
+    let earlier = "DROP VIEW v_latencies; CREATE VIEW v_latencies AS SELECT 1; DROP VIEW v_figures";
+    Connection::open(store_path(&folder)).unwrap().execute_batch(earlier).unwrap();
+    drop(Store::open(store_path(&folder)).unwrap());
+    let view = |name: &str| {
+        ask(&folder, &format!("SELECT sql FROM sqlite_master WHERE name = '{name}'")).concat()
+    };
+    let (latencies, figures) = (view("v_latencies"), view("v_figures"));
+    for (key, metric) in registry::in_results() {
+        assert!(latencies.contains(&format!("\"{key}\"")), "{key}");
+        assert!(figures.contains(&format!("\"{}_p99_", metric.name)), "{key}");
     }
+    for (key, _) in registry::of_passes() {
+        assert!(figures.contains(&format!("\"{key}\"")), "{key}");
+    }
+    let query = "SELECT figure, value > 0 FROM v_figures WHERE pass = 1 AND figure LIKE '%put_tokens_per_s'";
+    assert_eq!(ask(&folder, query), ["input_tokens_per_s|1", "output_tokens_per_s|1"]);
 }
 
 #[test]
@@ -331,7 +340,7 @@ fn the_differences_between_two_runs_can_be_queried_in_sql() {
     store.finish_run(&other, &faster, RunState::Complete, START_NS).unwrap();
     let query = format!(
         "SELECT load, figure, difference_pct, repeats FROM v_differences
-         WHERE baseline = '{first}' AND contender = '{other}' AND figure LIKE '%s_per_s'
+         WHERE baseline = '{first}' AND contender = '{other}' AND figure IN ('requests_per_s', 'output_tokens_per_s')
          ORDER BY load, figure"
     );
     assert_eq!(

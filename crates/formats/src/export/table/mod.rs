@@ -72,7 +72,7 @@ impl<R> Table<R> {
             about: column.about.into(),
         };
         let of_metric = |(metric, column): (&'static Definition, &'static Exported)| Field {
-            name: metric.result_key.unwrap_or(metric.name).into(),
+            name: metric.result_key.into(),
             kind: Kind::Number,
             presence: Presence::Sometimes,
             about: column.about.into(),

@@ -3,6 +3,7 @@
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::pass::PassSummary;
@@ -66,6 +67,7 @@ fn cell(block: &LoggedBlock) -> Cell {
         output_tokens_per_s: Some(block.output_tokens_per_s),
         latency_per_token_ms: None,
         latency_per_output_token_ms: None,
+        figures: Figures::default(),
         over_repeats: None,
         passes: vec![pass(block)],
         prediction: CellPrediction::default(),
@@ -91,6 +93,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
         blocks: Some(figures),
         ..PassFold::new(&plan).finish()
     }
+    .with_stated_figures()
 }
 
 /// Returns the totals and times from which the client computed its log, as far as the log shows them.

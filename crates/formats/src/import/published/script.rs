@@ -3,6 +3,7 @@
 //! of the page.
 
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
@@ -196,6 +197,7 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
         output_tokens_per_s: pass.output_tokens_per_s,
         latency_per_token_ms: in_ms(3),
         latency_per_output_token_ms: in_ms(4),
+        figures: Figures::default(),
         over_repeats: None,
         passes: vec![pass],
         prediction: CellPrediction::default(),

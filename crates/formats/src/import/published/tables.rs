@@ -1,6 +1,7 @@
 //! Imports a published table as a run. Figures are copied, never computed.
 
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 
@@ -35,6 +36,7 @@ fn cell(row: &PublishedRow) -> Cell {
         output_tokens_per_s: tokens,
         latency_per_token_ms: per_token,
         latency_per_output_token_ms: per_output_token,
+        figures: Figures::default(),
         over_repeats: None,
         passes: Vec::new(),
         prediction: CellPrediction::default(),

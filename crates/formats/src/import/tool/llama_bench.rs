@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::figures::Figures;
 use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::TableForm;
@@ -96,6 +97,7 @@ fn run(
             output_tokens_per_s: None,
             latency_per_token_ms: None,
             latency_per_output_token_ms: None,
+            figures: Figures::default(),
             over_repeats: None,
             passes: vec![pass],
             prediction: CellPrediction::default(),

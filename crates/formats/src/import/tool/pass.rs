@@ -172,6 +172,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         instrument: Instrument::default(),
         ..folded
     }
+    .with_stated_figures()
 }
 
 /// Removes all confidence intervals, because they depend on the times of the requests, which are not known.

@@ -1,0 +1,88 @@
+//! Tests that each metric of the registry arrives in every output without a line for it anywhere else.
+
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::judge::judge;
+use inferometer_analysis::pass::path_of;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::slo::{JudgedMetric, Statistic, parse};
+use inferometer_metrics::{Definition, Timeline, Unit, registry, request_objective};
+use inferometer_model::fixture::steady;
+use inferometer_report::{csv, json, table};
+use serde_json::Value;
+
+use crate::support::empty;
+
+/// The summary of a pass with four streams in flight at any time, in which every metric has a value.
+fn measured() -> Summary {
+    let mut fold = PassFold::new(&PassPlan::closed(4, Bound::requests(200)))
+        .judging(&request_objective::parse("ttft<1s").unwrap());
+    for index in 0..200 {
+        let mut record = steady(f64::from(index / 4) * 200.0, 40.0, 16.0, 11);
+        record.index = index;
+        record.usage.prompt = Some(128);
+        fold.add(&Timeline::new(&record));
+    }
+    let mut summary = empty("model", "card", "engine", "1");
+    summary.cells = vec![cell(128, 11, vec![fold.finish()])];
+    summary
+}
+
+fn at<'v>(value: &'v Value, path: &str) -> &'v Value {
+    path.trim_start_matches("$.").split('.').fold(value, |value, key| &value[key])
+}
+
+#[test]
+fn every_metric_of_a_pass_is_in_results_cells_rows_and_tables() {
+    let summary = measured();
+    let document: Value = serde_json::from_str(&json::summary(&summary)).unwrap();
+    let (cell, rows) = (&document["cells"][0], csv::rows(&summary));
+    let text = table::markdown(&[summary]);
+    for (key, metric) in registry::of_passes() {
+        let value = at(&cell["passes"][0], &path_of(metric));
+        assert!(value.is_number(), "{key}: {value}");
+        assert_eq!(cell[key].as_f64(), value.as_f64(), "{key}");
+        assert!(rows[0].iter().any(|(name, _)| name.starts_with(key)), "{key}");
+        let heading = metric.column.map(|heading| format!("| {heading} |"));
+        assert!(heading.is_none_or(|heading| text.contains(&heading)), "{key}");
+    }
+}
+
+#[test]
+fn every_metric_of_requests_is_in_results_and_rows() {
+    let summary = measured();
+    let document: Value = serde_json::from_str(&json::summary(&summary)).unwrap();
+    let rows = csv::rows(&summary);
+    for (key, metric) in registry::in_results() {
+        let values = &document["cells"][0]["passes"][0][key];
+        assert!(values["mean"].is_number(), "{key}: {values}");
+        let name = format!("{}_p99_{}", metric.name, metric.unit.in_names());
+        assert!(rows[0].iter().any(|(known, _)| *known == name), "{name}");
+    }
+}
+
+#[test]
+fn an_objective_on_every_judged_metric_is_decided() {
+    let summary = measured();
+    for metric in registry::judged() {
+        let statistic = match JudgedMetric::of(metric).is_distribution() {
+            true => format!("_{}", Statistic::Mean.name()),
+            false => String::new(),
+        };
+        let text = format!("{}{statistic}{}", metric.name, limit(metric));
+        let objectives = parse(&text).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
+        let [result] = &judge(&objectives, &summary.cells)[..] else { panic!("{text}") };
+        assert!(result.met && result.measured.is_some(), "{text}: {result:?}");
+    }
+}
+
+/// A limit that every request of [`measured`] meets.
+fn limit(metric: &Definition) -> &'static str {
+    match metric.unit {
+        Unit::Percent => "<=0%",
+        Unit::RequestsPerSecond | Unit::TokensPerSecond => ">1",
+        Unit::Share => ">=1",
+        _ => "<1s",
+    }
+}
