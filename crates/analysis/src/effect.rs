@@ -246,6 +246,7 @@ mod tests {
             output_tokens_per_s: None,
             latency_per_token_ms: None,
             latency_per_output_token_ms: None,
+            figures: Default::default(),
             over_repeats: None,
             passes: Vec::new(),
             prediction: Default::default(),

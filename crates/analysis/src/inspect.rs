@@ -215,6 +215,7 @@ impl Inspector {
         if self.completed == 0 {
             findings.extend(self.nothing_completed());
         }
+        let uncounted = self.uncounted();
         findings.extend(self.failures.findings());
         findings.extend(self.cut_off.finding());
         findings.extend(self.growth.take().and_then(GrowthFold::finish).and_then(over_saturated));
@@ -226,7 +227,7 @@ impl Inspector {
         }
         findings.extend(self.outputs.long());
         findings.extend(self.inputs.differing());
-        findings.extend(self.uncounted());
+        findings.extend(uncounted);
         findings.extend(self.cached.finding());
         findings.extend(self.counts.not_possible());
         findings.extend(self.checks.findings());

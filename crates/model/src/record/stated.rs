@@ -41,19 +41,24 @@ mod tests {
     fn a_record_cut_off_before_its_end_has_no_server_times() {
         let server_times = ServerTimes { queue_ms: Some(3), ..ServerTimes::default() };
         let record = Record { server_times, ..steady(0.0, 40.0, 10.0, 3) };
-        assert_eq!(record.clone().cut_off(ms(60.0), "why").server_times, server_times);
-        assert!(record.cut_off(ms(59.0), "why").server_times.is_empty());
+        assert_eq!(
+            record.clone().cut_off(ms(60.0), crate::record::Detail::said("why")).server_times,
+            server_times
+        );
+        assert!(
+            record.cut_off(ms(59.0), crate::record::Detail::said("why")).server_times.is_empty()
+        );
     }
 
     #[test]
     fn a_request_that_is_cut_off_has_no_instant_after_its_end() {
         let mut record = steady(10.0, 40.0, 10.0, 3);
         (record.picked, record.connected) = (Some(ms(8.0)), Some(ms(9.5)));
-        let cut = record.cut_off(ms(9.0), "why");
+        let cut = record.cut_off(ms(9.0), crate::record::Detail::said("why"));
         assert_eq!((cut.picked, cut.connected, cut.ended), (None, None, None), "it never began");
         let mut waiting = steady(10.0, 40.0, 10.0, 3);
         (waiting.picked, waiting.connected) = (Some(ms(5.0)), Some(ms(30.0)));
-        let cut = waiting.cut_off(ms(20.0), "why");
+        let cut = waiting.cut_off(ms(20.0), crate::record::Detail::said("why"));
         assert_eq!((cut.picked, cut.connected), (Some(ms(5.0)), None));
     }
 

@@ -222,7 +222,7 @@ fn each_of_many_rows_has_the_values_of_its_own_record() {
         let Record { index, asked_output, class, rank, detail, ended, .. } = record;
         let class = text(class.map(String::from));
         let rank = text(rank.map(|rank| rank.to_string()));
-        let (detail, ended) = (text(detail), ended.unwrap().0);
+        let (detail, ended) = (text(detail.map(String::from)), ended.unwrap().0);
         format!("{index}|{class}|{rank}|{detail}|{asked_output}|{ended}")
     });
     let expected: Vec<String> = expected.collect();

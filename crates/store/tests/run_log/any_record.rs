@@ -102,7 +102,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 ended,
                 outcome,
                 status,
-                detail,
+                detail: detail.map(Into::into),
                 finish_reason,
                 usage: Usage { prompt, completion, cached },
                 server_times,
