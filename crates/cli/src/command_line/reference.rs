@@ -35,6 +35,8 @@ fn rows(command: &Command) -> Vec<Row> {
     let shown = |argument: &&Arg| !argument.is_hide_set() && argument.get_id() != "help";
     let row = |argument: &Arg| {
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        // Most flags of `bench serve` begin with this, so the page says it in fewer words.
+        let help = help.replace("as in vLLM; with `run`, use", "as `run`");
         Row {
             heading: argument.get_help_heading().unwrap_or("Options").to_owned(),
             flag: flag(argument),
@@ -66,11 +68,11 @@ fn by_heading(rows: &[Row]) -> Vec<(&str, Vec<&Row>)> {
     groups
 }
 
-fn add_tables(rows: &[Row], page: &mut String) {
+fn add_lists(rows: &[Row], page: &mut String) {
     for (heading, group) in by_heading(rows) {
-        let _ = write!(page, "\n{heading} | meaning\n---|---\n");
+        let _ = write!(page, "\n**{heading}**\n\n");
         for row in group {
-            let _ = writeln!(page, "`{}` | {}", row.flag, row.help);
+            let _ = writeln!(page, "- `{}`: {}", row.flag, row.help);
         }
     }
 }
@@ -135,10 +137,10 @@ fn commands() -> String {
             let _ = write!(page, "\n[Shared flags](#shared-flags): {groups}.\n");
         }
         let own: Vec<Row> = rows.into_iter().filter(|row| !shared.contains(row)).collect();
-        add_tables(&own, &mut page);
+        add_lists(&own, &mut page);
     }
     page += "\n## Shared flags\nFlags that several commands have. Each command names its groups.\n";
-    add_tables(&shared, &mut page);
+    add_lists(&shared, &mut page);
     page
 }
 
@@ -179,7 +181,7 @@ fn flag(argument: &Arg) -> String {
         None => value,
     }
     .trim()
-    .replace('|', "\\|")
+    .to_owned()
 }
 
 fn metrics() -> String {

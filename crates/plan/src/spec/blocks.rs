@@ -16,30 +16,29 @@ const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 /// The keys of a plan for text blocks.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload blocks")]
 pub struct BlockKeys {
     /// Sizes in characters of the text blocks in prompts [default: 100,500,1000,2000,4000; 100,500
     /// if neither a server, nor sizes, nor a load is given; `ab` needs one size]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "Workload blocks")]
     pub block_sizes: Option<Vec<u32>>,
     /// Output sizes that the prompt asks for, in characters [default: as --block-sizes]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "Workload blocks")]
     pub wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100
     /// characters, 25 for up to 500, 16 for longer blocks]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "Workload blocks")]
     pub block_concurrency: Option<Vec<u32>>,
     /// The task for each block: continue-zh, continue-en, repeat-zh, repeat-en, summarise-zh,
     /// summarise-en, translate-zh, translate-en, or a file with {text} (the block) and
     /// {num_completion} (the requested output size) [default: continue-zh]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Workload blocks")]
     pub template: Option<String>,
     /// Text before the template in every prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "Workload blocks")]
     pub preamble: Option<String>,
     /// Maximum output tokens of a request [default: 4 x characters of --wanted-lengths + 256, at
     /// most 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload blocks")]
     pub max_output_tokens: Option<u32>,
 }
 

@@ -13,32 +13,31 @@ use inferometer_load::distribution::Distribution;
 /// that [`Distribution::parse`] accepts.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload")]
 pub struct ConversationKeys {
     /// Number of conversations in each pass [default: 32] (conversation)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub conversations: Option<u32>,
     /// Number of turns of each conversation, or the maximum number if a data set has its own turns:
     /// a number such as 4, uniform:LEAST..MOST such as uniform:2..8, or geometric:MEAN such as
     /// geometric:4 [default: 4, or the turns of the data set] (conversation)
-    #[arg(long, value_name = "N|DISTRIBUTION")]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     pub turns: Option<Value>,
     /// Time from the end of an answer to the next turn: 2s, exponential:2s, uniform:1s..5s,
     /// lognormal:10s,5s [default: 1s] (conversation)
-    #[arg(long, value_name = "TIME|DISTRIBUTION")]
+    #[arg(long, value_name = "TIME|DISTRIBUTION", help_heading = "Workload")]
     pub think_time: Option<Value>,
     /// Input tokens of the first turn [default: 512] (conversation)
-    #[arg(long, value_name = "N|DISTRIBUTION")]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     pub first_turn_input: Option<Value>,
     /// Input tokens that each later turn adds [default: 64] (conversation)
-    #[arg(long, value_name = "N|DISTRIBUTION")]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     pub turn_input: Option<Value>,
     /// Output tokens of each answer [default: 128, or the lengths in the data set] (conversation)
-    #[arg(long, value_name = "N|DISTRIBUTION")]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     pub turn_output: Option<Value>,
     /// What --concurrency counts: conversations or requests. A conversation also counts while its
     /// next turn waits for the think time [default: conversations] (conversation)
-    #[arg(long, value_name = "conversations|requests")]
+    #[arg(long, value_name = "conversations|requests", help_heading = "Workload")]
     pub concurrency_of: Option<String>,
 }
 

@@ -10,40 +10,39 @@ use inferometer_load::distribution::Distribution;
 /// The keys of the workloads `random` and `prefix`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload")]
 pub struct DrawnKeys {
     /// Draw each length uniformly between LENGTH x (1 - SHARE) and LENGTH x (1 + SHARE), as vLLM's
     /// --random-range-ratio does. LENGTH is a value of --input-lengths or --output-lengths: with a
     /// share of 0.5, 1024 becomes 512 to 1536 (random)
-    #[arg(long, value_parser = super::values::finite, value_name = "SHARE")]
+    #[arg(long, value_parser = super::values::finite, value_name = "SHARE", help_heading = "Workload")]
     pub range_ratio: Option<f64>,
     /// Distribution of input lengths in tokens, instead of --input-lengths: uniform:LEAST..MOST,
     /// normal:MEAN,DEVIATION, lognormal:MEAN,DEVIATION, exponential:MEAN, histogram:FILE (lines of
     /// LENGTH WEIGHT or LEAST..MOST WEIGHT) (random)
-    #[arg(long, value_name = "DISTRIBUTION")]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     pub input_distribution: Option<String>,
     /// Distribution of output lengths, in the form of --input-distribution (random)
-    #[arg(long, value_name = "DISTRIBUTION")]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     pub output_distribution: Option<String>,
     /// Length in tokens of the shared prefix. With --workload random, all prompts of a pass share
     /// it; with --workload prefix, all prompts of a group. The prefix is part of --input-lengths,
     /// but comes in addition to lengths drawn from --input-distribution (random, prefix)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub prefix_length: Option<u32>,
     /// Number of groups of prompts in each pass; prompts of a group share a prefix [default: 8]
     /// (prefix)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub prefix_groups: Option<u32>,
     /// Number of prompts of each group in each pass, instead of --requests (prefix)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub prompts_per_group: Option<u32>,
     /// Zipf exponent of the groups' popularity: group k gets requests in proportion to k^-A
     /// [default: 0, equal] (prefix)
-    #[arg(long, value_parser = super::values::finite, value_name = "A")]
+    #[arg(long, value_parser = super::values::finite, value_name = "A", help_heading = "Workload")]
     pub prefix_zipf: Option<f64>,
     /// Share of requests that belong to a group, from 0 to 1; the others have no shared prefix
     /// [default: 1] (prefix)
-    #[arg(long, value_parser = super::values::finite, value_name = "SHARE")]
+    #[arg(long, value_parser = super::values::finite, value_name = "SHARE", help_heading = "Workload")]
     pub warm_share: Option<f64>,
 }
 

@@ -12,28 +12,32 @@ use crate::parts::{MetricsAt, ObservePlan, Url};
 /// The keys about the server's metrics and its cards.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Target")]
 pub struct ObserveKeys {
     /// Do not read the server's metrics during passes
-    #[arg(long = "no-server-metrics", num_args = 0, default_missing_value = "false")]
+    #[arg(
+        long = "no-server-metrics",
+        num_args = 0,
+        default_missing_value = "false",
+        help_heading = "Target"
+    )]
     pub server_metrics: Option<bool>,
     /// The address of the metrics, or a path on the server. If the server has several pools, one address
     /// for each pool.
     #[arg(skip)]
     pub metrics_url: Option<Addresses>,
     /// Interval at which the metrics of the server and its cards (GPUs) are read [default: 1s]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Target")]
     pub metrics_period: Option<Value>,
     /// The names of metrics by quantity, for engines that this program does not know.
     #[arg(skip)]
     pub metrics_names: Option<BTreeMap<String, String>>,
     /// DCGM exporter on the server's machine, such as http://HOST:9400, for clocks, power and
     /// energy
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Target")]
     pub dcgm_url: Option<String>,
     /// Indices of the cards that the server uses, such as 0,1; the metrics of other cards are not
     /// read. Without this flag, energy per token and per request are not reported
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "Target")]
     pub cards: Option<Vec<u32>>,
 }
 

@@ -12,19 +12,18 @@ use inferometer_model::suggest::did_you_mean;
 /// The keys of the workloads `jsonl`, `csv` and `parquet`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload")]
 pub struct RowsKeys {
     /// Names of the columns in your file, for the fields prompt, messages, token_ids,
     /// output_tokens, body and timestamp (jsonl, csv, parquet)
-    #[arg(long, value_name = "FIELD=COLUMN,...")]
+    #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     pub columns: Option<String>,
     /// Output length in tokens, for rows that state none (jsonl, csv, parquet) or for all answers
     /// (sharegpt without --input-lengths)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub output_length: Option<u32>,
     /// Send each row at the time in its column `timestamp` (seconds, or date and time), relative to
     /// the first row; --replay-speed changes the speed (jsonl, csv, parquet)
-    #[arg(long, num_args = 0, default_missing_value = "true")]
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     pub replay_rows: Option<bool>,
 }
 

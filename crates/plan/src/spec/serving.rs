@@ -8,17 +8,16 @@ use super::Mistakes;
 /// The keys that decide which conversations of a ShareGPT file are used.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload sharegpt without --input-lengths")]
 pub struct ServingKeys {
     /// Skip conversations whose prompt has fewer than N tokens. Without --output-length, skip also
     /// those whose answer has fewer [default: 4]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     pub min_tokens: Option<u32>,
     /// Skip conversations whose prompt has more than N tokens [default: 1024]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     pub max_prompt_tokens: Option<u32>,
     /// Skip conversations with more than N tokens, prompt plus answer [default: 2048]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload sharegpt without --input-lengths")]
     pub max_total_tokens: Option<u32>,
 }
 

@@ -13,23 +13,22 @@ use inferometer_model::suggest::did_you_mean;
 /// The keys of `--workload trace`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload")]
 pub struct TraceKeys {
     /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
     /// (seconds, input tokens, output tokens) [default: auto] (trace)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
     pub trace_format: Option<String>,
     /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s.. (trace)
-    #[arg(long, value_name = "FROM..TO")]
+    #[arg(long, value_name = "FROM..TO", help_heading = "Workload")]
     pub trace_window: Option<String>,
     /// Multiply the number of requests, and keep the duration of the trace and the times of its
     /// bursts: 2 sends twice as many requests. --replay-speed shortens the duration instead
     /// [default: 1] (trace)
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", help_heading = "Workload")]
     pub trace_scale: Option<Value>,
     /// Skip rows of the trace with more than N tokens (input plus output); the report counts the
     /// skipped rows (trace)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
     pub trace_max_tokens: Option<u32>,
 }
 

@@ -18,7 +18,6 @@ use inferometer_model::suggest::did_you_mean;
 /// The keys of a plan for the source of prompts.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[command(next_help_heading = "Workload")]
 pub struct WorkloadKeys {
     /// Where prompts come from [default: random]:
     ///   random: random words
@@ -30,13 +29,13 @@ pub struct WorkloadKeys {
     ///   conversation: several turns (only in `run`)
     ///   blocks: pieces of a text (not in `predict`)
     /// If a flag is only for some workloads, its help or the heading of its group names these workloads
-    #[arg(long, verbatim_doc_comment, value_name = "NAME")]
+    #[arg(long, verbatim_doc_comment, value_name = "NAME", help_heading = "Workload")]
     pub workload: Option<String>,
     /// File of the data set, or name of a downloaded data set (`inferometer fetch`). For the
     /// workload blocks: a text file, a JSONL file or a folder [default for blocks: the built-in
     /// Chinese text shipped-zh, or shipped-en with an English --template] (sharegpt, jsonl, csv,
     /// parquet, replay, trace, conversation, blocks)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Workload")]
     pub dataset: Option<String>,
     /// The keys for seeded words.
     #[serde(flatten)]
@@ -49,7 +48,7 @@ pub struct WorkloadKeys {
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, summarising,
     /// code-completion, and chat and agent (conversations, only in `run`). `inferometer list
     /// scenarios` describes them
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
     pub scenario: Option<String>,
     /// The keys for a trace.
     #[serde(flatten)]
