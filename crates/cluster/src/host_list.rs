@@ -3,28 +3,51 @@
 /// The maximum number of names in a list. The largest clusters have fewer hosts.
 const MOST_NAMES: usize = 100_000;
 
+/// Why a list of host names cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostListError {
+    /// The list has no name.
+    #[error("there is no host name")]
+    Empty,
+    /// A bracket is not opened.
+    #[error("a `]` has no `[`")]
+    NotOpened,
+    /// A bracket is not closed.
+    #[error("a `[` has no `]`")]
+    NotClosed,
+    /// The list is longer than that of any cluster.
+    #[error("it has more than {MOST_NAMES} names")]
+    TooLong,
+    /// The text in brackets is not a range of numbers.
+    #[error("`{0}` is not a range of numbers")]
+    NoRange(String),
+    /// The numbers of a range descend.
+    #[error("the range `{0}` ends before it begins")]
+    Descending(String),
+}
+
 /// Returns the names of a list, in order.
 ///
 /// # Errors
-/// If the list is malformed, too long or without a host name. The error states the reason.
-pub fn expand(list: &str) -> Result<Vec<String>, String> {
+/// If the list is malformed, too long or without a host name.
+pub fn expand(list: &str) -> Result<Vec<String>, HostListError> {
     let mut names = Vec::new();
     for part in split(list)? {
-        expand_part(part, &mut names).map_err(|why| format!("`{list}`: {why}"))?;
+        expand_part(part, &mut names)?;
     }
     if names.is_empty() {
-        return Err(format!("`{list}`: there is no host name"));
+        return Err(HostListError::Empty);
     }
     Ok(names)
 }
 
 /// Splits at commas outside brackets. Empty parts are dropped.
-fn split(list: &str) -> Result<Vec<&str>, String> {
+fn split(list: &str) -> Result<Vec<&str>, HostListError> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, char) in list.char_indices() {
         match char {
             '[' => depth += 1,
-            ']' if depth == 0 => return Err(format!("`{list}`: a `]` has no `[`")),
+            ']' if depth == 0 => return Err(HostListError::NotOpened),
             ']' => depth -= 1,
             ',' if depth == 0 => {
                 parts.push(&list[begin..at]);
@@ -34,35 +57,35 @@ fn split(list: &str) -> Result<Vec<&str>, String> {
         }
     }
     if depth > 0 {
-        return Err(format!("`{list}`: a `[` has no `]`"));
+        return Err(HostListError::NotClosed);
     }
     parts.push(&list[begin..]);
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect())
 }
 
 /// Appends the names of a part of a list. Brackets are expanded from left to right.
-fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), String> {
+fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), HostListError> {
     let Some((before, rest)) = part.split_once('[') else {
         if names.len() >= MOST_NAMES {
-            return Err(format!("it has more than {MOST_NAMES} names"));
+            return Err(HostListError::TooLong);
         }
         names.push(part.to_owned());
         return Ok(());
     };
-    let (numbers, after) = rest.split_once(']').ok_or("a `[` has no `]`")?;
+    let (numbers, after) = rest.split_once(']').ok_or(HostListError::NotClosed)?;
     for range in numbers.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number = |text: &str| {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            let wrong = || format!("`{range}` is not a range of numbers");
+            let wrong = || HostListError::NoRange(range.to_owned());
             if is_number { text.parse::<u32>().map_err(|_| wrong()) } else { Err(wrong()) }
         };
         let (low, high) = (number(first)?, number(last)?);
         if low > high {
-            return Err(format!("the range `{range}` ends before it begins"));
+            return Err(HostListError::Descending(range.to_owned()));
         }
         if (high - low) as usize >= MOST_NAMES {
-            return Err(format!("it has more than {MOST_NAMES} names"));
+            return Err(HostListError::TooLong);
         }
         for value in low..=high {
             // Numbers keep their leading zeros: `07` remains two digits wide.
@@ -108,7 +131,7 @@ mod tests {
             ("n[1-1000][1-1000]", "more than 100000 names"),
         ];
         for (list, why) in cases {
-            let error = expand(list).expect_err(list);
+            let error = expand(list).expect_err(list).to_string();
             assert!(error.contains(why), "{list}: {error}");
         }
     }

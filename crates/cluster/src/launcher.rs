@@ -1,7 +1,7 @@
 //! Finds the rank of this process from the environment variables of launchers. The result depends only on these
 //! variables.
 
-use crate::host_list;
+use crate::host_list::{self, HostListError};
 
 /// A function that returns the value of an environment variable; None if the variable is not set. The calling program
 /// provides this function.
@@ -73,12 +73,80 @@ pub enum LauncherState {
     Among(RankPlace),
 }
 
+/// Why the variables of a launcher do not state a rank.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LauncherError {
+    /// One of two variables is absent.
+    #[error("{there} is set, but {absent} is not: a run of several processes needs both")]
+    Missing {
+        /// The variable that is set.
+        there: &'static str,
+        /// The variable that is not set.
+        absent: &'static str,
+    },
+    /// A variable is not a number.
+    #[error("{name}: `{text}` is not a whole number from 0 to {}", u32::MAX)]
+    NoNumber {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        text: String,
+    },
+    /// The number of ranks is out of range.
+    #[error("{name}: {ranks} is not between 1 and {MOST_RANKS}")]
+    Ranks {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        ranks: u32,
+    },
+    /// The rank is not one of the ranks.
+    #[error("{name}: {rank} is not below {size_name}, which is {ranks}")]
+    Rank {
+        /// The variable of the rank.
+        name: &'static str,
+        /// The rank.
+        rank: u32,
+        /// The variable of the number of ranks.
+        size_name: &'static str,
+        /// The number of ranks.
+        ranks: u32,
+    },
+    /// Two variables state different numbers of ranks.
+    #[error(
+        "{one} is {size}, but {other} is {other_size}: set both to the job's `completions`, or only {one}"
+    )]
+    Contradiction {
+        /// A variable.
+        one: &'static str,
+        /// Its value.
+        size: String,
+        /// The other variable.
+        other: &'static str,
+        /// Its value.
+        other_size: String,
+    },
+    /// The port is not a number from 1 to 65,535.
+    #[error("MASTER_PORT: `{0}` is not a port number")]
+    Port(String),
+    /// The list of hosts cannot be expanded.
+    #[error("{name}: `{list}`: {source}")]
+    Hosts {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        list: String,
+        /// What is wrong with it.
+        source: HostListError,
+    },
+}
+
 /// Finds the rank of this process and the number of ranks, if a launcher has started several processes.
 ///
 /// # Errors
 /// If the value of a variable is wrong, if a variable is missing, or if two variables contradict each other. The error
 /// names the variable and the reason.
-pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
+pub fn find(variables: Variables<'_>) -> Result<LauncherState, LauncherError> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
     let launchers = [
         (Launcher::Own, "INFEROMETER_RANK", "INFEROMETER_RANKS"),
@@ -123,10 +191,9 @@ pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
     };
     let sizes = ["INFEROMETER_RANKS", "WORLD_SIZE"].map(|name| Some((name, set(name)?)));
     match sizes {
-        [Some((one, size)), Some((other, other_size))] if size != other_size => Err(format!(
-            "{one} is {size}, but {other} is {other_size}: set both to the job's `completions`, or \
-                only {one}"
-        )),
+        [Some((one, size)), Some((other, other_size))] if size != other_size => {
+            Err(LauncherError::Contradiction { one, size, other, other_size })
+        }
         [Some((name, size)), _] | [None, Some((name, size))] => {
             among(Launcher::Kubernetes, ("JOB_COMPLETION_INDEX", &index), (name, &size), &set)
         }
@@ -138,28 +205,27 @@ pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
     }
 }
 
-fn missing(there: &str, absent: &str) -> String {
-    format!("{there} is set, but {absent} is not: a run of several processes needs both")
+fn missing(there: &'static str, absent: &'static str) -> LauncherError {
+    LauncherError::Missing { there, absent }
 }
 
-fn number(name: &str, text: &str) -> Result<u32, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("{name}: `{text}` is not a whole number from 0 to {}", u32::MAX))
+fn number(name: &'static str, text: &str) -> Result<u32, LauncherError> {
+    let number = text.trim().parse();
+    number.map_err(|_| LauncherError::NoNumber { name, text: text.to_owned() })
 }
 
 fn among(
     launcher: Launcher,
-    (rank_name, rank): (&str, &str),
-    (size_name, size): (&str, &str),
+    (rank_name, rank): (&'static str, &str),
+    (size_name, size): (&'static str, &str),
     set: Variables<'_>,
-) -> Result<LauncherState, String> {
+) -> Result<LauncherState, LauncherError> {
     let (rank, ranks) = (number(rank_name, rank)?, number(size_name, size)?);
     if ranks == 0 || ranks > MOST_RANKS {
-        return Err(format!("{size_name}: {ranks} is not between 1 and {MOST_RANKS}"));
+        return Err(LauncherError::Ranks { name: size_name, ranks });
     }
     if rank >= ranks {
-        return Err(format!("{rank_name}: {rank} is not below {size_name}, which is {ranks}"));
+        return Err(LauncherError::Rank { name: rank_name, rank, size_name, ranks });
     }
     if ranks == 1 {
         return Ok(LauncherState::Alone);
@@ -170,7 +236,7 @@ fn among(
         None => None,
         Some(text) => {
             let port = text.parse::<u16>().ok().filter(|port| *port > 0);
-            Some(port.ok_or_else(|| format!("MASTER_PORT: `{text}` is not a port number"))?)
+            Some(port.ok_or(LauncherError::Port(text))?)
         }
     };
     let host = match set("MASTER_ADDR") {
@@ -184,7 +250,11 @@ fn among(
 const LOOPBACK: &str = "127.0.0.1";
 
 /// The address of rank 0, if the launcher's variables state it.
-fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<String>, String> {
+fn host(
+    launcher: Launcher,
+    ranks: u32,
+    set: Variables<'_>,
+) -> Result<Option<String>, LauncherError> {
     // If all ranks run on one machine, rank 0 runs on this machine.
     let are_all = |name: &str| {
         set(name).and_then(|local| local.parse::<u32>().ok()).filter(|local| *local == ranks)
@@ -199,7 +269,8 @@ fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<Str
             match names.into_iter().find_map(|name| Some((name, set(name)?))) {
                 None => None,
                 Some((name, list)) => {
-                    let hosts = host_list::expand(&list).map_err(|why| format!("{name}: {why}"))?;
+                    let hosts = host_list::expand(&list)
+                        .map_err(|source| LauncherError::Hosts { name, list, source })?;
                     if hosts.len() == 1 {
                         Some(LOOPBACK.to_owned())
                     } else {

@@ -37,7 +37,30 @@ pub struct RankReport {
     /// The name of the rank's machine.
     pub host: String,
     /// The rank's report; the error states why the rank was lost.
-    pub report: Result<PassReport, String>,
+    pub report: Result<PassReport, RankLost>,
+}
+
+/// Why a rank is lost, as the end of a sentence that begins with the rank.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RankLost {
+    /// It closed its connection before the run began.
+    #[error("closed its connection")]
+    Closed,
+    /// Its connection broke, or it sent nothing for too long.
+    #[error("is lost: it {0}")]
+    Unreachable(String),
+    /// It stopped with an error.
+    #[error("cannot continue: {0}")]
+    Failed(String),
+    /// Its requests are not those of rank 0.
+    #[error(
+        "would send different requests than rank 0: on the two machines, a data set or a tokenizer of the same name \
+            has different content, or the server counted different numbers of tokens"
+    )]
+    OtherRequests,
+    /// It has not ended its pass.
+    #[error("is not done")]
+    NotDone,
 }
 
 /// Rank 0 of a run, after the other ranks have joined.
@@ -182,7 +205,7 @@ impl Lead {
     }
 
     /// Why each of the other ranks was lost, from rank 1 on; None for ranks that are not lost.
-    pub fn lost(&self) -> Vec<Option<String>> {
+    pub fn lost(&self) -> Vec<Option<RankLost>> {
         self.shared.lock().lost()
     }
 
@@ -229,7 +252,8 @@ fn some_of(ranks: &[u32]) -> String {
 /// be able to connect.
 fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     let at = meeting.place();
-    let addresses = meeting.addresses().map_err(|why| JoinError::Failed(format!("{at}: {why}")))?;
+    let addresses =
+        meeting.addresses().map_err(|error| JoinError::Failed(format!("{at}: {error}")))?;
     for address in &addresses {
         match TcpListener::bind(address) {
             Ok(listener) => return Ok((listener, true)),
@@ -268,15 +292,12 @@ fn check_place(
     context: &welcome::JoinContext,
 ) -> Result<(), JoinError> {
     let at = meeting.place();
-    let found = (|| -> Result<Welcome, String> {
+    let found = (|| -> Result<Welcome, Box<dyn std::error::Error>> {
         let address = *meeting.addresses()?.first().ok_or("it has no address")?;
-        let in_words = |error: std::io::Error| error.to_string();
-        let mut link = Link::connect(address, SELF_CHECK).map_err(in_words)?;
-        let challenge: Challenge = link.receive(SELF_CHECK).map_err(in_words)?;
-        let hello = Hello::of(me, &meeting.token, &challenge, instance)
-            .map_err(|error| error.to_string())?;
-        link.send(&hello, SELF_CHECK).map_err(in_words)?;
-        link.receive(SELF_CHECK).map_err(in_words)
+        let mut link = Link::connect(address, SELF_CHECK)?;
+        let challenge: Challenge = link.receive(SELF_CHECK)?;
+        link.send(&Hello::of(me, &meeting.token, &challenge, instance)?, SELF_CHECK)?;
+        Ok(link.receive(SELF_CHECK)?)
     })();
     match found {
         Ok(Welcome::Refused { why, .. }) => {

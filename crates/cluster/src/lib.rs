@@ -26,9 +26,10 @@ mod meeting;
 mod lead;
 mod member;
 
-pub use lead::{Lead, RankReport, Sink};
-pub use meeting::{JoinError, Meeting, Rendezvous, default_port};
-pub use member::{Member, NoMoreRecords, Outgoing};
+pub use host_list::HostListError;
+pub use lead::{Lead, RankLost, RankReport, Sink};
+pub use meeting::{JoinError, Meeting, PlaceError, Rendezvous, default_port};
+pub use member::{Member, NoMoreRecords, Outgoing, Rank0Lost};
 pub use message::{ClockReport, Introduction, Order, PassReport, SentRecord};
 pub use token::{Token, TokenError};
 

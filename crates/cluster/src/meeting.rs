@@ -1,5 +1,6 @@
 //! The address at which the ranks of a run meet, and the conditions for joining.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
@@ -25,6 +26,26 @@ pub enum JoinError {
     Interrupted,
 }
 
+/// Why the address of rank 0 is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// The text of the user is not an address.
+    #[error("`{0}` is not HOST or HOST:PORT, such as n1, n1:29500 or [fd00::1]:29500")]
+    NoPlace(String),
+    /// Neither the user nor the launcher states the address.
+    #[error(
+        "the address of rank 0 is not known from {}: give --rendezvous HOST:PORT or set MASTER_ADDR{}",
+        .0.name(),
+        match .0 {
+            Launcher::Kubernetes => {
+                "; or set INFEROMETER_SERVICE to the name of the job's headless service"
+            }
+            _ => "",
+        }
+    )]
+    Unknown(Launcher),
+}
+
 impl From<TokenError> for JoinError {
     fn from(error: TokenError) -> Self {
         Self::Failed(error.to_string())
@@ -41,12 +62,10 @@ pub struct Rendezvous {
 }
 
 impl FromStr for Rendezvous {
-    type Err = String;
+    type Err = PlaceError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("`{text}` is not HOST or HOST:PORT, such as n1, n1:29500 or [fd00::1]:29500")
-        };
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let wrong = || PlaceError::NoPlace(text.to_owned());
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
@@ -107,21 +126,10 @@ impl Meeting {
         rendezvous: Option<&Rendezvous>,
         secret: Option<Token>,
         join_timeout: Duration,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PlaceError> {
         let given = rendezvous.map(|given| given.host.clone());
-        let host = given.or_else(|| place.host.clone()).ok_or_else(|| {
-            format!(
-                "the address of rank 0 is not known from {}: give --rendezvous HOST:PORT or set \
-                    MASTER_ADDR{}",
-                place.launcher.name(),
-                match place.launcher {
-                    Launcher::Kubernetes => {
-                        "; or set INFEROMETER_SERVICE to the name of the job's headless service"
-                    }
-                    _ => "",
-                }
-            )
-        })?;
+        let host = given.or_else(|| place.host.clone());
+        let host = host.ok_or(PlaceError::Unknown(place.launcher))?;
         let port = rendezvous.and_then(|given| given.port).or(place.port);
         Ok(Self {
             host,
@@ -145,7 +153,7 @@ impl Meeting {
     ///
     /// # Errors
     /// If the name cannot be resolved.
-    pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+    pub(crate) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let resolve = |host: &str| time_limit::resolve(host, self.port);
         let error = match resolve(&self.host) {
             Ok(addresses) => return Ok(addresses),
@@ -154,7 +162,10 @@ impl Meeting {
         let of_slurm = self.asks_slurm.then(|| slurm_address(&self.host)).flatten();
         match of_slurm.map(|host| resolve(&host)) {
             Some(Ok(addresses)) => Ok(addresses),
-            _ => Err(format!("the name {} cannot be resolved: {error}", self.host)),
+            _ => Err(io::Error::new(
+                error.kind(),
+                format!("the name {} cannot be resolved: {error}", self.host),
+            )),
         }
     }
 }
@@ -231,7 +242,8 @@ mod tests {
         assert_eq!(at(&place(None, None), Some("n2:6")), Ok("n2:6".to_owned()));
         let by_job = format!("n1:{}", default_port("a"));
         assert_eq!(at(&place(Some("n1"), None), None), Ok(by_job));
-        let error = at(&place(None, None), None).expect_err("no address of rank 0 is given");
+        let error =
+            at(&place(None, None), None).expect_err("no address of rank 0 is given").to_string();
         assert!(error.contains("INFEROMETER_SERVICE"), "{error}");
     }
 

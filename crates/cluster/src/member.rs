@@ -22,7 +22,7 @@ pub(crate) use rank0_thread::Rank0Connection;
 pub(crate) use rank0_thread::communicate;
 pub(crate) use state::MemberState;
 
-pub use state::{NoMoreRecords, Outgoing};
+pub use state::{NoMoreRecords, Outgoing, Rank0Lost};
 
 /// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
@@ -93,7 +93,7 @@ impl Member {
     ///
     /// # Errors
     /// If rank 0 is lost.
-    pub fn next_order(&self) -> Result<Order, String> {
+    pub fn next_order(&self) -> Result<Order, Rank0Lost> {
         self.shared.next_order()
     }
 
@@ -119,7 +119,7 @@ impl Member {
     ///
     /// # Errors
     /// If rank 0 is lost.
-    pub fn end_pass(&self, report: PassReport) -> Result<(), String> {
+    pub fn end_pass(&self, report: PassReport) -> Result<(), Rank0Lost> {
         self.shared.end_pass(report)
     }
 
@@ -136,7 +136,7 @@ fn try_to_join(
 ) -> Result<(Link, String), Refusal> {
     let later = |error: io::Error| Refusal::Later(in_words(&error, within));
     let never = |why: String| Refusal::Never(JoinError::Mistake(why));
-    let addresses = meeting.addresses().map_err(Refusal::Later)?;
+    let addresses = meeting.addresses().map_err(|error| Refusal::Later(error.to_string()))?;
     let mut link = connect(&addresses, within).map_err(later)?;
     let challenge: Challenge = link.receive(within).map_err(later)?;
     let at = meeting.place();

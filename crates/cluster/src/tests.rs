@@ -38,7 +38,7 @@ fn member(meeting: &Meeting, introduction: Introduction) -> Result<Member, JoinE
 }
 
 /// Measures a pass at a member, with one record for each of these instants of the member's clock.
-fn measure(member: &Member, picked: &[u64]) -> Result<(), String> {
+fn measure(member: &Member, picked: &[u64]) -> Result<(), crate::Rank0Lost> {
     let mut records: Vec<SentRecord> = Vec::new();
     for (index, at) in (0..).zip(picked) {
         let record = Record { picked: Some(Nanos(*at)), ..Record::planned(0, index, Nanos(*at)) };

@@ -49,6 +49,11 @@ pub struct Card {
     pub operations: Option<Operations>,
 }
 
+/// Figures that no card can have, each with its key and the accepted values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("; "))]
+pub struct WrongFigures(Vec<String>);
+
 impl Card {
     /// Parses a card from the text of a file; `path` is for error messages.
     ///
@@ -65,12 +70,12 @@ impl Card {
             return Err(malformed(wrong.join("; ")));
         }
         let card: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        card.check().map_err(malformed)?;
+        card.check().map_err(|wrong| malformed(wrong.to_string()))?;
         Ok(card)
     }
 
     /// Rejects figures that no card can have. Most such figures are in another unit.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), WrongFigures> {
         let flops = "operations per second, such as 9.89e14 for 989 TFLOP/s";
         let figure =
             |key: &str, value, range, write| Figure { key: key.to_owned(), value, range, write };
@@ -115,7 +120,7 @@ impl Card {
                 fp8_tflops: eight_bit.max(self.dense_flops_per_s) * 1e-12,
             });
         }
-        if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
+        if mistakes.is_empty() { Ok(()) } else { Err(WrongFigures(mistakes)) }
     }
 
     /// The mistake if the bandwidth and the operations per second do not fit together ([`OPERATIONS_PER_BYTE`]). A

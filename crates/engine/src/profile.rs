@@ -2,6 +2,7 @@
 //! data (TOML). To add a profile, add a file in `data/profiles` and a line in `PROFILES`. [`crate::cost`] defines the
 //! constants.
 
+mod error;
 mod provenance;
 mod steps;
 
@@ -15,6 +16,7 @@ use crate::card::{Card, card, cards, is_card_file};
 use crate::error::EngineError;
 use crate::model::ModelSpec;
 use crate::weights::Weights;
+use error::ProfileError;
 
 pub use steps::StepConstants;
 
@@ -199,7 +201,7 @@ impl Profile {
             }
         }
         profile.card()?;
-        profile.check().map_err(malformed)?;
+        profile.check().map_err(|why| malformed(why.to_string()))?;
         Ok(profile)
     }
 
@@ -257,14 +259,12 @@ impl Profile {
     }
 
     /// Rejects impossible values, because they would give negative or infinite costs.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ProfileError> {
         if let Some(own) = &self.own_card {
-            own.check().map_err(|why| format!("own_card: {why}"))?;
+            own.check().map_err(ProfileError::OwnCard)?;
             if own.name != self.card {
-                return Err(format!(
-                    "own_card.name = {}: must be the card of the profile, {}",
-                    own.name, self.card
-                ));
+                let (name, card) = (own.name.clone(), self.card.clone());
+                return Err(ProfileError::OwnCardName { name, card });
             }
         }
         self.steps.as_ref().map_or(Ok(()), StepConstants::check)?;
@@ -285,7 +285,7 @@ impl Profile {
         }
         for (key, share) in shares {
             if !(share > 0.0 && share <= 1.0) {
-                return Err(format!("{key} = {share}: must be above 0 and at most 1"));
+                return Err(ProfileError::Share { key, share });
             }
         }
         for (key, amount) in [
@@ -299,29 +299,25 @@ impl Profile {
             ("constants.activation_bytes_per_token_hidden", c.activation_bytes_per_token_hidden),
         ] {
             if !(amount >= 0.0 && amount.is_finite()) {
-                return Err(format!("{key} = {amount}: must be 0 or more"));
+                return Err(ProfileError::Negative { key, amount });
             }
         }
         if !(c.kv_reread_efficiency > 0.0 && c.kv_reread_efficiency.is_finite()) {
-            return Err("constants.kv_reread_efficiency must be above 0".to_owned());
+            return Err(ProfileError::Reread);
         }
         for weights in &self.weights {
             let has = match weights {
                 _ if self.steps.is_some() => true,
                 Weights::Fp16 => true,
-                Weights::Fp8 => {
-                    let why =
-                        "weights: fp8 needs a section `steps`; without it, list fp16, gptq or awq";
-                    return Err(why.to_owned());
-                }
+                Weights::Fp8 => return Err(ProfileError::Fp8),
                 Weights::Fp32 | Weights::SqueezeLlm => {
-                    return Err(format!("weights: {weights} has no constants; list fp16 or gptq"));
+                    return Err(ProfileError::NoConstants(*weights));
                 }
                 Weights::Gptq => self.kernels.gptq.is_some(),
                 Weights::Awq => self.kernels.awq.is_some(),
             };
             if !has {
-                return Err(format!("weights: there is no section kernels.{weights}"));
+                return Err(ProfileError::NoKernels(*weights));
             }
         }
         Ok(())

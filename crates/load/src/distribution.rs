@@ -74,41 +74,37 @@ impl Distribution {
     /// Parses a distribution. `number` parses one number with its unit, or returns an error message.
     ///
     /// # Errors
-    /// If the text is not a distribution. The error is the rest of a sentence that begins with the quoted
-    /// text.
+    /// If the text is not a distribution.
     pub fn parse(
         text: &str,
         number: impl Fn(&str) -> Result<f64, &'static str>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DistributionError> {
+        let number = |text: &str| number(text).map_err(DistributionError::Number);
         let Some((name, rest)) = text.trim().split_once(':') else {
             return Ok(Self::Constant { value: number(text.trim())? });
         };
-        let two = |separator: &str| -> Result<(f64, f64), String> {
+        let two = |separator: &str| -> Result<(f64, f64), DistributionError> {
             let (one, other) = rest
                 .split_once(separator)
-                .ok_or_else(|| format!("needs two numbers, as in {}", example(name)))?;
+                .ok_or_else(|| DistributionError::OneNumber(name.to_owned()))?;
             Ok((number(one.trim())?, number(other.trim())?))
         };
         match name {
             "uniform" => match two("..")? {
                 (least, most) if least <= most => Ok(Self::Uniform { least, most }),
-                _ => Err("has a smallest number above its largest number".to_owned()),
+                _ => Err(DistributionError::Descending),
             },
             "exponential" => Ok(Self::Exponential { mean: number(rest)? }),
             "geometric" => match number(rest)? {
                 mean if mean >= 1.0 => Ok(Self::Geometric { mean }),
-                _ => Err("has a mean below 1, the minimum of a geometric distribution".to_owned()),
+                _ => Err(DistributionError::MeanBelowOne),
             },
             "normal" => two(",").map(|(mean, deviation)| Self::Normal { mean, deviation }),
             "lognormal" => match two(",")? {
                 (mean, deviation) if mean > 0.0 => Ok(Self::Lognormal { mean, deviation }),
-                _ => Err("has a mean of 0; give a mean above 0".to_owned()),
+                _ => Err(DistributionError::MeanOfZero),
             },
-            other => Err(format!(
-                "names `{other}`, which is not a distribution{}; the distributions are {}",
-                did_you_mean(other, NAMES),
-                NAMES.map(example).join(", ")
-            )),
+            other => Err(DistributionError::Unknown(other.to_owned())),
         }
     }
 
@@ -119,10 +115,10 @@ impl Distribution {
     pub fn parse_whole(
         text: &str,
         number: impl Fn(&str) -> Result<f64, &'static str>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DistributionError> {
         match Self::parse(text, number)? {
             Self::Uniform { least, most } if least.ceil() > most.floor() => {
-                Err("contains no whole number; write whole limits, such as uniform:2..3".to_owned())
+                Err(DistributionError::NoWholeNumber)
             }
             found => Ok(found),
         }
@@ -179,6 +175,36 @@ impl Distribution {
     }
 }
 
+/// Why a text is not a distribution, as the rest of a sentence that begins with the quoted text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DistributionError {
+    /// A number of the distribution is wrong, for this reason.
+    #[error("{0}")]
+    Number(&'static str),
+    /// The distribution of this name needs two numbers.
+    #[error("needs two numbers, as in {}", example(.0))]
+    OneNumber(String),
+    /// The numbers of `uniform` descend.
+    #[error("has a smallest number above its largest number")]
+    Descending,
+    /// The mean of `geometric` is too small.
+    #[error("has a mean below 1, the minimum of a geometric distribution")]
+    MeanBelowOne,
+    /// The mean of `lognormal` is 0.
+    #[error("has a mean of 0; give a mean above 0")]
+    MeanOfZero,
+    /// No distribution has this name.
+    #[error(
+        "names `{0}`, which is not a distribution{meant}; the distributions are {known}",
+        meant = did_you_mean(.0, NAMES),
+        known = NAMES.map(example).join(", ")
+    )]
+    Unknown(String),
+    /// The range of `uniform` has no whole number, but whole numbers are needed.
+    #[error("contains no whole number; write whole limits, such as uniform:2..3")]
+    NoWholeNumber,
+}
+
 /// An example of the text form of the distribution with this name.
 fn example(name: &str) -> String {
     let rest = match name {
@@ -207,7 +233,7 @@ mod tests {
     use super::*;
     use inferometer_stats::seed::rng;
 
-    fn parse(text: &str) -> Result<Distribution, String> {
+    fn parse(text: &str) -> Result<Distribution, DistributionError> {
         Distribution::parse(text, |number| number.parse().map_err(|_| "is not a number"))
     }
 
@@ -231,7 +257,7 @@ mod tests {
             ("geometric:0.5", "mean below 1"),
             ("lognormal:0,1", "mean of 0"),
         ] {
-            let problem = parse(wrong).unwrap_err();
+            let problem = parse(wrong).unwrap_err().to_string();
             assert!(problem.contains(told), "{wrong}: {problem}");
         }
     }
@@ -242,7 +268,7 @@ mod tests {
             Distribution::parse_whole(text, |number| number.parse().map_err(|_| "is not a number"))
         };
         let told = whole("uniform:2.2..2.8").unwrap_err();
-        assert_eq!(told, "contains no whole number; write whole limits, such as uniform:2..3");
+        assert_eq!(told, DistributionError::NoWholeNumber);
         for text in ["uniform:2.2..3.8", "uniform:3..3", "lognormal:2.2,0.1"] {
             assert_eq!(whole(text), parse(text));
         }

@@ -10,16 +10,13 @@ use inferometer_engine::{
     EngineConfig, KvCacheDtype, OwnProfile, ProfileNeed, Weights, choose, learned,
 };
 use inferometer_model::cell::CellPlan;
-use inferometer_model::visible;
 use inferometer_plan::shell;
 use inferometer_store::StoredRun;
 
 use crate::measured_runs::{MeasuredPass, measured_passes};
 use crate::ranges::compared;
 use crate::server_facts::ServerFacts;
-
-/// Runs with more requests than this are not predicted.
-const MOST_REQUESTS: u64 = 100_000;
+use crate::unpredictable::{MOST_REQUESTS, Unpredictable};
 
 /// The predictions of a run's passes.
 pub struct Expected {
@@ -58,8 +55,11 @@ pub const BUILT_IN: ProfileChoice<'static> = ProfileChoice::Own(&[]);
 ///
 /// # Errors
 /// If the name, the version, the card, the number of cards or the model is unknown, if a setting of the engine cannot
-/// be simulated, or if there is no profile of the engine on the card. The error states the reason.
-pub fn known_engine(summary: &Summary, profile: ProfileChoice<'_>) -> Result<EngineConfig, String> {
+/// be simulated, or if there is no profile of the engine on the card.
+pub fn known_engine(
+    summary: &Summary,
+    profile: ProfileChoice<'_>,
+) -> Result<EngineConfig, Unpredictable> {
     let facts = ServerFacts::of(String::new(), summary, None);
     config_of(&facts, profile, &summary.run_id).map(|(config, _)| config)
 }
@@ -69,24 +69,20 @@ fn config_of(
     facts: &ServerFacts,
     profile: ProfileChoice<'_>,
     run: &str,
-) -> Result<(EngineConfig, Option<String>), String> {
-    let engine =
-        facts.get("engine").ok_or("its engine or the version of its engine is not known")?;
+) -> Result<(EngineConfig, Option<String>), Unpredictable> {
+    let engine = facts.get("engine").ok_or(Unpredictable::EngineUnknown)?;
     let card = facts.get("card").ok_or_else(|| match &facts.other_card {
-        Some(card) => format!(
-            "this program does not know its card, {}; `inferometer list cards` lists the cards that it knows",
-            visible::name(card)
-        ),
-        None => "its card is not known".to_owned(),
+        Some(card) => Unpredictable::OtherCard(card.clone()),
+        None => Unpredictable::CardUnknown,
     })?;
-    let model = facts.model.as_deref().ok_or("its model is not known")?;
-    let mut config = EngineConfig::of_model(model).map_err(|error| error.to_string())?;
+    let model = facts.model.as_deref().ok_or(Unpredictable::ModelUnknown)?;
+    let mut config = EngineConfig::of_model(model)?;
     if let Some(name) = facts.get("weights") {
-        let unknown = || format!("its kind of weights, `{name}`, cannot be simulated");
+        let unknown = || Unpredictable::Weights(name.to_owned());
         config.weights = Some(Weights::parse(name).ok_or_else(unknown)?);
     }
     if let Some(name) = facts.get("kv_cache_dtype") {
-        let unknown = || format!("its type of KV cache, `{name}`, cannot be simulated");
+        let unknown = || Unpredictable::KvCache(name.to_owned());
         config.kv_cache_dtype = Some(KvCacheDtype::parse(name).ok_or_else(unknown)?);
     }
     config.max_model_len = facts.read("max_model_len")?;
@@ -96,7 +92,7 @@ fn config_of(
     config.pipeline_parallel_size = facts.read("pipeline_parallel_size")?;
     let cards = facts.cards_seen;
     if cards > 1 && config.tensor_parallel_size.or(config.pipeline_parallel_size).is_none() {
-        return Err(format!("it is not known how many of the {cards} cards the server uses"));
+        return Err(Unpredictable::CardsUnknown(cards));
     }
     config.gpu_memory_utilization = facts.read("gpu_memory_utilization")?;
     config.block_size = facts.read("block_size")?;
@@ -122,16 +118,16 @@ fn config_of(
                 }
                 None => {
                     let of = (config.model.name.as_str(), weights);
-                    let chosen = choose(&config.profile, Some(engine), Some(card), of);
-                    chosen.map_err(|error| error.to_string())?
+                    choose(&config.profile, Some(engine), Some(card), of)?
                 }
             }
         }
     };
     if config.profile.card != card || config.profile.steps.is_none() {
-        return Err(format!("there is no profile of {engine} on {card}"));
+        let (engine, card) = (engine.to_owned(), card.to_owned());
+        return Err(Unpredictable::NoProfile { engine, card });
     }
-    config.resolve().map_err(|error| error.to_string())?;
+    config.resolve()?;
     Ok((config, file))
 }
 
@@ -140,12 +136,10 @@ fn config_of(
 /// # Errors
 /// If the run has no results, if its engine is not known ([`known_engine`]) or is the embedded engine, if the run has
 /// too many requests, if its passes cannot be simulated, or if no request completed.
-pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected, String> {
-    let summary = run.summary.as_ref().ok_or("it has no results")?;
+pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected, Unpredictable> {
+    let summary = run.summary.as_ref().ok_or(Unpredictable::NoResults)?;
     if summary.target.simulated {
-        return Err(
-            "it was measured on the embedded engine, which also makes the predictions".to_owned()
-        );
+        return Err(Unpredictable::OnEmbedded);
     }
     let planned = |summary: &Summary| {
         summary.cells.iter().flat_map(|cell| &cell.passes).map(|pass| pass.planned).sum::<u64>()
@@ -153,7 +147,7 @@ pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected,
     let facts = ServerFacts::of(String::new(), summary, None);
     let (config, profile_file) = config_of(&facts, profile, run.row.id.as_str())?;
     if planned(summary) > MOST_REQUESTS {
-        return Err(format!("it has more than {MOST_REQUESTS} requests, the maximum"));
+        return Err(Unpredictable::TooManyRequests);
     }
     let (mut passes, mut left_out) = (Vec::new(), Vec::new());
     for MeasuredPass { cell, in_flight, run } in measured_passes(run, &config)? {
@@ -161,12 +155,11 @@ pub fn expected(run: &StoredRun, profile: ProfileChoice<'_>) -> Result<Expected,
             left_out.push((cell, run.set));
             continue;
         }
-        let ranges = run_ranges(profiles(), &run, cell, in_flight);
-        let ranges = ranges.map_err(|error| error.to_string())?;
+        let ranges = run_ranges(profiles(), &run, cell, in_flight)?;
         passes.push((cell, compared(run.set, ranges, &run.measured)));
     }
     if passes.is_empty() {
-        return Err("no request of it completed".to_owned());
+        return Err(Unpredictable::NothingCompleted);
     }
     let model = facts.model.clone().unwrap_or_default();
     let flags = facts.to_string();

@@ -6,6 +6,7 @@
 //! in the same way as the records of a measured run. The results are marked as predicted.
 
 mod error;
+mod unpredictable;
 
 mod measured_runs;
 mod server_facts;
@@ -44,3 +45,4 @@ pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};
 pub use search::{PredictedSearch, expected_answers, search};
 pub use server_facts::ServerFacts;
+pub use unpredictable::Unpredictable;

@@ -14,6 +14,8 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_store::StoredRun;
 
+use crate::unpredictable::Unpredictable;
+
 /// A measured pass of a cell. If its requests have different lengths, the cell has their means.
 #[derive(Clone, Debug)]
 pub struct MeasuredPass {
@@ -33,11 +35,11 @@ pub struct MeasuredPass {
 pub fn measured_passes(
     run: &StoredRun,
     config: &EngineConfig,
-) -> Result<Vec<MeasuredPass>, String> {
-    let summary = run.summary.as_ref().ok_or("it has no results")?;
+) -> Result<Vec<MeasuredPass>, Unpredictable> {
+    let summary = run.summary.as_ref().ok_or(Unpredictable::NoResults)?;
     let mut passes = Vec::new();
-    for pass in run.passes().map_err(|error| error.to_string())? {
-        let pass = pass.map_err(|error| error.to_string())?;
+    for pass in run.passes()? {
+        let pass = pass?;
         passes.push((pass.begin.plan, pass.records));
     }
     passes_of(summary, passes, config)
@@ -52,12 +54,9 @@ pub fn passes_of(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
     config: &EngineConfig,
-) -> Result<Vec<MeasuredPass>, String> {
+) -> Result<Vec<MeasuredPass>, Unpredictable> {
     if let Some(speed) = summary.target.facts.other_speed() {
-        return Err(format!(
-            "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
-                at --speed 1"
-        ));
+        return Err(Unpredictable::OtherSpeed(speed));
     }
     let cells = summary.cells.iter();
     let summaries = cells.flat_map(|cell| cell.passes.iter().map(|pass| (cell.plan(), pass)));
@@ -71,7 +70,7 @@ pub fn passes_of(
     let found = summaries.map(|(cell, summary)| {
         let (plan, mut records) = match passes.next() {
             Some(known) => known,
-            None => (load_of(summary).map_err(|why| format!("{why}; {advice}"))?, Vec::new()),
+            None => (load_of(summary, &advice)?, Vec::new()),
         };
         records.retain(|record| record.send_start.is_some());
         records.sort_by_key(|record| (record.due, record.index));
@@ -84,7 +83,7 @@ pub fn passes_of(
     }
     match found.iter().any(|pass| pass.run.measured != RunFigures::default()) {
         true => Ok(found),
-        false => Err("none of its passes has a metric that is predicted".to_owned()),
+        false => Err(Unpredictable::NoMetric),
     }
 }
 
@@ -94,7 +93,7 @@ fn measured_pass(
     plan: PassPlan,
     records: &[Record],
     config: &EngineConfig,
-) -> Result<MeasuredPass, String> {
+) -> Result<MeasuredPass, Unpredictable> {
     let complete = summary.outcomes.complete.max(1);
     let mean = |tokens: u64| (tokens as f64 / complete as f64).round() as u32;
     let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
@@ -103,7 +102,7 @@ fn measured_pass(
         output_length: own(cell.output_length, summary.output_tokens),
     };
     if cell.input_length == 0 || cell.output_length == 0 {
-        return Err("the number of tokens of its requests is unknown".to_owned());
+        return Err(Unpredictable::TokensUnknown);
     }
     let lengths = match records {
         [] => vec![(cell.input_length, cell.output_length)],
@@ -152,18 +151,18 @@ fn complete(figures: &mut RunFigures, stated: &ImportedPass) {
     figures.e2e_p50_ms = figures.e2e_p50_ms.or_else(|| of_source("e2e_p50"));
 }
 
-/// The load of an imported pass that has results but no records.
-fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
+/// The load of an imported pass that has results but no records. `advice` states where the records are.
+fn load_of(summary: &PassSummary, advice: &str) -> Result<PassPlan, Unpredictable> {
     let requests = u32::try_from(summary.planned).unwrap_or(u32::MAX);
     let bound = Bound::requests(requests);
     match (summary.kind, summary.concurrency) {
         (PassKind::OneByOne, _) => Ok(PassPlan::one_by_one(bound)),
         (PassKind::Saturated, _) => Ok(PassPlan::saturated(requests)),
         (PassKind::Closed, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
-        _ => Err(format!(
-            "its pass ({}) has no records of requests, and its results do not state the whole load",
-            summary.load
-        )),
+        _ => Err(Unpredictable::LoadUnknown {
+            load: summary.load.clone(),
+            advice: advice.to_owned(),
+        }),
     }
 }
 
@@ -188,7 +187,7 @@ fn cached(records: &[Record]) -> u32 {
 
 /// The load with which a measured pass is simulated. It has the measured number of requests. For open loops and
 /// replays, it also has the due times of the records. Without records, it is the load of the plan.
-fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
+fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, Unpredictable> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);
     let limit = match plan.limit() {
@@ -197,9 +196,7 @@ fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     };
     Ok(match plan {
         PassPlan::Conversations(_) => {
-            return Err(
-                "conversations cannot be predicted: they depend on the answers of a server".into(),
-            );
+            return Err(Unpredictable::Conversations);
         }
         plan if records.is_empty() => plan,
         PassPlan::OneByOne(_) => PassPlan::one_by_one(bound),
@@ -207,7 +204,9 @@ fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
         PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
             PassPlan::Closed(ClosedPlan { concurrency, bound })
         }
-        plan if !plan.load().is_scheduled() => return Err(format!("{plan} cannot be predicted")),
+        plan if !plan.load().is_scheduled() => {
+            return Err(Unpredictable::Load(plan.to_string()));
+        }
         _ => {
             let first = records[0].due;
             let mut recording = Recording::of_file("the run");

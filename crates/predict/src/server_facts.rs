@@ -12,6 +12,8 @@ use inferometer_engine::profile::profiles;
 use inferometer_model::target::Target;
 use inferometer_plan::{Plan, TargetPlan, shell};
 
+use crate::unpredictable::Unpredictable;
+
 /// The flags of the engine, each with the fact that states its value. A server that `run` started also states
 /// settings under the names of its own flags, such as `--max-num-seqs`.
 const SETTINGS: [(&str, &str); 14] = [
@@ -101,8 +103,9 @@ impl ServerFacts {
     ///
     /// # Errors
     /// If the value does not have this type.
-    pub fn read<T: FromStr>(&self, flag: &str) -> Result<Option<T>, String> {
-        let wrong = |text: &str| format!("its {flag}, `{text}`, cannot be simulated");
+    pub fn read<T: FromStr>(&self, flag: &str) -> Result<Option<T>, Unpredictable> {
+        let wrong =
+            |text: &str| Unpredictable::Setting { flag: flag.to_owned(), text: text.to_owned() };
         self.get(flag).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 }

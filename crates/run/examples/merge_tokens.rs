@@ -31,7 +31,7 @@ use inferometer_run::recording::{Counter, Recording};
 use inferometer_run::team;
 use inferometer_store::{Ending, PassBegin, Store};
 
-type Failure = Box<dyn std::error::Error>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The maximum growth of the memory after the first tenth of the records is merged, in bytes.
 const MOST_MORE: u64 = 512 << 20;
@@ -76,15 +76,14 @@ fn introduction(rank: u32, ranks: u32) -> Introduction {
 }
 
 /// A rank that sends `each` records, as fast as rank 0 receives them.
-fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Result<(), String> {
+fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Result<(), Failure> {
     let me = introduction(rank, ranks);
-    let member =
-        Member::join(at, &me, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
+    let member = Member::join(at, &me, &AtomicBool::new(false))?;
     loop {
         match member.next_order()? {
             Order::Pass { .. } => {}
             Order::End { failed: None } => return Ok(()),
-            other => return Err(format!("{other:?}")),
+            other => return Err(format!("{other:?}").into()),
         }
         let (mut number, like) = (0, steady(0.0, 40.0, 10.0, tokens));
         let next = move || {
@@ -162,11 +161,12 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
             }
         })?;
         let reports = lead.reports();
-        let lost = reports.iter().find_map(|one| one.report.as_ref().err());
+        let lost =
+            reports.iter().find_map(|one| one.report.as_ref().err()).map(ToString::to_string);
         let written = writer.join().expect("the writer does not panic");
         over.store(true, Relaxed);
-        lead.end(lost.cloned());
-        Ok((written.0.summary, written.1.map(|error| error.to_string()).or(lost.cloned())))
+        lead.end(lost.clone());
+        Ok((written.0.summary, written.1.map(|error| error.to_string()).or(lost)))
     })?;
     let log: u64 = std::fs::read_dir(folder.join("merge.runs"))
         .map_or(0, |files| files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum());

@@ -13,6 +13,7 @@ use inferometer_report::progress::Notice;
 
 use crate::error::RunError;
 use crate::servers::Start;
+use crate::target_error::TargetError;
 
 /// The timeout of the requests that identify a server.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,8 +50,8 @@ pub(crate) struct ConnectOptions<'a> {
 enum Attempt {
     Ready(Box<Reached>),
     /// The server may be ready later.
-    NotYet(String),
-    Failed(String),
+    NotYet(TargetError),
+    Failed(TargetError),
 }
 
 /// Connects to a server and identifies it, in one attempt.
@@ -61,7 +62,7 @@ enum Attempt {
 pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     match attempt(wanted, false) {
         Attempt::Ready(reached) => Ok(*reached),
-        Attempt::NotYet(why) | Attempt::Failed(why) => Err(RunError::target(why)),
+        Attempt::NotYet(why) | Attempt::Failed(why) => Err(why.into()),
     }
 }
 
@@ -80,20 +81,19 @@ pub(crate) fn wait_for(
     loop {
         let why = match attempt(wanted, true) {
             Attempt::Ready(reached) => return Ok(*reached),
-            Attempt::Failed(why) => return Err(RunError::target(why)),
+            Attempt::Failed(why) => return Err(why.into()),
             Attempt::NotYet(why) => why,
         };
         let now = monotonic_now();
         let waited = now.since(began);
         if waited >= wait {
-            return Err(RunError::target(format!(
-                "the server was not ready after {:.0} s (--wait): {why}",
-                waited.as_secs_f64()
-            )));
+            let (after_s, last) = (waited.as_secs_f64(), Box::new(why));
+            return Err(TargetError::NeverReady { after_s, last }.into());
         }
         if told_at.is_none_or(|told| now.since(told) >= REPORT_EVERY) {
             told_at = Some(now);
             let (waited_s, wait_s) = (waited.as_secs(), wait.as_secs_f64());
+            let why = why.to_string();
             start.events.say(&Notice::WaitingForServer { waited_s, wait_s, why });
         }
         pause(next_pause.min(wait.saturating_sub(waited)), start.stop);
@@ -111,8 +111,8 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
         .and_then(|server| ask(&server).map(|found| Reached { server, found }));
     let reached = match reached {
         Ok(reached) => reached,
-        Err(error) if may_pass(&error) => return Attempt::NotYet(error.to_string()),
-        Err(error) => return Attempt::Failed(error.to_string()),
+        Err(error) if may_pass(&error) => return Attempt::NotYet(error.into()),
+        Err(error) => return Attempt::Failed(error.into()),
     };
     let ServerInfo { loading, lists_models, models, dialect, .. } = &reached.found;
     // A gateway may serve models that it does not list. So if the plan names dialect and model, an attempt without
@@ -125,11 +125,12 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
                 format!("; ready_url = \"{}\" in [server] waits until it is ready", loading.path)
             }
         };
-        return Attempt::NotYet(format!("{url}: {}{advice}", loading.in_words()));
+        let (url, what) = (url.to_string(), loading.in_words());
+        return Attempt::NotYet(TargetError::Loading { url, what, advice });
     }
     let is_empty = *lists_models && models.is_empty() && dialect.is_some();
     if waits && is_empty && lists_a_model {
-        return Attempt::NotYet(format!("{url}: does not list a model yet"));
+        return Attempt::NotYet(TargetError::NoModelYet(url.to_string()));
     }
     Attempt::Ready(Box::new(reached))
 }

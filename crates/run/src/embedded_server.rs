@@ -21,7 +21,8 @@ use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
 use inferometer_plan::Url;
 use inferometer_plan::spec::parse_url;
 
-use crate::error::RunError;
+use crate::error::{EngineStartError, RunError};
+use crate::target_error::{ProcessError, TargetError};
 
 /// The embedded engine, listening on a port of this machine. Dropping this value ends the engine.
 pub struct EmbeddedServer {
@@ -47,7 +48,8 @@ impl EmbeddedServer {
     ) -> Result<Self, RunError> {
         let Some(program) = program else {
             let thread = EngineThread::start(model, profile, speed, end_of_text_within, noise)?;
-            let url = parse_url(&format!("http://{}", thread.address)).map_err(RunError::target)?;
+            let url =
+                parse_url(&format!("http://{}", thread.address)).map_err(TargetError::from)?;
             return Ok(Self { url, _process: None, _thread: Some(thread) });
         };
         let speed = speed.to_string();
@@ -88,7 +90,7 @@ impl ServerProcess {
     /// # Errors
     /// When the server cannot be started, or ends immediately. The server writes its messages to standard error.
     pub fn spawn(what: &str, program: &Path, arguments: &[OsString]) -> Result<Self, RunError> {
-        let failed = |why: String| RunError::target(format!("{what}: {why}"));
+        let failed = |why| TargetError::Process { what: what.to_owned(), why };
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -97,21 +99,20 @@ impl ServerProcess {
             // In its own process group, the server does not receive Ctrl-C from the terminal. Only the process that
             // starts it handles Ctrl-C.
             .process_group(0);
-        let mut child = command
-            .spawn()
-            .map_err(|error| failed(format!("cannot be started: {}", with_advice(error))))?;
+        let mut child =
+            command.spawn().map_err(|error| failed(ProcessError::Start(with_advice(error))))?;
         let mut line = String::new();
         if let Some(stdout) = child.stdout.take() {
             BufReader::new(stdout)
                 .read_line(&mut line)
-                .map_err(|error| failed(format!("its output cannot be read: {error}")))?;
+                .map_err(|error| failed(ProcessError::Output(error)))?;
         }
         let stdin = child.stdin.take();
         let Some(address) = line.trim().strip_prefix("listening on ") else {
             let _ = child.wait();
-            return Err(failed("did not start; its own message is above".to_owned()));
+            return Err(failed(ProcessError::Ended).into());
         };
-        let url = parse_url(address).map_err(failed)?;
+        let url = parse_url(address).map_err(|why| failed(ProcessError::Address(why)))?;
         Ok(Self { child, _stdin: stdin, url })
     }
 }
@@ -160,8 +161,7 @@ impl EngineThread {
         .map_err(RunError::Thread)?;
         let listening =
             listens.recv().expect("invariant: the thread always sends its address or an error");
-        let (address, waker) =
-            listening.map_err(|why| RunError::target(format!("embedded engine: {why}")))?;
+        let (address, waker) = listening?;
         Ok(Self { address, stop, waker, thread: Some(thread) })
     }
 }
@@ -177,23 +177,21 @@ impl Drop for EngineThread {
 }
 
 /// The engine's address and a waker of its event loop, or why it does not listen.
-type Listening = Result<(SocketAddr, Waker), String>;
+type Listening = Result<(SocketAddr, Waker), EngineStartError>;
 
 fn serve(
     config: EngineConfig,
     front: FrontConfig,
     stop: Arc<AtomicBool>,
     listening: &Sender<Listening>,
-) -> Result<(), String> {
-    let engine = Engine::new(config).map_err(|error| error.to_string())?;
-    let front = Front::new(engine, front, inferometer_workload::embedded())
-        .map_err(|error| error.to_string())?;
-    let mut net = EpollNet::new().map_err(|error| error.to_string())?;
+) -> Result<(), EngineStartError> {
+    let front = Front::new(Engine::new(config)?, front, inferometer_workload::embedded())?;
+    let mut net = EpollNet::new()?;
     let at = SocketAddr::from(([127, 0, 0, 1], 0));
-    let address = net.listen(at).map_err(|error| error.to_string())?;
+    let address = net.listen(at)?;
     // The thread that started this one waits for the address.
     let _ = listening.send(Ok((address, net.waker())));
-    net.run(&mut Until { actor: Server::new(front), stop }).map_err(|error| error.to_string())
+    Ok(net.run(&mut Until { actor: Server::new(front), stop })?)
 }
 
 /// An actor that is done when a flag is set.

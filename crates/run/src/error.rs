@@ -5,10 +5,15 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use inferometer_cluster::Rank0Lost;
+use inferometer_engine::EngineError;
 use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
 use inferometer_observe::ObserveError;
+use inferometer_report::ReportError;
 use inferometer_store::{RunId, StoreError};
+
+use crate::target_error::TargetError;
 
 /// A plan that cannot be measured as written. Nothing was measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,10 +73,13 @@ pub enum RunError {
     /// The server that the plan starts could not be started, or did not become ready.
     #[error(transparent)]
     Launch(LaunchError),
+    /// The embedded engine does not listen.
+    #[error("embedded engine: {0}")]
+    EmbeddedEngine(#[from] EngineStartError),
     /// The server cannot be reached or started, its API is unknown, or it lacks something that the plan
     /// requests, such as metrics.
-    #[error("{0}")]
-    Target(String),
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// The server's metrics or cards that the plan requests cannot be observed.
     #[error("{key}: {source}")]
     Observe {
@@ -100,14 +108,17 @@ pub enum RunError {
         source: io::Error,
     },
     /// A plot of the report cannot be drawn.
-    #[error("{0}")]
-    Plot(String),
+    #[error(transparent)]
+    Plot(#[from] ReportError),
     /// The user, or the calling program, decided against the run: see [`crate::Host::confirm`].
     #[error("{0}")]
     Refused(String),
-    /// Another rank of the run was lost, or failed.
-    #[error("{0}")]
-    OtherRank(String),
+    /// This process is a rank of a run, and rank 0 is lost.
+    #[error(transparent)]
+    Rank0Lost(#[from] Rank0Lost),
+    /// This process is a rank of a run that failed at rank 0, for this reason.
+    #[error("the run failed at rank 0: {0}")]
+    FailedAtRank0(String),
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
@@ -155,14 +166,6 @@ impl RunError {
         Self::Plan(PlanError::new(mistake))
     }
 
-    pub(crate) fn other_rank(why: String) -> Self {
-        Self::OtherRank(why)
-    }
-
-    pub(crate) fn target(why: impl Display) -> Self {
-        Self::Target(why.to_string())
-    }
-
     pub(crate) fn observe(key: &'static str) -> impl Fn(ObserveError) -> Self {
         move |source| Self::Observe { key, source }
     }
@@ -190,6 +193,17 @@ impl RunError {
             (error, name) => Self::OfServer { name: name.to_owned(), source: Box::new(error) },
         }
     }
+}
+
+/// Why the embedded engine does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineStartError {
+    /// The engine or its texts cannot be made.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The operating system refuses a socket.
+    #[error(transparent)]
+    System(#[from] io::Error),
 }
 
 /// Why the results of a finished run are not sufficient.

@@ -7,6 +7,7 @@
 //! downloaded data sets and tokenizers. The same code runs over sockets and over a [`VirtualNetwork`].
 
 mod error;
+mod target_error;
 
 mod interrupt;
 mod network;
@@ -84,7 +85,7 @@ pub use credentials::Variables;
 pub use dry_run::{Clock, PlanFormat, dry_run};
 pub use embedded_noise::noise_of;
 pub use embedded_server::{EmbeddedServer, ServerProcess};
-pub use error::{PlanError, RunError, Shortfall};
+pub use error::{EngineStartError, PlanError, RunError, Shortfall};
 pub use event::{
     Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
 };
@@ -101,6 +102,7 @@ pub use resumed_cell::ResumedCell;
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
 pub use spread::ServerSpread;
+pub use target_error::{ProcessError, TargetError};
 pub use team::{Team, check_ranks};
 pub use variants::variants;
 pub use verdict::{Strictness, judge, judge_results};

@@ -233,7 +233,7 @@ pub fn write_ab(folder: &Path, document: &AbDocument, plots: PlotFiles) -> Resul
 /// Writes the file of each chart.
 fn write_charts(folder: &Path, charts: &[Chart], plots: PlotFiles) -> Result<(), RunError> {
     for chart in plots.charts(charts) {
-        let drawn = plots.drawn(chart).map_err(|error| RunError::Plot(error.to_string()))?;
+        let drawn = plots.drawn(chart)?;
         write(folder, &drawn.0, &drawn.1)?;
     }
     Ok(())

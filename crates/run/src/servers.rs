@@ -13,6 +13,7 @@ use inferometer_report::progress::Notice;
 
 use crate::error::RunError;
 use crate::events::Events;
+use crate::target_error::TargetError;
 
 /// The command of the `inferometer` program that guards a server.
 pub const SERVER_GUARD: &str = "server-guard";
@@ -108,9 +109,7 @@ impl Servers {
             log: folder.join(format!("{name}.log")),
             usage: folder.join(format!("{name}-usage.csv")),
         };
-        let program = program.ok_or_else(|| {
-            RunError::target("server: Host::program is missing; this program guards the server")
-        })?;
+        let program = program.ok_or(TargetError::NoGuard)?;
         let failed = |error| match error {
             LaunchError::Interrupted => RunError::Interrupted("the server was ready"),
             error => RunError::Launch(error),

@@ -14,6 +14,7 @@ use inferometer_store::PassBegin;
 
 use crate::error::RunError;
 use crate::ready_target::{OtherServer, ReadyTarget};
+use crate::target_error::TargetError;
 
 /// How a pass is spread over several servers.
 #[derive(Default)]
@@ -88,7 +89,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
         }
     }
     let mut all = each.into_iter();
-    let Some(mut first) = all.next() else { return Err(RunError::target("there is no server")) };
+    let Some(mut first) = all.next() else { return Err(TargetError::NoServer.into()) };
     first.findings = findings;
     if places.len() < 2 {
         return Ok(first);
@@ -100,10 +101,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
         first.target.url += &other.target.url;
     }
     if let Some((proxy, _)) = &first.tunnel {
-        return Err(RunError::target(format!(
-            "target (--target): a tunnel through proxy {proxy} reaches only one server; for several servers, use \
-             --proxy none or NO_PROXY"
-        )));
+        return Err(TargetError::Tunnel(proxy.to_string()).into());
     }
     check_places(&places)?;
     first.target.facts.others.insert("balance".to_owned(), balance(plan).to_owned());
@@ -156,14 +154,12 @@ fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding
 }
 
 /// Checks that two servers have the same dialect and the same model.
-fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError> {
+fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), TargetError> {
     let (a, b) = (&first.target, &other.target);
-    let differ = |what: &str, of_a: &str, of_b: &str, flag: &str| {
-        Err(RunError::target(format!(
-            "target (--target): servers that share one load must be equal, but {} has {what} {of_a} and {} has {of_b}; \
-             give {flag}, or measure them one after the other with [[target]]s",
-            a.url, b.url
-        )))
+    let differ = |what, of_a: &str, of_b: &str, flag| {
+        let urls = [a.url.clone(), b.url.clone()];
+        let values = [of_a, of_b].map(str::to_owned);
+        Err(TargetError::Unequal { urls, what, values, flag })
     };
     if a.dialect != b.dialect {
         return differ("the dialect", &a.dialect, &b.dialect, "--dialect");
@@ -198,7 +194,7 @@ fn differences(a: &Target, b: &Target) -> Option<Finding> {
 
 /// Checks that no two servers have the same address and the same path. Behind a proxy, all servers have the proxy's
 /// address, and their paths differ.
-fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
+fn check_places(places: &[(String, OtherServer)]) -> Result<(), TargetError> {
     for (at, (name, place)) in places.iter().enumerate() {
         // With TLS, no two servers may have the same address, even if their paths differ.
         let same = places[..at].iter().find(|(_, other)| {
@@ -206,11 +202,11 @@ fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
                 && (other.endpoint.path == place.endpoint.path || place.tls.is_some())
         });
         if let Some((other, _)) = same {
-            return Err(RunError::target(format!(
-                "target (--target): {other} and {name} lead to the same address, {}; each server \
-                    needs a different address",
-                place.address
-            )));
+            return Err(TargetError::SameAddress {
+                first: other.clone(),
+                second: name.clone(),
+                address: place.address.to_string(),
+            });
         }
     }
     Ok(())

@@ -25,6 +25,7 @@ use crate::ignore_eos::IgnoreEos;
 use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
 use crate::spread;
+use crate::target_error::TargetError;
 
 /// The embedded engine ends answers to text blocks within this many tokens. The average length of its answers is then
 /// about the same as in the published log.
@@ -103,7 +104,7 @@ fn named(
     url: &Url,
 ) -> Result<ReadyTarget, RunError> {
     let TargetPlan::Server { insecure, model, .. } = &plan.target else {
-        return Err(RunError::target(format!("{url}: the plan does not name this server")));
+        return Err(TargetError::NotInPlan(url.to_string()).into());
     };
     let wanted = wanted(url, &context.headers, &context.access);
     let wanted =
@@ -252,7 +253,7 @@ fn choose_dialect(
     plan: &Plan,
     url: &Url,
     found: &ServerInfo,
-) -> Result<&'static Dialect, RunError> {
+) -> Result<&'static Dialect, TargetError> {
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
@@ -260,23 +261,18 @@ fn choose_dialect(
     };
     wanted.and_then(dialect).ok_or_else(|| {
         if let (Some(serves), engine) = (found.serves_only, found.line()) {
-            return RunError::target(format!(
-                "{url}: {engine} serves {serves}, which Inferometer does not measure: give a \
-                    server that generates text"
-            ));
+            let (url, serves) = (url.to_string(), serves.to_owned());
+            return TargetError::OtherKind { url, engine, serves };
         }
         // A server that does not list its models may still support a dialect.
-        let names_it = "name its API with --dialect (`inferometer list dialects` lists them)";
-        RunError::target(match &found.unexpected {
-            None => format!("{url}: answers, but its API is not recognised; {names_it}"),
-            Some(unexpected) if unexpected.status == Some(404) => {
-                format!(
-                    "{url}: {}. If the address is correct, {names_it} and its model with --model",
-                    unexpected.in_words()
-                )
-            }
-            Some(unexpected) => format!("{url}: {}", unexpected.in_words()),
-        })
+        let url = url.to_string();
+        match &found.unexpected {
+            None => TargetError::UnknownApi(url),
+            Some(unexpected) => match (unexpected.status, unexpected.in_words()) {
+                (Some(404), what) => TargetError::NotFound { url, what },
+                (_, what) => TargetError::Unexpected { url, what },
+            },
+        }
     })
 }
 
@@ -285,7 +281,7 @@ fn choose_model(
     Client { url, headers, .. }: &Client,
     found: &ServerInfo,
     findings: &mut Vec<Finding>,
-) -> Result<String, RunError> {
+) -> Result<String, TargetError> {
     let listed = visible::names(&found.models);
     let wanted = match &plan.target {
         TargetPlan::Server { model, .. } => model.as_ref(),
@@ -305,22 +301,16 @@ fn choose_model(
             Ok(name.clone())
         }
         // A part of the real name was redacted, because it is the value of a header.
-        (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
-            "{url}: the name of its model contains the value of a header; name the model with \
-                --model"
-        ))),
-        (None, [only]) if only.chars().count() > MAX_NAME => Err(RunError::target(format!(
-            "{url}: the name of its model has more than {MAX_NAME} characters; give the name with \
-                --model"
-        ))),
+        (None, [only]) if only.contains(REDACTED) => Err(TargetError::SecretModel(url.to_string())),
+        (None, [only]) if only.chars().count() > MAX_NAME => {
+            Err(TargetError::LongModel(url.to_string()))
+        }
         (None, [only]) => Ok(only.clone()),
         (None, []) => {
             let why = found.unexpected.as_ref().filter(|unexpected| unexpected.status != Some(404));
             let why = why.map_or_else(String::new, |why| format!(" ({})", why.in_words()));
-            Err(RunError::target(format!("{url}: lists no models{why}; name one with --model")))
+            Err(TargetError::NoModels { url: url.to_string(), why })
         }
-        (None, _) => Err(RunError::target(format!(
-            "{url}: serves several models; choose one with --model: {listed}"
-        ))),
+        (None, _) => Err(TargetError::SeveralModels { url: url.to_string(), listed }),
     }
 }

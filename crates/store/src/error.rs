@@ -3,6 +3,33 @@
 
 use std::path::{Path, PathBuf};
 
+/// Why a log cannot store a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unstorable {
+    /// It has too many reads or events.
+    #[error("it has more than {0} reads or events")]
+    TooManyRows(usize),
+    /// Its texts are too long.
+    #[error("it has more than {0} bytes of text")]
+    TooMuchText(usize),
+    /// An event belongs to a read that the record does not have.
+    #[error("an event belongs to read {read}, but the record has only {reads} reads")]
+    NoSuchRead {
+        /// The index of the read.
+        read: u32,
+        /// The number of reads.
+        reads: usize,
+    },
+    /// The record is not the first of so many requests that never began.
+    #[error(
+        "a log cannot store it as the first of {count} requests that differ only in their index"
+    )]
+    NoRange {
+        /// The number of requests.
+        count: u32,
+    },
+}
+
 /// Why a run could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -90,7 +117,7 @@ pub enum StoreError {
         /// The record's index in its pass.
         index: u32,
         /// The reason why a log cannot store the record.
-        what: String,
+        what: Unstorable,
     },
     /// The log's writer was called in an invalid order.
     #[error("{}: {what}", path.display())]

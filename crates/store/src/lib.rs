@@ -23,7 +23,7 @@ pub use db::{
     GridRow, ImportHeader, LoadsRow, Note, RestoredRun, RowFigures, RunFilter, RunHeader, RunId,
     RunKind, RunRow, RunState, Store, StoredRun,
 };
-pub use error::StoreError;
+pub use error::{StoreError, Unstorable};
 pub use live_note::LiveNote;
 pub use log::{
     Ending, Entry, LogHeader, LogReader, LogWriter, LoggedPass, PassBegin, PassEnd, PassItem,

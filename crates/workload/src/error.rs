@@ -7,6 +7,30 @@ use inferometer_model::tokenizer::TokenizerError;
 use inferometer_plan::ServingLimits;
 use inferometer_plan::template::TemplateError;
 
+/// Why the first line of a file is not that of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// The line begins like a JSON object, but is none.
+    #[error("its first line is not a JSON object: {0}")]
+    NoObject(String),
+    /// The object has the keys of no format.
+    #[error("its first line has the keys {}; {expected}", found.join(", "))]
+    Keys {
+        /// The keys of the object.
+        found: Vec<String>,
+        /// The keys of each format.
+        expected: String,
+    },
+    /// The line has the columns of no format.
+    #[error("its first line is `{found}`; {expected}")]
+    Columns {
+        /// The begin of the line.
+        found: String,
+        /// The columns of each format.
+        expected: String,
+    },
+}
+
 /// Why a workload, a tokenizer or a data set cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
@@ -122,7 +146,7 @@ pub enum WorkloadError {
         /// The file.
         path: PathBuf,
         /// What the first line is or contains, and what the accepted formats have instead.
-        reason: String,
+        reason: TraceError,
     },
     /// A data set without a usable row.
     #[error("data set {}: {}", path.display(), none_usable(*rows, why))]

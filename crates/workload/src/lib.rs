@@ -32,7 +32,7 @@ mod registry;
 
 pub use context::PromptContext;
 pub use data_set::{MAX_FILE_BYTES as MAX_DATA_SET_BYTES, check as check_data_set};
-pub use error::WorkloadError;
+pub use error::{TraceError, WorkloadError};
 pub use note::Note;
 pub use registry::{OpenWorkload, prepare};
 pub use scope::{PromptForm, PromptScope};

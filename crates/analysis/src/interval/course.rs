@@ -34,6 +34,27 @@ impl SentRequest {
     }
 }
 
+/// Why a pass has no confidence intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoLayout {
+    /// The load keeps neither the number in flight nor the rate constant, for this reason.
+    #[error("{0}")]
+    NothingConstant(&'static str),
+    /// The pass has more requests than are kept.
+    #[error("the pass has more than {VALUES_KEPT} requests")]
+    TooMany,
+    /// The pass has too few requests at a rate. In an overloaded open loop, a pass with more requests also has more in
+    /// flight.
+    #[error(
+        "{sent} requests are too few with {in_flight} in flight on average: about {enough} are needed, if the number \
+            in flight stays constant"
+    )]
+    TooFewAtRate { sent: usize, in_flight: usize, enough: usize },
+    /// The pass has too few requests.
+    #[error("{sent} requests are too few with {in_flight} in flight: {enough} are needed")]
+    TooFew { sent: usize, in_flight: usize, enough: usize },
+}
+
 /// The sent requests of a pass, in any order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course(Vec<SentRequest>);
@@ -55,20 +76,20 @@ impl Course {
     }
 
     /// Sorts the requests by send time, and determines which of them ran in the steady state. The error
-    /// states, as text, why no confidence intervals can be computed.
-    pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, String> {
+    /// states why no confidence intervals can be computed.
+    pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, NoLayout> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
         let sent: Vec<SentRequest> = order.iter().map(|&at| self.0[at as usize]).collect();
         let (in_flight, control) = match *holds {
-            KeptConstant::Nothing(why) => return Err(why.to_owned()),
+            KeptConstant::Nothing(why) => return Err(NoLayout::NothingConstant(why)),
             KeptConstant::InFlight(in_flight) => (in_flight as usize, None),
             KeptConstant::Rate { is_span_fixed } => {
                 (mean_in_flight(&sent), is_span_fixed.then(|| gaps(&sent)))
             }
         };
         if sent.len() > VALUES_KEPT {
-            return Err(format!("the pass has more than {VALUES_KEPT} requests"));
+            return Err(NoLayout::TooMany);
         }
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
@@ -81,14 +102,8 @@ impl Course {
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {
-                // In an overloaded open loop, a pass with more requests also has more in flight.
-                KeptConstant::Rate { .. } => format!(
-                    "{sent} requests are too few with {in_flight} in flight on average: about \
-                        {enough} are needed, if the number in flight stays constant"
-                ),
-                _ => format!(
-                    "{sent} requests are too few with {in_flight} in flight: {enough} are needed"
-                ),
+                KeptConstant::Rate { .. } => NoLayout::TooFewAtRate { sent, in_flight, enough },
+                _ => NoLayout::TooFew { sent, in_flight, enough },
             });
         }
         let mut ranks = vec![0; order.len()];

@@ -12,7 +12,7 @@ mod course;
 mod series;
 mod throughput;
 
-pub(crate) use course::{Course, Layout};
+pub(crate) use course::{Course, Layout, NoLayout};
 pub(crate) use series::{Contribution, Series, Shares};
 pub(crate) use throughput::throughput;
 
@@ -30,7 +30,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    pub(crate) fn of_layout(layout: &Result<Layout, String>) -> Self {
+    pub(crate) fn of_layout(layout: &Result<Layout, NoLayout>) -> Self {
         match layout {
             Ok(_) => Self {
                 of: Some(
@@ -40,7 +40,7 @@ impl Intervals {
                 ),
                 none_because: None,
             },
-            Err(why) => Self { of: None, none_because: Some(why.clone()) },
+            Err(why) => Self { of: None, none_because: Some(why.to_string()) },
         }
     }
 }

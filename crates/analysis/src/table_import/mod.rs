@@ -75,12 +75,22 @@ enum Column {
     Figure(usize),
 }
 
+/// A cell of a table must be a number, and is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: `{text}` is not a number of 0 or more")]
+pub struct NoNumber {
+    /// The number of the line, from 1.
+    pub line: u32,
+    /// The cell.
+    pub text: String,
+}
+
 /// Reads the tables of a Markdown text that have a row with an input length, an output length and a figure. Consecutive
 /// tables under the same headings are joined.
 ///
 /// # Errors
-/// If a cell that must be a number is no number of 0 or more. The error names the number of the line and the cell.
-pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
+/// If a cell that must be a number is no number of 0 or more.
+pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, NoNumber> {
     let mut reader = Reader::default();
     let mut lines = text.lines().zip(1..).peekable();
     let mut is_code = false;
@@ -138,7 +148,7 @@ impl Reader {
         columns: &[Option<Column>],
         row: &str,
         number: u32,
-    ) -> Result<Option<PublishedRow>, String> {
+    ) -> Result<Option<PublishedRow>, NoNumber> {
         let (mut input, mut output) = (self.input_above, None);
         let mut figures = [None; 4];
         for (column, text) in columns.iter().zip(cells(row)) {
@@ -153,7 +163,7 @@ impl Reader {
                 .parse()
                 .ok()
                 .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-                .ok_or_else(|| format!("line {number}: `{text}` is not a number of 0 or more"))?;
+                .ok_or_else(|| NoNumber { line: number, text: text.to_owned() })?;
             match column {
                 Column::InputLength => input = Some(value as u32),
                 Column::OutputLength => output = Some(value as u32),

@@ -13,7 +13,7 @@ use inferometer_load::PassPlan;
 use inferometer_model::record::Record;
 use inferometer_model::target::Target;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
-use inferometer_predict::{MeasuredPass, measured_on, measured_passes, passes_of};
+use inferometer_predict::{MeasuredPass, Unpredictable, measured_on, measured_passes, passes_of};
 use inferometer_store::Store;
 
 use super::CalibrateError;
@@ -65,7 +65,8 @@ pub(crate) fn read_results(
     if run.row.predicted {
         return Err(problem(&"a profile is fitted to measured rows, and this run is a prediction"));
     }
-    let runs = measured_passes(&run, config).and_then(runs_of).map_err(|why| problem(&why))?;
+    let passes = measured_passes(&run, config).map_err(NoRuns::from);
+    let runs = passes.and_then(runs_of).map_err(|why| problem(&why))?;
     let origin = format!("run {} of {}", run.row.id, run.target.model);
     let differences = differences_of(&run.target, config)?;
     Ok(ResultRuns { origin, id: Some(run.row.id.to_string()), runs, differences })
@@ -90,26 +91,36 @@ pub(crate) fn differences(
     Ok(unlike.into_iter().chain(other).collect())
 }
 
+/// Why measurements have no runs to which a profile can be fitted.
+#[derive(Debug, thiserror::Error)]
+enum NoRuns {
+    #[error(transparent)]
+    Unpredictable(#[from] Unpredictable),
+    #[error("the file does not state the load of its passes")]
+    NoLoad,
+    #[error(
+        "no request of pass {0} completed, so this pass has no speed; give a run without this pass"
+    )]
+    NothingCompleted(usize),
+}
+
 /// The passes of a result file. Returns an error if the file does not state the load of its passes, because a pass
 /// without a known load cannot be simulated.
 fn of_import(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
     config: &EngineConfig,
-) -> Result<Vec<MeasuredRun>, String> {
+) -> Result<Vec<MeasuredRun>, NoRuns> {
     if passes.is_empty() {
-        return Err("the file does not state the load of its passes".to_owned());
+        return Err(NoRuns::NoLoad);
     }
-    passes_of(summary, passes, config).and_then(runs_of)
+    runs_of(passes_of(summary, passes, config)?)
 }
 
-fn runs_of(passes: Vec<MeasuredPass>) -> Result<Vec<MeasuredRun>, String> {
+fn runs_of(passes: Vec<MeasuredPass>) -> Result<Vec<MeasuredRun>, NoRuns> {
     let completed_none = |pass: &MeasuredPass| pass.run.measured.requests_per_s == Some(0.0);
     if let Some(at) = passes.iter().position(completed_none) {
-        return Err(format!(
-            "no request of pass {} completed, so this pass has no speed; give a run without this pass",
-            at + 1
-        ));
+        return Err(NoRuns::NothingCompleted(at + 1));
     }
     Ok(passes.into_iter().map(|pass| pass.run).collect())
 }

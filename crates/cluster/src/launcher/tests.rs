@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn found(variables: &[(&str, &str)]) -> Result<LauncherState, String> {
+fn found(variables: &[(&str, &str)]) -> Result<LauncherState, LauncherError> {
     find(&|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     })
@@ -132,7 +132,7 @@ fn the_error_names_the_missing_or_invalid_environment_variable() {
         ),
     ];
     for (variables, why) in cases {
-        let error = found(variables).expect_err("the variables are wrong");
+        let error = found(variables).expect_err("the variables are wrong").to_string();
         assert!(error.contains(why), "{variables:?}: {error}");
     }
 }

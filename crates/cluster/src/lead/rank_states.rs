@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use super::RankReport;
+use super::{RankLost, RankReport};
 use crate::meeting::JoinError;
 use crate::message::{Order, PassReport, Progress, SentRecord};
 use crate::pace;
@@ -27,7 +27,7 @@ pub struct Rank {
     round_trip_ns: u64,
     /// Set when the rank has completed the current order. Contains the report if the order was a pass.
     done: Option<Option<Box<PassReport>>>,
-    lost: Option<String>,
+    lost: Option<RankLost>,
     sink: Option<Sink>,
 }
 
@@ -82,10 +82,7 @@ impl RankStates {
                 None => return Some(false),
                 Some(hash) if hash == workload_hash => {}
                 Some(_) => {
-                    let why = "would send different requests than rank 0: on the two machines, a \
-                        data set or a tokenizer of the same name has different content, or the \
-                        server counted different numbers of tokens";
-                    self.lose(number, why.to_owned());
+                    self.lose(number, RankLost::OtherRequests);
                     return None;
                 }
             }
@@ -134,7 +131,7 @@ impl RankStates {
         let report = |(number, rank): (u32, &Rank)| {
             let report = match (&rank.lost, &rank.done) {
                 (None, Some(done)) => Ok(done.as_deref().cloned().unwrap_or_default()),
-                (lost, _) => Err(lost.clone().unwrap_or_else(|| "is not done".to_owned())),
+                (lost, _) => Err(lost.clone().unwrap_or(RankLost::NotDone)),
             };
             RankReport { rank: number, host: rank.host.clone(), report }
         };
@@ -142,7 +139,7 @@ impl RankStates {
     }
 
     /// Why each rank was lost, from rank 1 on; None for ranks that are not lost.
-    pub fn lost(&self) -> Vec<Option<String>> {
+    pub fn lost(&self) -> Vec<Option<RankLost>> {
         self.ranks.iter().map(|rank| rank.lost.clone()).collect()
     }
 
@@ -204,7 +201,7 @@ impl RankStates {
     }
 
     /// Marks a rank as lost. The records that this rank has already sent stay in the run.
-    pub fn lose(&mut self, number: u32, why: String) {
+    pub fn lose(&mut self, number: u32, why: RankLost) {
         self.is_any_lost = true;
         let rank = self.rank(number);
         rank.sink = None;
@@ -284,7 +281,7 @@ mod tests {
         states.give(Order::End { failed: None }, Vec::new());
         assert!(states.bring_back(1, 1, taken).is_some());
         assert!(states.take_sink(1, 2).is_none());
-        states.lose(1, "is gone".to_owned());
+        states.lose(1, RankLost::Closed);
         assert!(states.bring_back(1, 2, sink()).is_some());
         assert!(states.take_sink(1, 2).is_none());
     }

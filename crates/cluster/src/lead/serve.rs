@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use inferometer_net::{Nanos, monotonic_now};
 
+use super::RankLost;
 use super::rank_states::Shared;
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
@@ -24,7 +25,7 @@ pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
         }
     };
     if let Some(why) = lost {
-        shared.lock().lose(number, format!("is lost: it {why}"));
+        shared.lock().lose(number, RankLost::Unreachable(why));
     }
     shared.changed();
 }
@@ -53,7 +54,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
         }
         Up::Records { order, records } => (order, false, records),
         Up::Failed { why } => {
-            shared.lock().lose(number, format!("cannot continue: {why}"));
+            shared.lock().lose(number, RankLost::Failed(why));
             is_last = true;
             (0, false, Vec::new())
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use inferometer_net::thread::spawn;
 
+use super::RankLost;
 use super::rank_states::Shared;
 use super::serve;
 use crate::link::Link;
@@ -120,7 +121,8 @@ fn welcome(
         link.send(&Welcome::Itself, INTRODUCTION)?;
         return Ok(None);
     }
-    if let Err((why, ends_run)) = join(shared, &context.me, &other) {
+    if let Err((refused, ends_run)) = join(shared, &context.me, &other) {
+        let why = refused.to_string();
         // Send the refusal first, because the next step may end the process of rank 0.
         let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
         if ends_run {
@@ -136,27 +138,48 @@ fn welcome(
     match link.send(&welcome, INTRODUCTION) {
         Ok(()) => Ok(Some((other.rank, link))),
         Err(error) => {
-            shared.lock().lose(other.rank, "closed its connection".to_owned());
+            shared.lock().lose(other.rank, RankLost::Closed);
             shared.changed();
             Err(error)
         }
     }
 }
 
-/// Registers a rank. The error states why the process cannot join. Its flag is true if rank 0 has to fail for this
-/// reason, because the run has not begun.
-fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
+/// Why a process cannot join.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(
+        "there are two processes of rank {rank}: on {first} and on {second}; each process needs a different rank"
+    )]
+    TwoProcesses { rank: u32, first: String, second: String },
+    #[error("{name} is inferometer {its}, but rank 0 is {own}: all ranks need the same version")]
+    Version { name: String, its: String, own: String },
+    #[error(
+        "{name} was started for {its} ranks, but rank 0 for {own}: all need the same number of ranks"
+    )]
+    Ranks { name: String, its: u32, own: u32 },
+    #[error(
+        "{name} has a different plan than rank 0: the hashes are {} and {}; give all ranks the same plan file, flags \
+            and settings (`run --dry-run` prints the plan)",
+        short(its),
+        short(own)
+    )]
+    Plan { name: String, its: String, own: String },
+}
+
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
+/// Registers a rank. The flag of an error is true if rank 0 has to fail for this reason, because the run has not begun.
+fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (Refused, bool)> {
     let mut states = shared.lock();
     let has_begun = states.missing().is_empty();
     mismatch(me, other).map_err(|why| (why, !has_begun))?;
     let rank = states.rank(other.rank);
     if rank.joined {
-        let first = rank.host.clone();
-        let why = format!(
-            "there are two processes of rank {}: on {first} and on {}; each process needs a different rank",
-            other.rank, other.host
-        );
-        return Err((why, !has_begun));
+        let (first, second) = (rank.host.clone(), other.host.clone());
+        return Err((Refused::TwoProcesses { rank: other.rank, first, second }, !has_begun));
     }
     rank.joined = true;
     rank.host = other.host.clone();
@@ -165,35 +188,23 @@ fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), 
     Ok(())
 }
 
-/// Checks that two processes can belong to the same run. The error states the difference.
-fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
+/// Checks that two processes can belong to the same run.
+fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), Refused> {
     let name = other.name();
     if other.rank == 0 {
-        return Err(format!(
-            "there are two processes of rank 0: on {} and on {}; each process needs a different rank",
-            me.host, other.host
-        ));
+        let (first, second) = (me.host.clone(), other.host.clone());
+        return Err(Refused::TwoProcesses { rank: 0, first, second });
     }
     if other.version != me.version {
-        return Err(format!(
-            "{name} is inferometer {}, but rank 0 is {}: all ranks need the same version",
-            other.version, me.version
-        ));
+        let (its, own) = (other.version.clone(), me.version.clone());
+        return Err(Refused::Version { name, its, own });
     }
     if other.ranks != me.ranks || other.rank >= me.ranks {
-        return Err(format!(
-            "{name} was started for {} ranks, but rank 0 for {}: all need the same number of ranks",
-            other.ranks, me.ranks
-        ));
+        return Err(Refused::Ranks { name, its: other.ranks, own: me.ranks });
     }
     if other.plan_hash != me.plan_hash {
-        let short = |hash: &str| hash.chars().take(12).collect::<String>();
-        return Err(format!(
-            "{name} has a different plan than rank 0: the hashes are {} and {}; give all ranks the \
-                same plan file, flags and settings (`run --dry-run` prints the plan)",
-            short(&other.plan_hash),
-            short(&me.plan_hash)
-        ));
+        let (its, own) = (other.plan_hash.clone(), me.plan_hash.clone());
+        return Err(Refused::Plan { name, its, own });
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 
-use super::state::{MemberState, State};
+use super::state::{MemberState, Rank0Lost, State};
 use crate::clock::{Clock, Exchange};
 use crate::link::{Link, in_words};
 use crate::message::{ClockReport, Down, Order, SentRecord, Up};
@@ -71,8 +71,7 @@ pub fn communicate<L: Rank0Connection>(line: L, shared: &Arc<MemberState>, ranks
     let ended = thread.run(shared);
     let mut state = shared.lock();
     if let Err(error) = ended {
-        let why = format!("rank 0 is lost: it {}", in_words(&error, LOST_AFTER));
-        state.lost = Some(why);
+        state.lost = Some(Rank0Lost(in_words(&error, LOST_AFTER)));
         state.stop();
     }
     state.left = true;

@@ -15,6 +15,11 @@ pub type Outgoing = Box<dyn FnMut() -> Result<Option<SentRecord>, NoMoreRecords>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMoreRecords;
 
+/// Rank 0 cannot be reached any more, with what it did, such as `closed its connection`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank 0 is lost: it {0}")]
+pub struct Rank0Lost(pub String);
+
 #[derive(Default)]
 pub struct State {
     /// The number of the member's current order, from 1.
@@ -40,8 +45,8 @@ pub struct State {
     pub stopped: bool,
     /// Why this rank cannot continue; None if it can.
     pub failed: Option<String>,
-    /// Why rank 0 is lost; None if it is not.
-    pub lost: Option<String>,
+    /// Set if rank 0 is lost.
+    pub lost: Option<Rank0Lost>,
     /// Whether the thread that communicates with rank 0 has ended.
     pub left: bool,
 }
@@ -122,7 +127,7 @@ impl MemberState {
         self.lock().next_order()
     }
 
-    pub fn next_order(&self) -> Result<Order, String> {
+    pub fn next_order(&self) -> Result<Order, Rank0Lost> {
         let mut state = self.lock();
         loop {
             if let Some(why) = &state.lost {
@@ -171,7 +176,7 @@ impl MemberState {
         state.start
     }
 
-    pub fn end_pass(&self, report: PassReport) -> Result<(), String> {
+    pub fn end_pass(&self, report: PassReport) -> Result<(), Rank0Lost> {
         let mut state = self.lock();
         let order = state.order;
         state.played = Some(report);

@@ -7,7 +7,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde_json::{Map, Value};
 
 use super::spec::{Experts, Mlp, ModelSpec};
-use super::windows::windows;
+use super::windows::{WindowsError, windows};
 use crate::error::EngineError;
 use crate::weights::Weights;
 
@@ -111,7 +111,8 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
         EngineError::Unreadable { path: shown.clone(), reason: error.to_string() }
     })?;
-    parse(&text, &name_of(path)).map_err(|reason| EngineError::Malformed { path: shown, reason })
+    parse(&text, &name_of(path))
+        .map_err(|error| EngineError::Malformed { path: shown, reason: error.to_string() })
 }
 
 /// The name of the model in a file. For a `config.json`, it is the name of the folder, as on the hub. Otherwise it is
@@ -123,23 +124,86 @@ fn name_of(path: &Path) -> String {
     named.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
-    let config: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("is not a config.json: {error}"))?;
+/// Why a file is not the configuration of a model that can be simulated.
+#[derive(Debug, thiserror::Error)]
+enum ConfigError {
+    /// The text is not a JSON object.
+    #[error("is not a config.json: {0}")]
+    NoJson(#[from] serde_json::Error),
+    /// The model has no keys and values per head.
+    #[error(
+        "`kv_lora_rank`: latent attention (MLA) has no keys and values per head and cannot be predicted"
+    )]
+    LatentAttention,
+    /// The type of the model is missing.
+    #[error("`model_type` is absent or not a text")]
+    NoType,
+    /// The type of the model is unknown.
+    #[error(
+        "`model_type` \"{0}\" is not known; the known types are {gated}, {plain}",
+        gated = GATED.join(", "),
+        plain = PLAIN.join(", ")
+    )]
+    UnknownType(String),
+    /// The heads do not divide the hidden size.
+    #[error("`hidden_size` {hidden} is not a multiple of {heads} heads")]
+    Heads { hidden: u32, heads: u32 },
+    /// The heads of keys and values do not divide the heads.
+    #[error(
+        "`num_attention_heads` ({heads}) is not a multiple of `num_key_value_heads` ({kv_heads})"
+    )]
+    KvHeads { heads: u32, kv_heads: u32 },
+    /// The width of the layers is missing.
+    #[error("`intermediate_size` is absent or not a whole number")]
+    NoIntermediate,
+    /// A size is out of range.
+    #[error("`{key}`: {size} must be between 1 and {MOST}")]
+    Size { key: &'static str, size: u32 },
+    /// A number is missing.
+    #[error("`{0}` is absent or not a whole number above 0")]
+    NoNumber(&'static str),
+    /// The longest sequence is missing.
+    #[error("has no maximum sequence length (`max_position_embeddings`)")]
+    NoContext,
+    /// The factor of the longest sequence is out of range.
+    #[error("`rope_scaling`: factor {0} must be above 0")]
+    Factor(f64),
+    /// The type is not known as a mixture of experts.
+    #[error(
+        "`{key}`: mixtures of experts of type \"{model_type}\" cannot be predicted; the known types are {}",
+        MIXTURES.join(", ")
+    )]
+    Mixture { key: &'static str, model_type: String },
+    /// Only some of the layers have experts.
+    #[error("`{0}`: experts in some of the layers cannot be predicted")]
+    SomeLayers(&'static str),
+    /// A token uses more experts than there are.
+    #[error("`num_experts_per_tok` {per_token} is more than `{key}` {count}")]
+    PerToken { per_token: u32, key: &'static str, count: u32 },
+    /// The quantisation is unknown.
+    #[error(
+        "`quantization_config`: method {method}{} is not known; the known methods are gptq, awq and squeezellm with \
+            4 bits, and fp8",
+        bits.map_or_else(String::new, |bits| format!(" with {bits} bits"))
+    )]
+    Quantisation { method: String, bits: Option<u64> },
+    /// The windows of attention cannot be read.
+    #[error(transparent)]
+    Windows(#[from] WindowsError),
+}
+
+fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
+    let config: Map<String, Value> = serde_json::from_str(text)?;
     let config = Config(with_defaults(config));
     if config.number(&["kv_lora_rank"]).is_some() {
-        return Err(
-            "`kv_lora_rank`: latent attention (MLA) has no keys and values per head and cannot be \
-                predicted"
-                .to_owned(),
-        );
+        return Err(ConfigError::LatentAttention);
     }
-    let model_type = config.text("model_type").ok_or("`model_type` is absent or not a text")?;
+    let model_type = config.text("model_type").ok_or(ConfigError::NoType)?;
     let mlp = mlp(&model_type)?;
     let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
     let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
     if heads == 0 || hidden % heads != 0 && config.number(&["head_dim"]).is_none() {
-        return Err(format!("`hidden_size` {hidden} is not a multiple of {heads} heads"));
+        return Err(ConfigError::Heads { hidden, heads });
     }
     let intermediate = match config.number(&["intermediate_size", "ffn_hidden_size", "n_inner"]) {
         // First-generation Qwen states the width of gate and up projection together.
@@ -148,7 +212,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         None if mlp == Mlp::Plain => {
             config.number(&["ffn_dim"]).unwrap_or(hidden.saturating_mul(4))
         }
-        None => return Err("`intermediate_size` is absent or not a whole number".to_owned()),
+        None => return Err(ConfigError::NoIntermediate),
     };
     let layers = config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?;
     let spec = ModelSpec {
@@ -192,7 +256,7 @@ fn with_defaults(mut config: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Rejects impossible sizes, because they would make the costs meaningless.
-fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
+fn check_sizes(spec: &ModelSpec) -> Result<(), ConfigError> {
     for (key, size) in [
         ("num_hidden_layers", spec.layers),
         ("hidden_size", spec.hidden),
@@ -204,29 +268,23 @@ fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
         ("max_position_embeddings", spec.context),
     ] {
         if !(1..=MOST).contains(&size) {
-            return Err(format!("`{key}`: {size} must be between 1 and {MOST}"));
+            return Err(ConfigError::Size { key, size });
         }
     }
     if !spec.heads.is_multiple_of(spec.kv_heads) {
-        return Err(format!(
-            "`num_attention_heads` ({}) is not a multiple of `num_key_value_heads` ({})",
-            spec.heads, spec.kv_heads
-        ));
+        let (heads, kv_heads) = (spec.heads, spec.kv_heads);
+        return Err(ConfigError::KvHeads { heads, kv_heads });
     }
     Ok(())
 }
 
-fn mlp(model_type: &str) -> Result<Mlp, String> {
+fn mlp(model_type: &str) -> Result<Mlp, ConfigError> {
     if GATED.contains(&model_type.to_lowercase().as_str()) {
         Ok(Mlp::Gated)
     } else if PLAIN.contains(&model_type.to_lowercase().as_str()) {
         Ok(Mlp::Plain)
     } else {
-        Err(format!(
-            "`model_type` \"{model_type}\" is not known; the known types are {}, {}",
-            GATED.join(", "),
-            PLAIN.join(", ")
-        ))
+        Err(ConfigError::UnknownType(model_type.to_owned()))
     }
 }
 
@@ -242,10 +300,8 @@ impl Config {
         u32::try_from(value).ok()
     }
 
-    fn required(&self, keys: &[&str]) -> Result<u32, String> {
-        self.number(keys)
-            .filter(|&value| value > 0)
-            .ok_or(format!("`{}` is absent or not a whole number above 0", keys[0]))
+    fn required(&self, keys: &[&'static str]) -> Result<u32, ConfigError> {
+        self.number(keys).filter(|&value| value > 0).ok_or(ConfigError::NoNumber(keys[0]))
     }
 
     fn kv_heads(&self, heads: u32) -> u32 {
@@ -258,9 +314,9 @@ impl Config {
         self.number(&["num_key_value_heads", "num_kv_heads", "n_head_kv"]).unwrap_or(heads)
     }
 
-    fn context(&self) -> Result<u32, String> {
+    fn context(&self) -> Result<u32, ConfigError> {
         let stated = CONTEXT_KEYS.iter().filter_map(|key| self.number(&[key])).min();
-        let stated = stated.ok_or("has no maximum sequence length (`max_position_embeddings`)")?;
+        let stated = stated.ok_or(ConfigError::NoContext)?;
         let Some(scaling) = self.0.get("rope_scaling").filter(|scaling| scaling.is_object()) else {
             return Ok(stated);
         };
@@ -276,38 +332,32 @@ impl Config {
         };
         let factor = scaling.get("factor").and_then(Value::as_f64).unwrap_or(1.0);
         if !(factor > 0.0 && factor.is_finite()) {
-            return Err(format!("`rope_scaling`: factor {factor} must be above 0"));
+            return Err(ConfigError::Factor(factor));
         }
         Ok((stretched * factor) as u32)
     }
 
     /// Returns the experts; `None` if the model is not a mixture of experts. Only one form is supported: all layers
     /// except the first few have experts, and all experts have the same width.
-    fn experts(&self, model_type: &str) -> Result<Option<Experts>, String> {
+    fn experts(&self, model_type: &str) -> Result<Option<Experts>, ConfigError> {
         let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
         let found = keys.into_iter().find_map(|key| Some((key, self.number(&[key])?)));
         let Some((key, count)) = found.filter(|&(_, count)| count > 1) else { return Ok(None) };
         if !MIXTURES.contains(&model_type) {
-            return Err(format!(
-                "`{key}`: mixtures of experts of type \"{model_type}\" cannot be predicted; the \
-                 known types are {}",
-                MIXTURES.join(", ")
-            ));
+            return Err(ConfigError::Mixture { key, model_type: model_type.to_owned() });
         }
         for key in ["decoder_sparse_step", "moe_layer_freq"] {
             if self.number(&[key]).is_some_and(|every| every != 1) {
-                return Err(format!("`{key}`: experts in some of the layers cannot be predicted"));
+                return Err(ConfigError::SomeLayers(key));
             }
         }
         let dense = self.0.get("mlp_only_layers").and_then(Value::as_array);
         if dense.is_some_and(|layers| !layers.is_empty()) {
-            return Err(
-                "`mlp_only_layers`: experts in some of the layers cannot be predicted".into()
-            );
+            return Err(ConfigError::SomeLayers("mlp_only_layers"));
         }
         let per_token = self.required(&["num_experts_per_tok", "experts_per_token"])?;
         if per_token > count {
-            return Err(format!("`num_experts_per_tok` {per_token} is more than `{key}` {count}"));
+            return Err(ConfigError::PerToken { per_token, key, count });
         }
         let layers = self.required(&["num_hidden_layers"])?;
         Ok(Some(Experts {
@@ -319,7 +369,7 @@ impl Config {
         }))
     }
 
-    fn weights(&self) -> Result<Weights, String> {
+    fn weights(&self) -> Result<Weights, ConfigError> {
         let Some(quantization) = self.0.get("quantization_config") else {
             return Ok(Weights::Fp16);
         };
@@ -328,13 +378,7 @@ impl Config {
         match (Weights::parse(method), bits) {
             (Some(weights), Some(4)) => Ok(weights),
             (Some(Weights::Fp8), _) => Ok(Weights::Fp8),
-            _ => {
-                let bits = bits.map_or_else(String::new, |bits| format!(" with {bits} bits"));
-                Err(format!(
-                    "`quantization_config`: method {method}{bits} is not known; the known \
-                     methods are gptq, awq and squeezellm with 4 bits, and fp8"
-                ))
-            }
+            _ => Err(ConfigError::Quantisation { method: method.to_owned(), bits }),
         }
     }
 }

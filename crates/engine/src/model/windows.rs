@@ -5,13 +5,24 @@ use serde_json::{Map, Value};
 
 use super::spec::Windows;
 
+/// Why the windows of a configuration cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WindowsError {
+    /// The list of layers does not fit the number of layers.
+    #[error("`layer_types` has {types} entries for {layers} layers")]
+    LayerTypes { types: usize, layers: u32 },
+    /// A value has the wrong type.
+    #[error("`{key}` must be {write}")]
+    WrongType { key: &'static str, write: &'static str },
+}
+
 /// The layers with sliding-window attention. `None` if there are none.
 pub(super) fn windows(
     config: &Map<String, Value>,
     model_type: &str,
     layers: u32,
-) -> Result<Option<Windows>, String> {
-    let number = |key: &str| {
+) -> Result<Option<Windows>, WindowsError> {
+    let number = |key: &'static str| {
         let whole = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
         typed(config, key, whole, "a whole number without quotation marks, such as 4096")
     };
@@ -27,7 +38,7 @@ pub(super) fn windows(
     let types = typed(config, "layer_types", types, "a list with a text for each layer")?;
     let windowed = if let Some(types) = types {
         if types.len() != layers as usize {
-            return Err(format!("`layer_types` has {} entries for {layers} layers", types.len()));
+            return Err(WindowsError::LayerTypes { types: types.len(), layers });
         }
         types.iter().filter(|kind| *kind == "sliding_attention").count() as u32
     } else if let Some(every) =
@@ -52,12 +63,12 @@ pub(super) fn windows(
 /// describes the allowed values in the error message.
 fn typed<T>(
     config: &Map<String, Value>,
-    key: &str,
+    key: &'static str,
     read: impl Fn(&Value) -> Option<T>,
-    write: &str,
-) -> Result<Option<T>, String> {
+    write: &'static str,
+) -> Result<Option<T>, WindowsError> {
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
-    read(value).map(Some).ok_or_else(|| format!("`{key}` must be {write}"))
+    read(value).map(Some).ok_or(WindowsError::WrongType { key, write })
 }
 
 #[cfg(test)]
@@ -65,7 +76,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(config: Value, model_type: &str, layers: u32) -> Result<Option<(u32, u32)>, String> {
+    fn of(
+        config: Value,
+        model_type: &str,
+        layers: u32,
+    ) -> Result<Option<(u32, u32)>, WindowsError> {
         let config = config.as_object().expect("an object");
         let found = windows(config, model_type, layers)?;
         Ok(found.map(|Windows { tokens, layers }| (tokens, layers)))
@@ -98,10 +113,11 @@ mod tests {
             ),
             (json!({ "sliding_window": 9, "layer_types": ["full_attention"] }), "mistral", 1, None),
         ] {
-            assert_eq!(of(config.clone(), model_type, layers), Ok(expected), "{config}");
+            let found = of(config.clone(), model_type, layers).expect("windows");
+            assert_eq!(found, expected, "{config}");
         }
         let wrong = of(json!({ "sliding_window": 9, "layer_types": types }), "mistral", 2);
-        assert!(wrong.unwrap_err().contains("3 entries for 2 layers"));
+        assert!(wrong.unwrap_err().to_string().contains("3 entries for 2 layers"));
     }
 
     #[test]
@@ -125,7 +141,7 @@ mod tests {
                 config[key] = value.clone();
                 of(config, model_type, 2)
             };
-            let why = with(&value).expect_err("a value of the wrong type");
+            let why = with(&value).expect_err("a value of the wrong type").to_string();
             assert!(why.starts_with(&format!("`{key}` must be ")), "{value}: {why}");
             assert!(with(&Value::Null).is_ok(), "{key}");
         }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::error::ProfileError;
+
 /// Constants of the steps of vLLM 0.8 and later. Most factors multiply the speed of an operation. This speed was
 /// measured on the card with the single operation, or is estimated from the card's data sheet. `reduction_factor`
 /// multiplies a time.
@@ -53,12 +55,10 @@ pub struct StepConstants {
 
 impl StepConstants {
     /// Rejects values that no engine or card can have.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), ProfileError> {
         let (sequences, tokens) = (self.max_num_seqs, self.max_num_batched_tokens);
         if sequences == Some(0) || tokens.is_some_and(|tokens| tokens < sequences.unwrap_or(1)) {
-            return Err("steps.max_num_batched_tokens: must be at least max_num_seqs, and \
-                        both at least 1"
-                .to_owned());
+            return Err(ProfileError::Batch);
         }
         for (key, time) in [
             ("step_us", self.step_us),
@@ -72,7 +72,7 @@ impl StepConstants {
             ("prompt_layer_us", self.prompt_layer_us),
         ] {
             if !(time >= 0.0 && time.is_finite()) {
-                return Err(format!("steps.{key} = {time}: must be finite, and 0 or more"));
+                return Err(ProfileError::StepTime { key, time });
             }
         }
         for (key, factor) in [
@@ -83,7 +83,7 @@ impl StepConstants {
             ("reduction_factor", self.reduction_factor),
         ] {
             if !(0.1..=4.0).contains(&factor) {
-                return Err(format!("steps.{key} = {factor}: must lie between 0.1 and 4"));
+                return Err(ProfileError::StepFactor { key, factor });
             }
         }
         Ok(())

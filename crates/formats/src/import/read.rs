@@ -51,7 +51,7 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
         .map_err(|error| unknown(&format!("is not UTF-8 text (byte {})", error.valid_up_to())))?;
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        let documents = documents(text).map_err(|what| unknown(&what))?;
+        let documents = documents(text).map_err(|what| unknown(&what.to_string()))?;
         return tool::runs(&source, &documents)
             .unwrap_or_else(|| Err(unknown("is JSON, but not of a known format")));
     }
@@ -68,8 +68,17 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     }
 }
 
+/// Why a text is not JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("is neither a JSON document ({of_document}) nor JSON lines (line {number}: {of_line})")]
+struct NoJson {
+    of_document: String,
+    number: u32,
+    of_line: serde_json::Error,
+}
+
 /// Parses a text that is one JSON document, or that has one JSON document per line.
-fn documents(text: &str) -> Result<Vec<Value>, String> {
+fn documents(text: &str) -> Result<Vec<Value>, NoJson> {
     let text = quote_python_numbers(text);
     let document_error = match serde_json::from_str(&text) {
         Ok(document) => return Ok(vec![document]),
@@ -78,11 +87,10 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                format!(
-                    "is neither a JSON document ({document_error}) nor JSON lines (line {number}: \
-                     {error})"
-                )
+            serde_json::from_str(line).map_err(|of_line| NoJson {
+                of_document: document_error.to_string(),
+                number,
+                of_line,
             })
         })
         .collect()

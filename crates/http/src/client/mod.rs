@@ -121,7 +121,7 @@ impl Client {
         let proxy = access
             .proxies
             .for_url(url)
-            .map_err(|what| ClientError::Proxy { url: url.to_string(), what })?;
+            .map_err(|what| ClientError::Proxy { url: url.to_string(), what: what.to_string() })?;
         let nowhere = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         let mut last = ClientError::Unreachable { url: url.to_string(), source: nowhere };
         for address in addresses(url, proxy)? {

@@ -39,6 +39,51 @@ impl fmt::Display for Proxy {
     }
 }
 
+/// Why a text is not the address of an HTTP proxy, as the rest of a sentence that begins with the name of the text.
+/// It does not contain the text, which may contain a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProxyError {
+    /// The proxy speaks SOCKS.
+    #[error("names a SOCKS proxy; only http:// proxies are supported")]
+    Socks,
+    /// The scheme is not `http`.
+    #[error(
+        "names a proxy of another kind; only http:// proxies are supported: write it as http://HOST:PORT"
+    )]
+    OtherKind,
+    /// A character of the user or the password must be escaped.
+    #[error(
+        "has a user name or a password with /, ? or #; write these characters as %2F, %3F and %23"
+    )]
+    Unescaped,
+    /// The host or the port is wrong.
+    #[error("is not the address of a proxy; write it as http://HOST:PORT")]
+    NoPlace,
+    /// An escape of the user or the password is wrong.
+    #[error(
+        "has a user name or a password with a % that is not followed by two hexadecimal digits; write this % as %25"
+    )]
+    Percent,
+}
+
+/// Why no proxy can be chosen for a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableProxy {
+    /// An entry of `no_proxy` is wrong. It may be a mistyped name of the server.
+    #[error("no_proxy: `{0}` is not a host, address or network; correct it, or give --proxy none")]
+    Exception(String),
+    /// The address of the proxy is wrong.
+    #[error("{name} {why}; to use no proxy, add {host} to NO_PROXY or give --proxy none")]
+    Proxy {
+        /// The variable.
+        name: &'static str,
+        /// What is wrong.
+        why: ProxyError,
+        /// The host of the server.
+        host: String,
+    },
+}
+
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Proxy({self}, {})", self.named_by)
@@ -51,44 +96,28 @@ impl Proxy {
     ///
     /// # Errors
     /// When the text is not the address of an HTTP proxy.
-    pub fn parse(text: &str, named_by: &'static str) -> Result<Self, String> {
+    pub fn parse(text: &str, named_by: &'static str) -> Result<Self, ProxyError> {
         let text = text.trim();
         let rest = match text.split_once("://") {
             None => text,
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
             Some((scheme, _)) if scheme.to_ascii_lowercase().starts_with("socks") => {
-                return Err("names a SOCKS proxy; only http:// proxies are supported".to_owned());
+                return Err(ProxyError::Socks);
             }
-            Some(_) => {
-                return Err(
-                    "names a proxy of another kind; only http:// proxies are supported: write \
-                            it as http://HOST:PORT"
-                        .to_owned(),
-                );
-            }
+            Some(_) => return Err(ProxyError::OtherKind),
         };
         // The user and the password are checked first: a `/`, `?` or `#` in them that is not escaped would
         // change the host.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
-            return Err(
-                "has a user name or a password with /, ? or #; write these characters as %2F, \
-                    %3F and %23"
-                    .to_owned(),
-            );
+            return Err(ProxyError::Unescaped);
         }
         let place = place.split(['/', '?', '#']).next().unwrap_or_default();
         // The rules for addresses of servers apply to the host and the port.
-        let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
-            "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
-        })?;
-        let user = user.map(|user| {
-            percent_decoded(user).ok_or(
-                "has a user name or a password with a % that is not followed by two hexadecimal \
-                    digits; write this % as %25",
-            )
-        });
+        let url = inferometer_plan::spec::parse_url(&format!("http://{place}"))
+            .map_err(|_| ProxyError::NoPlace)?;
+        let user = user.map(|user| percent_decoded(user).ok_or(ProxyError::Percent));
         let user = user.transpose()?;
         // A user without a password gets an empty password (RFC 7617). Such a user may be a token.
         let user = user.map(|mut user| {
@@ -113,9 +142,9 @@ impl Proxy {
     }
 }
 
-/// The proxy that a flag or a variable names, or the error of parsing it. The error is reported only if the
-/// proxy would be used.
-type Named = Option<Result<Proxy, String>>;
+/// The proxy that a flag or a variable names, or the variable and the error of parsing it. The error is reported only
+/// if the proxy would be used.
+type Named = Option<Result<Proxy, (&'static str, ProxyError)>>;
 
 /// Which proxy is used for which server. By default, no proxy is used.
 #[derive(Clone, Debug, Default)]
@@ -136,8 +165,8 @@ impl Proxies {
         let is_cgi = variables("REQUEST_METHOD").is_some();
         let first = |names: [&'static str; 4]| {
             names.into_iter().filter(|&name| !(is_cgi && name == "HTTP_PROXY")).find_map(|name| {
-                let told = |why| format!("{name} {why}");
-                value(name).map(|value| Proxy::parse(&value, name).map_err(told))
+                let named = |why| (name, why);
+                value(name).map(|value| Proxy::parse(&value, name).map_err(named))
             })
         };
         Self {
@@ -163,7 +192,7 @@ impl Proxies {
     ///
     /// # Errors
     /// When the flag or variable of the proxy, or an entry of `no_proxy`, cannot be used.
-    pub fn for_url(&self, url: &Url) -> Result<Option<&Proxy>, String> {
+    pub fn for_url(&self, url: &Url) -> Result<Option<&Proxy>, UnusableProxy> {
         let named = if url.secure { &self.https } else { &self.http };
         match (named, &self.except.unreadable) {
             (Some(named), unreadable)
@@ -171,16 +200,12 @@ impl Proxies {
             {
                 // Perhaps the invalid entry is a mistyped name of this server.
                 if let Some(entry) = unreadable {
-                    return Err(format!(
-                        "no_proxy: `{entry}` is not a host, address or network; correct it, or \
-                            give --proxy none"
-                    ));
+                    return Err(UnusableProxy::Exception(entry.clone()));
                 }
-                named.as_ref().map(Some).map_err(|why| {
-                    format!(
-                        "{why}; to use no proxy, add {} to NO_PROXY or give --proxy none",
-                        url.host
-                    )
+                named.as_ref().map(Some).map_err(|(name, why)| UnusableProxy::Proxy {
+                    name,
+                    why: why.clone(),
+                    host: url.host.clone(),
                 })
             }
             _ => Ok(None),

@@ -14,7 +14,7 @@ fn proxy_to(url: &str, variables: &[&str]) -> String {
     match proxies.for_url(&parse_url(url).unwrap()) {
         Ok(Some(proxy)) => format!("{proxy} by {}", proxy.named_by),
         Ok(None) => "none".to_owned(),
-        Err(why) => why,
+        Err(why) => why.to_string(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::values::Value;
 use super::{Mistakes, values};
 use inferometer_load::CountOf;
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
-use inferometer_load::distribution::Distribution;
+use inferometer_load::distribution::{Distribution, DistributionError};
 
 /// The keys of `--workload conversation`. Lengths, turns and think times are distributions, in the form
 /// that [`Distribution::parse`] accepts.
@@ -117,7 +117,7 @@ fn read(
     key: &'static str,
     value: Option<&Value>,
     least: f64,
-    parse: fn(&str) -> Result<Distribution, String>,
+    parse: fn(&str) -> Result<Distribution, DistributionError>,
     mistakes: &mut Mistakes,
 ) -> Option<Distribution> {
     let text = value?.to_string();
@@ -130,11 +130,11 @@ fn read(
 }
 
 /// Numbers of tokens or of turns, which are whole numbers.
-fn lengths(text: &str) -> Result<Distribution, String> {
+fn lengths(text: &str) -> Result<Distribution, DistributionError> {
     Distribution::parse_whole(text, tokens)
 }
 
-fn times(text: &str) -> Result<Distribution, String> {
+fn times(text: &str) -> Result<Distribution, DistributionError> {
     Distribution::parse(text, seconds)
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
 use crate::parts::{DrawnPlan, Lengths, PrefixPlan};
-use inferometer_load::distribution::Distribution;
+use inferometer_load::distribution::{Distribution, DistributionError};
 
 /// The keys of the workloads `random` and `prefix`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,11 +122,20 @@ impl DrawnKeys {
     }
 }
 
+/// Why a text states no lengths, as the rest of a sentence that begins with the quoted text.
+#[derive(Debug, thiserror::Error)]
+enum LengthsError {
+    #[error("has no file; write histogram:FILE")]
+    NoFile,
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
+}
+
 /// Parses `histogram:FILE`, or a distribution of numbers of tokens.
-fn own_lengths(text: &str) -> Result<Lengths, String> {
+fn own_lengths(text: &str) -> Result<Lengths, LengthsError> {
     if let Some(file) = text.strip_prefix("histogram:") {
         return match file.is_empty() {
-            true => Err("has no file; write histogram:FILE".to_owned()),
+            true => Err(LengthsError::NoFile),
             false => Ok(Lengths::Histogram { file: file.to_owned() }),
         };
     }
@@ -134,7 +143,7 @@ fn own_lengths(text: &str) -> Result<Lengths, String> {
         Ok(tokens) if (0.0..=f64::from(super::MAX_LENGTH)).contains(&tokens) => Ok(tokens),
         _ => Err("is not a number of tokens"),
     };
-    Distribution::parse_whole(text, tokens).map(Lengths::Drawn)
+    Ok(Lengths::Drawn(Distribution::parse_whole(text, tokens)?))
 }
 
 #[cfg(test)]
@@ -185,7 +194,7 @@ mod tests {
         for key in ["range_ratio", "input_distribution", "output_distribution", "prefix_groups"] {
             assert!(told.iter().any(|told| told.starts_with(key)), "{key}: {told:?}");
         }
-        let told = own_lengths("uniform:2.2..2.8").unwrap_err();
+        let told = own_lengths("uniform:2.2..2.8").unwrap_err().to_string();
         assert!(told.starts_with("contains no whole number; write"), "{told}");
         let (_, told) = resolved(
             DrawnKeys {

@@ -1,12 +1,10 @@
 //! Addresses of servers on Unix sockets: `unix:/path/to.sock`, and `http+unix://%2Fpath%2Fto.sock/prefix`.
 
+use super::url_error::{MAX_PATH, UrlError};
 use crate::parts::{Url, percent_decoded};
 
-/// The longest path of a Unix socket that the kernel accepts, in bytes.
-const MAX_PATH: usize = 107;
-
 /// Parses the address of a server on a Unix socket; `None` if the text is another kind of address.
-pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
+pub(super) fn unix(text: &str) -> Option<Result<Url, UrlError>> {
     if let Some(path) = text.strip_prefix("unix:") {
         // `unix:///path` is the same address as `unix:/path`, written as a URL with an empty host.
         let path = path.strip_prefix("//").unwrap_or(path);
@@ -19,26 +17,21 @@ pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
     let (path, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let decoded = percent_decoded(path).and_then(|path| String::from_utf8(path).ok());
     let Some(decoded) = decoded else {
-        return Some(Err(
-            "has a % without two hexadecimal digits after it, or a path that is not UTF-8"
-                .to_owned(),
-        ));
+        return Some(Err(UrlError::Percent));
     };
     let prefix = prefix.trim_end_matches('/');
     Some(server(&decoded, prefix.strip_suffix("/v1").unwrap_or(prefix)))
 }
 
-fn server(path: &str, prefix: &str) -> Result<Url, String> {
+fn server(path: &str, prefix: &str) -> Result<Url, UrlError> {
     if path.is_empty() || path.ends_with('/') {
-        return Err("has no path; write it as unix:/path/to.sock".to_owned());
+        return Err(UrlError::NoSocket);
     }
     if path.len() > MAX_PATH {
-        return Err(format!(
-            "has a path of more than {MAX_PATH} bytes, the maximum for a Unix socket"
-        ));
+        return Err(UrlError::LongSocket);
     }
     if format!("{path}{prefix}").chars().any(char::is_control) || prefix.contains(['?', '#', ' ']) {
-        return Err("is not the address of a server; write it as unix:/path/to.sock".to_owned());
+        return Err(UrlError::Socket);
     }
     Ok(Url::unix(path, prefix))
 }
@@ -73,7 +66,7 @@ mod tests {
             (&long, "107 bytes"),
             ("unix:/a\nb", "is not the address"),
         ] {
-            let told = parse_url(text).unwrap_err();
+            let told = parse_url(text).unwrap_err().to_string();
             assert!(told.contains(why), "{text}: {told}");
         }
     }

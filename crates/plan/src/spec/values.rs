@@ -8,6 +8,7 @@ use inferometer_model::visible;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
+use super::url_error::UrlError;
 use crate::parts::{Url, Warmup};
 
 /// A number or a text, as a plan file or a flag may give it.
@@ -161,30 +162,26 @@ pub fn rate(value: &Value) -> Result<f64, &'static str> {
 }
 
 /// Parses the address of a server. A `/v1` at its end is removed.
-pub fn url(text: &str) -> Result<Url, String> {
+///
+/// # Errors
+/// If the text is not the address of a server.
+pub fn url(text: &str) -> Result<Url, UrlError> {
     if let Some(url) = super::unix::unix(text) {
         return url;
     }
     let secure = text.starts_with("https://");
     let scheme = if secure { "https://" } else { "http://" };
     let Some(rest) = text.strip_prefix(scheme) else {
-        return Err(format!(
-            "is not the address of a server; write it as http://{}",
-            if text.is_empty() || text.contains("://") || text.contains('@') {
-                "127.0.0.1:8000".to_owned()
-            } else {
-                shown(text)
-            }
-        ));
+        let is_host = !text.is_empty() && !text.contains("://") && !text.contains('@');
+        let host = if is_host { shown(text) } else { "127.0.0.1:8000".to_owned() };
+        return Err(UrlError::NoScheme(host));
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if authority.contains('@') {
-        return Err("contains a user name or a password, which would be stored in results; use \
-            --header or --api-key-env"
-            .to_owned());
+        return Err(UrlError::Password);
     }
     if path.contains(|c: char| c.is_control() || c == ' ') {
-        return Err("has a space or a control character in its path".to_owned());
+        return Err(UrlError::Path);
     }
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
@@ -200,17 +197,12 @@ pub fn url(text: &str) -> Result<Url, String> {
             let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
             Ok(Url { prefix, ..url })
         }
-        None => Err("has a query; give the address of the server only".to_owned()),
-        Some((_, dialect)) if is_query => Err(format!(
-            "is the path of requests, not the address of the server; give --target {} --dialect \
-                {dialect} --model MODEL --endpoint '{path}?...', with your query in place of the \
-                dots",
-            Url { prefix: String::new(), ..url }
-        )),
-        Some((_, dialect)) => Err(format!(
-            "is the path of requests, not the address of the server; give --target {url} --dialect \
-                {dialect}"
-        )),
+        None => Err(UrlError::Query),
+        Some((_, dialect)) if is_query => {
+            let (url, path) = (Url { prefix: String::new(), ..url }, path.to_owned());
+            Err(UrlError::CallWithQuery { url, dialect, path })
+        }
+        Some((_, dialect)) => Err(UrlError::Call { url, dialect }),
     }
 }
 
@@ -249,10 +241,10 @@ const API_CALLS: [(&str, &str); 11] = [
     ("/completion", "llama-cpp"),
 ];
 
-fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
+fn split_port(authority: &str, usual: u16) -> Result<(String, u16), UrlError> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, rest) = rest.split_once(']').ok_or("has `[` without `]`")?;
+            let (host, rest) = rest.split_once(']').ok_or(UrlError::Bracket)?;
             (host, rest.strip_prefix(':'))
         }
         None => match authority.rsplit_once(':') {
@@ -261,14 +253,13 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
         },
     };
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err("has no host; write it as http://127.0.0.1:8000".to_owned());
+        return Err(UrlError::Host);
     }
     let port = match port {
         None => usual,
         Some(port) => match port.parse() {
             Ok(port) if port > 0 => port,
-            // The message does not contain the port: it may be a password before an `@`.
-            _ => return Err("has a port that is not a number from 1 to 65535".to_owned()),
+            _ => return Err(UrlError::Port),
         },
     };
     Ok((host.to_owned(), port))
@@ -375,7 +366,7 @@ mod tests {
             ),
             ("http://a/v1?key=secret", "has a query"),
         ] {
-            let problem = url(wrong).unwrap_err();
+            let problem = url(wrong).unwrap_err().to_string();
             assert!(problem.contains(advice), "{wrong}: {problem}");
             assert!(!problem.contains("secret") && !shown(wrong).contains("secret"), "{problem}");
         }

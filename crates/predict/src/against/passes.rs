@@ -14,6 +14,7 @@ use inferometer_store::StoredRun;
 use super::MeasuredRows;
 use super::measured_on::of_target;
 use crate::measured_runs::{MeasuredPass, measured_passes, passes_of};
+use crate::unpredictable::Unpredictable;
 
 impl MeasuredRows {
     /// The measured passes of a stored run or of a result file in a cell.
@@ -44,7 +45,7 @@ pub(super) fn of_passes(
     found: &StoredRun,
     summary: &Summary,
     config: &EngineConfig,
-) -> Result<MeasuredRows, String> {
+) -> Result<MeasuredRows, Unpredictable> {
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}, each pass with its own load", found.row.id);
     let passes = measured_passes(found, config)?;
@@ -59,13 +60,13 @@ pub(super) fn of_results(
     path: &str,
     imports: &[Import],
     config: &EngineConfig,
-) -> Result<MeasuredRows, String> {
+) -> Result<MeasuredRows, Unpredictable> {
     let mut passes = Vec::new();
     for Import { summary, records } in imports {
         let loads = records.iter().map(|pass| (pass.plan.clone(), pass.records.clone()));
         passes.extend(passes_of(summary, loads.collect(), config)?);
     }
-    let first = imports.first().ok_or("it has no results")?;
+    let first = imports.first().ok_or(Unpredictable::NoResults)?;
     let origin = format!("{path}, each pass with its own load");
     Ok(rows_of(origin, passes, &first.summary.target, false))
 }

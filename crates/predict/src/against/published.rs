@@ -9,6 +9,7 @@ use inferometer_model::cell::CellPlan;
 
 use super::MeasuredRows;
 use super::measured_on::of_place;
+use crate::unpredictable::Unpredictable;
 
 /// If a page contains this text, its tables state prompt lengths in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
@@ -23,7 +24,7 @@ pub(super) fn of_text(
     text: &str,
     section: Option<&str>,
     engine: &str,
-) -> Result<MeasuredRows, String> {
+) -> Result<MeasuredRows, Unpredictable> {
     let mut logged = logged_blocks(text);
     if let Some(section) = section {
         logged.retain(|block| is_under(&block.headings, section));
@@ -33,11 +34,8 @@ pub(super) fn of_text(
     }
     // If a page's logs count characters, the lengths in its tables are also in characters.
     if text.contains(LOG_OF_CHARACTERS) {
-        return Err(format!(
-            "the input lengths are in characters, because the logs of this page state \
-                {LOG_OF_CHARACTERS}; no log of this section states tokens; name a section with \
-                a log as {path}#SECTION"
-        ));
+        let (log, path) = (LOG_OF_CHARACTERS, path.to_owned());
+        return Err(Unpredictable::PageOfCharacters { log, path });
     }
     let tables = published_tables(text)?;
     let of_engine = |table: &&PublishedTable| table.is_under(engine);
@@ -58,14 +56,14 @@ pub(super) fn of_text(
             measured_on: of_place(&table.place),
         }),
         found => {
-            let sections: Vec<String> =
-                tables.iter().map(|table| table.headings.join(" / ")).collect();
-            Err(format!(
-                "{} tables match {}; name exactly one as {path}#SECTION: {}",
-                found.len(),
-                section.unwrap_or(engine),
-                sections.join("; ")
-            ))
+            let sections = tables.iter().map(|table| table.headings.join(" / ")).collect();
+            let wanted = section.unwrap_or(engine).to_owned();
+            Err(Unpredictable::Tables {
+                found: found.len(),
+                wanted,
+                path: path.to_owned(),
+                sections,
+            })
         }
     }
 }
@@ -74,16 +72,12 @@ pub(super) fn of_text(
 ///
 /// # Errors
 /// If the blocks are under several headings, because then it is unclear which log the user means.
-fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows, String> {
+fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows, Unpredictable> {
     let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
     places.dedup();
     if places.len() > 1 {
-        let places: Vec<String> = places.iter().map(|headings| headings.join(" / ")).collect();
-        return Err(format!(
-            "{} logs match; name exactly one as {path}#SECTION: {}",
-            places.len(),
-            places.join("; ")
-        ));
+        let sections = places.iter().map(|headings| headings.join(" / ")).collect();
+        return Err(Unpredictable::Logs { path: path.to_owned(), sections });
     }
     let tokens = |mean: f64| mean.round() as u32;
     let rows = logged.iter().map(|block| PublishedRow {
@@ -128,7 +122,7 @@ mod tests {
     #[test]
     fn lengths_counted_in_characters_are_not_read_as_tokens() {
         let page = format!("{TABLE}\n## V100\n\n[INFO] prompt-chars/second: 304.9\n");
-        let message = of_text("page.md", &page, Some("A100"), "vllm").err().unwrap();
+        let message = of_text("page.md", &page, Some("A100"), "vllm").err().unwrap().to_string();
         assert!(message.contains("characters") && message.contains("page.md#"), "{message}");
         let tokens = of_text("page.md", TABLE, Some("A100"), "vllm");
         let tokens = tokens.unwrap_or_else(|message| panic!("{message}"));

@@ -15,13 +15,17 @@ use inferometer_store::StoredRun;
 use super::measured_on::of_target;
 use super::passes::{is_of_published_passes, of_passes};
 use super::{Counts, MeasuredRows};
+use crate::unpredictable::Unpredictable;
 
 /// The rows of a stored run.
 ///
 /// # Errors
-/// If a prediction cannot be compared with the run. The error states the reason.
-pub(super) fn of_run(found: &StoredRun, config: &EngineConfig) -> Result<MeasuredRows, String> {
-    let summary = found.summary.as_ref().ok_or("it has no results")?;
+/// If a prediction cannot be compared with the run.
+pub(super) fn of_run(
+    found: &StoredRun,
+    config: &EngineConfig,
+) -> Result<MeasuredRows, Unpredictable> {
+    let summary = found.summary.as_ref().ok_or(Unpredictable::NoResults)?;
     if !is_of_published_passes(summary) {
         return of_passes(found, summary, config);
     }
@@ -49,16 +53,16 @@ pub(super) fn of_run(found: &StoredRun, config: &EngineConfig) -> Result<Measure
 }
 
 /// The rows of imported results. For an imported log, also the loads that the log states.
-fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<MeasuredRows, String> {
+fn of_import(
+    id: &str,
+    summary: &Summary,
+    imported: &Imported,
+) -> Result<MeasuredRows, Unpredictable> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {
         finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
     }) {
-        return Err(
-            "its input lengths are in characters, and the numbers of tokens are unknown; import \
-                the log of these results, and name the run of the log"
-                .to_owned(),
-        );
+        return Err(Unpredictable::Characters);
     }
     let rows = summary
         .cells
@@ -77,7 +81,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
     let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
     let blocks: Vec<ClosedLoopLoad> = passes.filter_map(of_blocks).collect();
     if !blocks.is_empty() && blocks.len() != summary.cells.len() {
-        return Err("some of its rows have no load".to_owned());
+        return Err(Unpredictable::RowsWithoutLoad);
     }
     let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
     let measured_on = of_target(&summary.target);
@@ -97,13 +101,10 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Measure
 /// Returns the planned numbers of requests of the one-by-one passes and of the saturated passes of a run.
 ///
 /// # Errors
-/// If the figures of the run cannot be compared with a prediction. The error states the reason.
-fn counts(summary: &Summary) -> Result<Counts, String> {
+/// If the figures of the run cannot be compared with a prediction.
+fn counts(summary: &Summary) -> Result<Counts, Unpredictable> {
     if let Some(speed) = summary.target.facts.other_speed() {
-        return Err(format!(
-            "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
-                at --speed 1"
-        ));
+        return Err(Unpredictable::OtherSpeed(speed));
     }
     let of_kind = |kind: PassKind| {
         let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
@@ -120,8 +121,6 @@ fn counts(summary: &Summary) -> Result<Counts, String> {
             saturated: *saturated as u32,
             predicted: summary.predicted,
         }),
-        _ => Err("all cells must have saturated passes with the same number of requests, and no \
-                other pass except one by one"
-            .to_owned()),
+        _ => Err(Unpredictable::OtherPasses),
     }
 }

@@ -13,6 +13,7 @@ use inferometer_store::{Store, StoredRun};
 
 use super::{MeasuredRows, passes, published, run};
 use crate::server_facts::ServerFacts;
+use crate::unpredictable::Unpredictable;
 
 /// The measurements that a prediction is compared with.
 pub struct Source {
@@ -58,9 +59,8 @@ pub fn open(name: &str, store: Option<&str>) -> Result<Source, PlanError> {
     Ok(Source { name: name.to_owned(), kind: Kind::Run(Box::new(found)) })
 }
 
-fn of_file(path: &str, section: Option<&str>) -> Result<Kind, String> {
-    let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)
-        .map_err(|error| format!("cannot be read: {error}"))?;
+fn of_file(path: &str, section: Option<&str>) -> Result<Kind, Unpredictable> {
+    let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut marks = text.iter().filter(|byte| !byte.is_ascii_whitespace());
     // A log or a page may also begin with `[`: the first line of a log, or a link.
@@ -71,13 +71,11 @@ fn of_file(path: &str, section: Option<&str>) -> Result<Kind, String> {
     };
     if !is_json {
         drop(bytes);
-        let text = file::read_text(Path::new(path), MAX_SETTINGS_BYTES)
-            .map_err(|error| format!("cannot be read: {error}"))?;
+        let text = file::read_text(Path::new(path), MAX_SETTINGS_BYTES)?;
         return Ok(Kind::Page(text, section.map(str::to_owned)));
     }
     let file = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-    let mut imports = inferometer_formats::import::read(&file.unwrap_or_default(), &bytes)
-        .map_err(|error| error.to_string())?;
+    let mut imports = inferometer_formats::import::read(&file.unwrap_or_default(), &bytes)?;
     let known: Vec<String> = imports.iter().map(|import| sections_of(import).join(" / ")).collect();
     if let Some(section) = section {
         imports.retain(|import| is_under(&sections_of(import), section));
@@ -88,16 +86,14 @@ fn of_file(path: &str, section: Option<&str>) -> Result<Kind, String> {
     models.dedup();
     match models.len() {
         1 => Ok(Kind::Results(imports)),
-        0 => Err(format!(
-            "no result matches #{}; the results are: {}",
-            section.unwrap_or_default(),
-            known.join("; ")
-        )),
-        _ => Err(format!(
-            "its results are of several models ({}); name the results of one model as {path}#SECTION: {}",
-            models.join(", "),
-            known.join("; ")
-        )),
+        0 => {
+            Err(Unpredictable::NoResult { section: section.unwrap_or_default().to_owned(), known })
+        }
+        _ => Err(Unpredictable::SeveralModels {
+            models: models.iter().map(ToString::to_string).collect(),
+            path: path.to_owned(),
+            known,
+        }),
     }
 }
 

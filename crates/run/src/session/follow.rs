@@ -69,7 +69,7 @@ pub fn follow(request: RunRequest<'_>) -> Result<(), RunError> {
     events.emit(Event::Closed);
     followed.map_err(|error| {
         // Rank 0 sends its errors to all ranks. This rank reports only its own errors.
-        if !matches!(error, RunError::OtherRank(_)) {
+        if !matches!(error, RunError::Rank0Lost(_) | RunError::FailedAtRank0(_)) {
             member.fail(error.to_string());
         }
         RunError::OfServer { name: format!("rank {rank}"), source: Box::new(error) }
@@ -98,7 +98,7 @@ impl<'a> Follower<'a> {
     /// Carries out one order after another until the run is over.
     fn run(mut self) -> Result<(), RunError> {
         loop {
-            let order = self.member.next_order().map_err(RunError::other_rank)?;
+            let order = self.member.next_order()?;
             match order {
                 Order::WarmUp { cell } => {
                     if let Some(bound) = self.request.plan.warmup.bound() {
@@ -115,7 +115,7 @@ impl<'a> Follower<'a> {
                 }
                 Order::End { failed: None } => return Ok(()),
                 Order::End { failed: Some(why) } => {
-                    return Err(RunError::other_rank(format!("the run failed at rank 0: {why}")));
+                    return Err(RunError::FailedAtRank0(why));
                 }
             }
         }
@@ -173,6 +173,6 @@ impl<'a> Follower<'a> {
         let body_hash = has_all.then_some(body_hash);
         let report =
             PassReport { outcomes, process, body_hash, interrupted, ..PassReport::default() };
-        self.member.end_pass(report).map_err(RunError::other_rank)
+        Ok(self.member.end_pass(report)?)
     }
 }

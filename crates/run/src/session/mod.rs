@@ -256,7 +256,8 @@ impl<N: Network> Session<'_, N> {
         let host = self.header.environment.host.clone().unwrap_or_default();
         let hosts = std::iter::once(host).chain(lead.hosts());
         // A lost rank also sets the interruption flag of rank 0, although the user did not interrupt the run.
-        let lost = std::iter::once(None).chain(lead.lost());
+        let lost = lead.lost().into_iter().map(|lost| lost.map(|why| why.to_string()));
+        let lost = std::iter::once(None).chain(lost);
         let ranks: Vec<_> = hosts.zip(lost).collect();
         let outcomes = |rank| self.recording.of_rank(rank);
         let interrupted = self.runner.interrupted() && self.broken.is_none();

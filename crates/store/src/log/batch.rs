@@ -7,6 +7,8 @@
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
 
+use crate::error::Unstorable;
+
 use super::codes::{Chain, Strings, difference, instant, small, some, undo_difference, undo_some};
 use super::column::{Malformed, PayloadReader, PayloadWriter};
 use super::resolution::{empty_before, read_width_code, ticks};
@@ -51,19 +53,19 @@ impl Batch {
     /// Adds a record.
     ///
     /// # Errors
-    /// If a log cannot store the record: the reason, as text. The batch is then unchanged.
-    pub fn push(&mut self, record: &Record) -> Result<(), String> {
+    /// If a log cannot store the record. The batch is then unchanged.
+    pub fn push(&mut self, record: &Record) -> Result<(), Unstorable> {
         check(record)?;
         let text = |text: Option<&str>| text.map_or(0, str::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
         // The batch may be almost full before this record is added. The limits below leave room for the
         // earlier records, so a record is refused only because of its own size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
-            return Err(format!("it has more than {} reads or events", MAX_ROWS - FULL_ROWS));
+            return Err(Unstorable::TooManyRows(MAX_ROWS - FULL_ROWS));
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
         if text(record.detail_text()) + text(record.finish_reason.as_deref()) + class > most {
-            return Err(format!("it has more than {most} bytes of text"));
+            return Err(Unstorable::TooMuchText(most));
         }
         let mut chain = Chain(self.before.due);
         let row = row::encode(record, &self.before, &mut self.strings, &mut chain);
@@ -117,15 +119,10 @@ impl Batch {
 }
 
 /// Checks that each event of the record belongs to one of its reads.
-fn check(record: &Record) -> Result<(), String> {
+fn check(record: &Record) -> Result<(), Unstorable> {
     match record.events.iter().find(|event| event.read as usize >= record.reads.len()) {
         None => Ok(()),
-        Some(event) => Err(format!(
-            "an event belongs to read {}, but the record has only {} \
-                reads",
-            event.read,
-            record.reads.len()
-        )),
+        Some(event) => Err(Unstorable::NoSuchRead { read: event.read, reads: record.reads.len() }),
     }
 }
 
@@ -154,7 +151,7 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
         let [.., read_count, event_count] = row;
         record.reads = decode_reads(split(&mut reads, read_count)?, &mut chain)?;
         record.events = decode_events(split(&mut events, event_count)?)?;
-        check(&record).map_err(Malformed)?;
+        check(&record).map_err(|why| Malformed(why.to_string()))?;
         records.push(record);
     }
     if reads.is_empty() && events.is_empty() {
@@ -168,17 +165,15 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
 /// batch with the record of the first request.
 ///
 /// # Errors
-/// The outer error says why a log cannot store the requests, as text. The inner error is the error of the
+/// The outer error says why a log cannot store the requests. The inner error is the error of the
 /// compressor.
 pub(super) fn encode_never_begun(
     record: &Record,
     count: u32,
     out: &mut PayloadWriter,
-) -> Result<std::io::Result<Vec<u8>>, String> {
+) -> Result<std::io::Result<Vec<u8>>, Unstorable> {
     if !is_range(record, count) {
-        return Err(format!(
-            "a log cannot store it as the first of {count} requests that differ only in their index"
-        ));
+        return Err(Unstorable::NoRange { count });
     }
     let mut batch = Batch::default();
     batch.push(record)?;

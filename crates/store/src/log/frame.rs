@@ -62,33 +62,46 @@ pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Why a frame is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The head is damaged.
+    #[error("the checksum of its head does not match")]
+    Head,
+    /// The head states more bytes than a frame can have.
+    #[error("{0} bytes are more than a frame can hold")]
+    TooLong(usize),
+    /// The head states an unknown kind.
+    #[error("no frame has kind {0}")]
+    Kind(u8),
+    /// The payload is damaged.
+    #[error("the checksum of its payload does not match")]
+    Payload,
+}
+
 impl Head {
     /// Parses and checks the head of a frame.
     ///
     /// # Errors
-    /// If the head is invalid: the reason, as text.
-    pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Self, String> {
+    /// If the head is invalid.
+    pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Self, FrameError> {
         let [l0, l1, l2, l3, code, p0, p1, p2, p3, h0, h1, h2, h3] = *bytes;
         if crc32fast::hash(&bytes[..9]) != u32::from_le_bytes([h0, h1, h2, h3]) {
-            return Err("the checksum of its head does not match".to_owned());
+            return Err(FrameError::Head);
         }
         let payload_bytes = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if payload_bytes > MAX_PAYLOAD_BYTES {
-            return Err(format!("{payload_bytes} bytes are more than a frame can hold"));
+            return Err(FrameError::TooLong(payload_bytes));
         }
-        let kind = Kind::from_code(code).ok_or_else(|| format!("no frame has kind {code}"))?;
+        let kind = Kind::from_code(code).ok_or(FrameError::Kind(code))?;
         Ok(Self { kind, payload_bytes, payload_crc: u32::from_le_bytes([p0, p1, p2, p3]) })
     }
 
     /// Compares the payload with its checksum.
     ///
     /// # Errors
-    /// If the checksum does not match: the reason, as text.
-    pub fn check(&self, payload: &[u8]) -> Result<(), String> {
-        if crc32fast::hash(payload) == self.payload_crc {
-            Ok(())
-        } else {
-            Err("the checksum of its payload does not match".to_owned())
-        }
+    /// If the checksum does not match.
+    pub fn check(&self, payload: &[u8]) -> Result<(), FrameError> {
+        if crc32fast::hash(payload) == self.payload_crc { Ok(()) } else { Err(FrameError::Payload) }
     }
 }

@@ -157,13 +157,13 @@ impl LogReader {
         let Ok(head) = <&[u8; HEAD_BYTES]>::try_from(bytes.as_slice()) else {
             return Err(self.cut(bytes.len()));
         };
-        let head = Head::decode(head).map_err(|what| self.corrupt(what))?;
+        let head = Head::decode(head).map_err(|what| self.corrupt(what.to_string()))?;
         let mut payload = Vec::new();
         self.read(head.payload_bytes, &mut payload)?;
         if payload.len() < head.payload_bytes {
             return Err(self.cut(HEAD_BYTES + payload.len()));
         }
-        head.check(&payload).map_err(|what| self.corrupt(what))?;
+        head.check(&payload).map_err(|what| self.corrupt(what.to_string()))?;
         self.next_offset += (HEAD_BYTES + payload.len()) as u64;
         Ok(Some((head.kind, payload)))
     }

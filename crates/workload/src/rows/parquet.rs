@@ -31,8 +31,9 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let file = data_set::open_file(path)?;
     let reader = SerializedFileReader::new(file)
         .map_err(|error| unreadable(format!("is not a Parquet file: {}", message(&error))))?;
-    check_counts(reader.metadata()).map_err(unreadable)?;
-    let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
+    check_counts(reader.metadata()).map_err(|error| unreadable(error.to_string()))?;
+    let (projection, unused) =
+        columns(&reader, plan).map_err(|error| unreadable(error.to_string()))?;
     let nanoseconds = nanoseconds(&projection);
     let mut loaded = Loaded { unused, ..Loaded::default() };
     loaded.left_out.in_rows = true;
@@ -57,14 +58,39 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     Ok(loaded)
 }
 
+/// Why a Parquet file cannot be used, as the rest of a sentence that begins with the file.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error("states {stated} rows, and its row groups state {of_groups}")]
+    Rows { stated: i64, of_groups: i64 },
+    #[error("has a negative position or size for the column {0}")]
+    Position(String),
+    #[error("states {rows} rows in row group {number}, whose column {name} has {values} values")]
+    Values { rows: i64, number: u32, name: String, values: i64 },
+    #[error("has none of the columns {asked}; it has {found}; assign columns with --columns")]
+    Columns { asked: String, found: String },
+    #[error(
+        "row group {number}, column `{name}`: compressed with {compression}, which cannot be read; write the file with \
+            Snappy, with Zstandard or without compression"
+    )]
+    Compression { number: usize, name: String, compression: Compression },
+    #[error(
+        "has {0} MiB uncompressed in the used columns, but the limit is {most} MiB: use a part of it",
+        most = MAX_FILE_BYTES >> 20
+    )]
+    TooLarge(u64),
+    #[error("{}", message(.0))]
+    Schema(ParquetError),
+}
+
 /// Checks that the file, its row groups and their columns state the same numbers of rows. Otherwise, the
 /// decoder could leave out rows without an error. Also refuses negative positions and sizes.
-fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
+fn check_counts(metadata: &ParquetMetaData) -> Result<(), FileError> {
     let stated = metadata.file_metadata().num_rows();
     let groups = metadata.row_groups();
     let of_groups: i64 = groups.iter().map(RowGroupMetaData::num_rows).fold(0, i64::saturating_add);
     if stated != of_groups {
-        return Err(format!("states {stated} rows, and its row groups state {of_groups}"));
+        return Err(FileError::Rows { stated, of_groups });
     }
     for (number, group) in (1..).zip(groups) {
         let rows = group.num_rows();
@@ -75,7 +101,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
         };
         if let Some(column) = group.columns().iter().find(is_nowhere) {
             let name = column.column_path().string();
-            return Err(format!("has a negative position or size for the column {name}"));
+            return Err(FileError::Position(name));
         }
         let differs = |column: &&ColumnChunkMetaData| {
             // A column of lists has one value per item, not per row.
@@ -83,9 +109,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
         };
         if let Some(column) = group.columns().iter().find(differs) {
             let (name, values) = (column.column_path().string(), column.num_values());
-            return Err(format!(
-                "states {rows} rows in row group {number}, whose column {name} has {values} values"
-            ));
+            return Err(FileError::Values { rows, number, name, values });
         }
     }
     Ok(())
@@ -94,12 +118,12 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
 /// The schema of the columns that the plan may use, and the names of all other columns.
 ///
 /// # Errors
-/// A message if there is no column for a prompt, a compression is not supported, or the used columns are
+/// If there is no column for a prompt, a compression is not supported, or the used columns are
 /// too large.
 fn columns(
     reader: &SerializedFileReader<File>,
     plan: &RowsPlan,
-) -> Result<(Type, BTreeSet<String>), String> {
+) -> Result<(Type, BTreeSet<String>), FileError> {
     let metadata = reader.metadata();
     let schema = metadata.file_metadata().schema();
     let used = used_columns(plan);
@@ -111,11 +135,7 @@ fn columns(
         .collect();
     if !taken.iter().any(|column| asks.contains(&column.name())) {
         let names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
-        return Err(format!(
-            "has none of the columns {}; it has {}; assign columns with --columns",
-            asks.join(", "),
-            names.join(", ")
-        ));
+        return Err(FileError::Columns { asked: asks.join(", "), found: names.join(", ") });
     }
     let mut unpacked_bytes = 0_u64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -127,26 +147,18 @@ fn columns(
                 unpacked_bytes += u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX >> 8);
             }
             if of_taken(name) && !is_known(compression) {
-                return Err(format!(
-                    "row group {}, column `{name}`: compressed with {compression}, which cannot be \
-                     read; write the file with Snappy, with Zstandard or without compression",
-                    number + 1
-                ));
+                let (number, name) = (number + 1, name.to_owned());
+                return Err(FileError::Compression { number, name, compression });
             }
         }
     }
     if unpacked_bytes > MAX_FILE_BYTES {
-        return Err(format!(
-            "has {} MiB uncompressed in the used columns, but the limit is {} MiB: use a part of \
-                it",
-            unpacked_bytes >> 20,
-            MAX_FILE_BYTES >> 20
-        ));
+        return Err(FileError::TooLarge(unpacked_bytes >> 20));
     }
     let projection = Type::group_type_builder(schema.name())
         .with_fields(taken)
         .build()
-        .map_err(|error| message(&error))?;
+        .map_err(FileError::Schema)?;
     Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
 }
 

@@ -37,16 +37,17 @@ impl HfTokenizer {
         let bytes = file::read(&json, MAX_TOKENIZER_BYTES).map_err(|error| {
             WorkloadError::UnreadableTokenizer { path: json.clone(), reason: error.to_string() }
         })?;
-        let read = Self::from_bytes(&path.display().to_string(), &bytes)
-            .map_err(|reason| WorkloadError::NotATokenizer { path: json, reason })?;
+        let read = Self::from_bytes(&path.display().to_string(), &bytes).map_err(|error| {
+            WorkloadError::NotATokenizer { path: json, reason: error.to_string() }
+        })?;
         let digest = Sha256::digest(&bytes);
         Ok(Self { sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()), ..read })
     }
 
-    /// Parses the bytes of a `tokenizer.json`. The error is a message that states the reason.
-    pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
-        let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(|e| e.to_string())?;
-        inner.with_truncation(None).map_err(|error| error.to_string())?;
+    /// Parses the bytes of a `tokenizer.json`.
+    pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> tokenizers::Result<Self> {
+        let mut inner = tokenizers::Tokenizer::from_bytes(bytes)?;
+        inner.with_truncation(None)?;
         inner.with_padding(None);
         let vocabulary = inner.get_vocab(true);
         let ids = vocabulary.values().map(|id| *id as usize + 1).max().unwrap_or(0);

@@ -113,28 +113,41 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
             .with_retries(0)
             .build()
             .and_then(|api| api.model(model).get(FILE))
-            .map_err(|failure| failure.to_string())
     };
-    within(DEADLINE, download).map_err(|reason| {
+    within(DEADLINE, download).map_err(|failure| {
         // A mirror's address may contain a password.
         let shown = shown_address(&config.endpoint);
-        error(&shown, reason.replace(&config.endpoint, &shown))
+        error(&shown, failure.to_string().replace(&config.endpoint, &shown))
     })
 }
 
 /// Runs a download on another thread, because the download itself has no time limit, and waits at most
 /// `deadline` for its result. If the download never ends, its thread ends only when the process ends.
-fn within<T: Send + 'static>(
+fn within<T: Send + 'static, E: Send + 'static>(
     deadline: Duration,
-    download: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
+    download: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, DownloadError<E>> {
     let (sender, receiver) = channel();
     // After the deadline there is no receiver, so a failed send is ignored.
-    spawn(move || drop(sender.send(download()))).map_err(|error| error.to_string())?;
+    spawn(move || drop(sender.send(download()))).map_err(DownloadError::Thread)?;
     match receiver.recv_timeout(deadline) {
-        Ok(outcome) => outcome,
-        Err(_) => Err(format!("the download did not finish within {} s", deadline.as_secs())),
+        Ok(outcome) => outcome.map_err(DownloadError::Failed),
+        Err(_) => Err(DownloadError::Late(deadline.as_secs())),
     }
+}
+
+/// Why a download has no result.
+#[derive(Debug, thiserror::Error)]
+enum DownloadError<E> {
+    /// The download failed.
+    #[error("{0}")]
+    Failed(E),
+    /// The operating system refuses a thread.
+    #[error("{0}")]
+    Thread(std::io::Error),
+    /// The download takes longer than this many seconds.
+    #[error("the download did not finish within {0} s")]
+    Late(u64),
 }
 
 #[cfg(test)]
@@ -144,10 +157,9 @@ mod tests {
     #[test]
     fn a_download_that_does_not_finish_in_time_is_an_error() {
         let (_never, waits) = channel::<()>();
-        let told =
-            within(Duration::from_millis(1), move || waits.recv().map_err(|e| e.to_string()));
-        assert_eq!(told, Err("the download did not finish within 0 s".to_owned()));
-        assert_eq!(within(DEADLINE, || Ok(7)), Ok(7));
+        let told = within(Duration::from_millis(1), move || waits.recv()).unwrap_err();
+        assert_eq!(told.to_string(), "the download did not finish within 0 s");
+        assert_eq!(within(DEADLINE, || Ok::<_, std::io::Error>(7)).unwrap(), 7);
     }
 
     #[test]

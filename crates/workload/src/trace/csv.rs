@@ -8,6 +8,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
 use super::row::{ParsedRow, RowReason, trimmed};
+use crate::error::TraceError;
 use inferometer_model::calendar::seconds_or_date;
 
 /// The names of the columns in each format: the arrival time, the input tokens and the output tokens.
@@ -21,13 +22,13 @@ const NAMES: [(TraceFormat, [&str; 3]); 3] = [
 /// If `format` is `None`, the names of the columns determine the format.
 ///
 /// # Errors
-/// A message if the first line is neither a header of a known format nor a row of a plain trace. If
+/// If the first line is neither a header of a known format nor a row of a plain trace. If
 /// `format` is given, only this format is accepted.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
     format: Option<TraceFormat>,
-) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, String> {
+) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, TraceError> {
     let (columns, is_header) = Columns::of(&first, format)?;
     let first_row = if is_header { Vec::new() } else { (first + "\n").into_bytes() };
     let mut reader = ReaderBuilder::new()
@@ -70,7 +71,7 @@ struct Columns {
 impl Columns {
     /// Finds the columns from the first line. Also returns whether this line is a header, because a plain
     /// trace may have no header.
-    fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), String> {
+    fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), TraceError> {
         let fields: Vec<&str> = first.split(',').map(bare).collect();
         let index = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
         let wanted = |known: TraceFormat| format.is_none_or(|format| format == known);
@@ -95,8 +96,7 @@ impl Columns {
             true => "each line of a Mooncake trace is a JSON object".to_owned(),
             false => expected.join("; "),
         };
-        let found: String = first.chars().take(80).collect();
-        Err(format!("its first line is `{found}`; {expected}"))
+        Err(TraceError::Columns { found: first.chars().take(80).collect(), expected })
     }
 
     fn row(&self, record: &StringRecord) -> Result<ParsedRow, RowReason> {

@@ -8,7 +8,7 @@ use inferometer_plan::TraceFormat;
 use super::row::{ParsedRow, RowReason, Rows, trimmed};
 use super::{csv, json};
 use crate::data_set::{self, RowEnd};
-use crate::error::WorkloadError;
+use crate::error::{TraceError, WorkloadError};
 
 /// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
 type ParsedRows<'a> = Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
@@ -74,7 +74,7 @@ fn parsed_rows<'a>(
             break text.to_owned();
         }
     };
-    let rows: Result<ParsedRows<'a>, String> = match first.starts_with('{') {
+    let rows: Result<ParsedRows<'a>, TraceError> = match first.starts_with('{') {
         true => json::rows(first, reader, format).map(|rows| Box::new(rows) as ParsedRows<'a>),
         false => csv::rows(first, reader, format).map(|rows| Box::new(rows) as ParsedRows<'a>),
     };

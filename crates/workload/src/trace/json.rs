@@ -9,19 +9,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::row::{ParsedRow, RowReason, trimmed};
+use crate::error::TraceError;
 use inferometer_model::calendar::{decimal, seconds_or_date};
 
 /// Parses the rows of a file. `first` is the first line of the file, and `rest` reads the lines after it.
 /// If `format` is `None`, the keys of the first line determine the format.
 ///
 /// # Errors
-/// A message if the first line does not have the keys of a known format. If `format` is given, only this
+/// If the first line does not have the keys of a known format. If `format` is given, only this
 /// format is accepted.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
     format: Option<TraceFormat>,
-) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, String> {
+) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, TraceError> {
     let keys = Keys::of(&first, format)?;
     let lines = std::iter::once(Ok(first)).chain(rest.lines());
     Ok(lines.filter_map(move |line| match line {
@@ -47,23 +48,22 @@ const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
 const HASHES: &str = "hash_ids";
 
 impl Keys {
-    /// Finds the format whose keys are in the first line. Returns an error message if there is none.
-    fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
-        let fields: Map<String, Value> = serde_json::from_str(first)
-            .map_err(|error| format!("its first line is not a JSON object: {error}"))?;
+    /// Finds the format whose keys are in the first line. An error if there is none.
+    fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, TraceError> {
+        let fields: Map<String, Value> =
+            serde_json::from_str(first).map_err(|error| TraceError::NoObject(error.to_string()))?;
         let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
         for (known, names) in [(TraceFormat::Mooncake, MOONCAKE), (TraceFormat::Plain, PLAIN)] {
             if has(names) && format.is_none_or(|format| format == known) {
                 return Ok(Self { names, is_mooncake: known == TraceFormat::Mooncake });
             }
         }
-        let found: Vec<&str> = fields.keys().map(String::as_str).collect();
-        Err(format!(
-            "its first line has the keys {}; mooncake has {} and optionally {HASHES}; plain has {}",
-            found.join(", "),
+        let expected = format!(
+            "mooncake has {} and optionally {HASHES}; plain has {}",
             MOONCAKE.join(", "),
             PLAIN.join(", ")
-        ))
+        );
+        Err(TraceError::Keys { found: fields.keys().cloned().collect(), expected })
     }
 
     /// Parses the row of a line.

@@ -6,7 +6,7 @@ use std::path::Path;
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::profile::profile as profile_named;
 use inferometer_model::cell::CellPlan;
-use inferometer_predict::{Expected, ProfileChoice, expected};
+use inferometer_predict::{Expected, ProfileChoice, Unpredictable, expected};
 use inferometer_stats::percentile;
 use inferometer_store::Store;
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ pub fn check_predictions(
     let mut skipped = Vec::new();
     for row in store.runs().map_err(Failure::run_failed)?.iter().filter(|row| !row.predicted) {
         let id = row.id.to_string();
-        let found = store.run(&id).map_err(|error| error.to_string());
+        let found = store.run(&id).map_err(Unpredictable::from);
         match found.and_then(|run| expected(&run, choice)) {
             Ok(expected) => held.push((id, expected)),
-            Err(why) => skipped.push((id, why)),
+            Err(why) => skipped.push((id, why.to_string())),
         }
     }
     match as_json {

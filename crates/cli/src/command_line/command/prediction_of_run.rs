@@ -15,7 +15,9 @@ use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible;
 use inferometer_plan::shell::word;
 use inferometer_plan::spec::Variant;
-use inferometer_predict::{BUILT_IN, Expected, ProfileChoice, ServerFacts, expected, known_engine};
+use inferometer_predict::{
+    BUILT_IN, Expected, ProfileChoice, ServerFacts, Unpredictable, expected, known_engine,
+};
 use inferometer_store::Store;
 
 use super::own_profiles::own_profiles;
@@ -45,7 +47,7 @@ pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     }
     let own = own_profiles();
     let stored = Store::open_existing(store).and_then(|store| store.run(run));
-    let found = stored.map_err(|error| error.to_string());
+    let found = stored.map_err(Unpredictable::from);
     match found.and_then(|run| expected(&run, ProfileChoice::Own(&own))) {
         Ok(found) => lines(run, &found, store, profiles_folder().as_deref()),
         Err(why) => format!("\nnot predicted: {why}\n"),

@@ -6,7 +6,7 @@ mod script;
 mod tables;
 
 use inferometer_analysis::table_import::{
-    HeadingFacts, engine_in_prose, logged_blocks, published_tables,
+    HeadingFacts, NoNumber, engine_in_prose, logged_blocks, published_tables,
 };
 use inferometer_model::target::{Facts, Target};
 
@@ -15,10 +15,10 @@ use crate::import::source::{Import, Source};
 
 /// Returns the runs of a page: first its tables, then the outputs of the script, then its logs.
 pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
-    let malformed = |what: String| ImportError::Malformed {
+    let malformed = |what: NoNumber| ImportError::Malformed {
         file: source.file.clone(),
         format: "published tables",
-        what,
+        what: what.to_string(),
     };
     let tables = published_tables(text).map_err(malformed)?;
     let page = Page { source, text, logged: logged_blocks(text) };

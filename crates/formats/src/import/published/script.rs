@@ -25,6 +25,37 @@ const SECOND: &str = "Throughput: ";
 /// The default of the script for `--num-prompts`.
 const DEFAULT_PROMPTS: u32 = 1000;
 
+/// Why the six lines are not a run.
+#[derive(Debug, thiserror::Error)]
+enum ScriptError {
+    #[error(
+        "line {line}: {name}: `{value}` is not valid; --num-prompts is a whole number, and --request-rate is a number \
+            above 0"
+    )]
+    Option { line: usize, name: &'static str, value: String },
+    #[error("line {line}: `{text}`, expected `{name}: ` and a number of {unit}")]
+    Figure { line: usize, text: String, name: &'static str, unit: &'static str },
+    #[error(
+        "line {line}: `{}` and `{}` correspond to {:.0} to {:.0} requests, but the command in line {command} sends \
+            {prompts} requests: the command belongs to another run",
+        texts[0],
+        texts[1],
+        requests[0],
+        requests[1]
+    )]
+    OtherCommand {
+        line: usize,
+        texts: [String; 2],
+        requests: [f64; 2],
+        command: usize,
+        prompts: u32,
+    },
+    #[error(
+        "line {line}: the load is unknown, because there is no command of {SCRIPT} above this line"
+    )]
+    NoCommand { line: usize },
+}
+
 /// Returns one run for each group of the six lines.
 pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     let lines: Vec<&str> = page.text.lines().collect();
@@ -33,10 +64,10 @@ pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
         let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
         lines[*at].starts_with(FIRST) && next
     };
-    let malformed = |what: String| ImportError::Malformed {
+    let malformed = |what: ScriptError| ImportError::Malformed {
         file: page.source.file.clone(),
         format: FORMAT,
-        what,
+        what: what.to_string(),
     };
     let blocks = (0..lines.len()).filter(begins);
     blocks.map(|at| run(page, &lines, at).map_err(malformed)).collect()
@@ -91,14 +122,10 @@ fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
 
 /// Returns the load model and the number of prompts of a command. Without a rate, the script sends all requests
 /// at the beginning.
-fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
+fn load(command: &(usize, String)) -> Result<(PassPlan, u32), ScriptError> {
     let (number, words) = command;
-    let wrong = |name: &str, value: &str| {
-        format!(
-            "line {number}: {name}: `{value}` is not valid; --num-prompts is a whole number, and \
-             --request-rate is a number above 0"
-        )
-    };
+    let wrong =
+        |name, value: &str| ScriptError::Option { line: *number, name, value: value.to_owned() };
     let prompts = match option(words, "--num-prompts") {
         None => DEFAULT_PROMPTS,
         Some(value) => value.parse().map_err(|_| wrong("--num-prompts", value))?,
@@ -125,15 +152,17 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
 }
 
 /// Returns the six figures. `at` is the index of the first line.
-fn stated(lines: &[&str], at: usize) -> Result<ImportedPass, String> {
+fn stated(lines: &[&str], at: usize) -> Result<ImportedPass, ScriptError> {
     let mut stated = ImportedPass::default();
     for (field, number) in FIELDS.iter().zip(at..) {
         let line = lines.get(number).copied().unwrap_or("");
         let rest = line.strip_prefix(field.name).and_then(|rest| rest.strip_prefix(": "));
         let value = rest.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
-        let value = value.filter(|value| value.is_finite()).ok_or_else(|| {
-            let expected = format!("`{}: ` and a number of {}", field.name, field.unit);
-            format!("line {}: `{line}`, expected {expected}", number + 1)
+        let value = value.filter(|value| value.is_finite()).ok_or_else(|| ScriptError::Figure {
+            line: number + 1,
+            text: line.to_owned(),
+            name: field.name,
+            unit: field.unit,
         })?;
         stated.numbers.insert(format!("{} ({})", field.name, field.unit), value);
     }
@@ -151,32 +180,25 @@ fn printed(line: &str) -> Option<[f64; 2]> {
 
 /// Checks that the six lines are the output of the command: the product of total time and throughput must be the
 /// number of prompts, within the rounding of both figures.
-fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
+fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), ScriptError> {
     let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
     let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };
     let (least, most) = (shortest * slowest, longest * fastest);
     if (least..=most).contains(&f64::from(prompts)) {
         return Ok(());
     }
-    Err(format!(
-        "line {}: `{}` and `{}` correspond to {:.0} to {:.0} requests, but the command in line \
-         {command} sends {prompts} requests: the command belongs to another run",
-        at + 1,
-        lines[at],
-        lines[at + 1],
-        least.max(0.0).ceil(),
-        most.floor()
-    ))
+    Err(ScriptError::OtherCommand {
+        line: at + 1,
+        texts: [lines[at].to_owned(), lines[at + 1].to_owned()],
+        requests: [least.max(0.0).ceil(), most.floor()],
+        command,
+        prompts,
+    })
 }
 
-fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
+fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, ScriptError> {
     let mut stated = stated(lines, at)?;
-    let command = command(&lines[..at]).ok_or_else(|| {
-        format!(
-            "line {}: the load is unknown, because there is no command of {SCRIPT} above this line",
-            at + 1
-        )
-    })?;
+    let command = command(&lines[..at]).ok_or(ScriptError::NoCommand { line: at + 1 })?;
     let (plan, prompts) = load(&command)?;
     belongs(lines, at, command.0, prompts)?;
     stated.texts.insert("command".to_owned(), command.1);

@@ -73,7 +73,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("start_time").map(str::to_owned);
     let (mut cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
     let pass = &mut cells[0].passes[0];
     let of = |name: &str| Ok(distribution(&document, name, "avg", in_ms(&document, name)?));
     *pass.latencies.entry(&ttft::FROM_SENT) = of("time_to_first_token")?;
@@ -150,7 +150,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     imported.measured_at =
         i64::try_from(origin_ns).ok().map(inferometer_model::calendar::rfc3339).map(of_client);
     let (cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(RECORDS, what))?;
+        cells(vec![pass]).map_err(|what| source.malformed(RECORDS, what.to_string()))?;
     imported.passes = stated;
     let target = target("unknown", None, "unknown");
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])

@@ -76,7 +76,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         )
     });
     let (mut cells, stated, records) =
-        cells(passes).map_err(|what| source.malformed(FORMAT, what))?;
+        cells(passes).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         // The file has only two arrivals for each request, which do not give the gaps between its tokens.
         *pass.latencies.entry(&itl::DEFINITION) = None;

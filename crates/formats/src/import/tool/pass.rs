@@ -78,6 +78,11 @@ pub(super) fn load(
 /// probably not in seconds.
 const MOST_SPAN_S: f64 = 1e9;
 
+/// The requests of a pass span this many seconds.
+#[derive(Debug, thiserror::Error)]
+#[error("its requests span {0:.1e} s: their times are not in seconds, or are wrong")]
+pub(super) struct LongSpan(f64);
+
 /// Cells, stated figures and records.
 type Cells = (Vec<Cell>, Vec<ImportedPass>, Vec<PassRecords>);
 
@@ -85,8 +90,8 @@ type Cells = (Vec<Cell>, Vec<ImportedPass>, Vec<PassRecords>);
 /// records of each pass, in the order of the cells.
 ///
 /// # Errors
-/// A message, if the requests span more than [`MOST_SPAN_S`] seconds.
-pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, String> {
+/// If the requests span more than [`MOST_SPAN_S`] seconds.
+pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
     let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
     for pass in passes {
         let lengths = lengths(&pass);
@@ -117,13 +122,11 @@ pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, String> {
     Ok((cells, all_stated, all_records))
 }
 
-fn check_span(records: &[Record]) -> Result<(), String> {
+fn check_span(records: &[Record]) -> Result<(), LongSpan> {
     let last = records.iter().filter_map(|record| record.ended.or(record.send_start)).max();
     let span_s = last.map_or(0.0, |last| last.0 as f64 / 1e9);
     if span_s > MOST_SPAN_S {
-        return Err(format!(
-            "its requests span {span_s:.1e} s: their times are not in seconds, or are wrong"
-        ));
+        return Err(LongSpan(span_s));
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     findings.extend(failures(planned, complete, false));
     let (mut cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
     if let Some(ttfts) = document.list("ttfts") {
         let failed = |at: usize| {
             let words = errors.and_then(|errors| errors.get(at)).and_then(Value::as_str);

@@ -86,7 +86,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ));
     }
     let (cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
