@@ -43,7 +43,7 @@ fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
         ("run -ngl 99", "a flag of llama-server"),
         ("run -c 8", "--concurrency N"),
         ("run --config_file x.yaml", "a plan file"),
-        ("search --num-prompts 100", "`inferometer search` has --requests N"),
+        ("search --num-prompts 100", "`inferometer run` has --requests N"),
         ("predict --num-prompts 100", "`inferometer predict` has --requests N"),
         ("report --num-prompts 100", "`inferometer run` has --requests N"),
         ("search --max-concurrency 3", "between --from and --to: --over rate"),
@@ -58,6 +58,10 @@ fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
         ("report --percentile-metrics ttft", "the report has all metrics"),
         ("run --backend vllm", "--dialect"),
         ("run --num-prompts 5", "`inferometer bench serve` takes the flags"),
+        ("predict --target x", "target (--target): has no effect on a prediction"),
+        ("sweep --repeat 2", "repeat (--repeat): cannot be set: a sweep chooses the loads"),
+        ("ab --tui", "tui (--tui): shows one run, but a comparison has two"),
+        ("report --rate 3", "did you mean `inferometer run --rate`?"),
     ] {
         let text = told(arguments).unwrap_or_else(|| panic!("{arguments}: nothing"));
         assert!(text.contains(says), "{arguments}: {text}");
@@ -67,8 +71,6 @@ fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
     assert_eq!(told("run --nobody-has-this 5"), None);
     assert_eq!(told("bench serve --num-promts 5"), None);
     assert_eq!(told("sarch"), None);
-    // `run` also has this flag of GuideLLM, so there is no advice.
-    assert_eq!(told("predict --target x"), None);
 }
 
 #[test]
