@@ -39,8 +39,8 @@ pub struct FigureCounts {
 }
 
 impl FigureCounts {
-    /// Counts the four figures of each cell, the metrics of all passes in tables, and every statistic of every metric of all passes
-    /// and classes.
+    /// Counts the four figures of each cell, the metrics of whole passes in tables, and every statistic of every metric
+    /// of all passes and classes.
     pub fn of(cells: &[Cell]) -> Self {
         let mut counts = Self::default();
         for cell in cells {
@@ -351,8 +351,8 @@ mod tests {
         let closed = PassPlan::closed(1, Bound::requests(10));
         let mut pass = one_after_the_other(&closed, 0.0);
         let all = FigureCounts::of(&[cell(8, 5, vec![pass.clone()])]);
-        // Nine metrics with seven statistics each, two rates, and the four figures of the cell.
-        assert_eq!((all.trusted, all.absent), (69, 0), "{all:?}");
+        // Thirteen metrics with seven statistics each, three rates, and the four figures of the cell.
+        assert_eq!((all.trusted, all.absent), (98, 0), "{all:?}");
         let metric = &ttft::FROM_SENT;
         for (statistic, low) in
             [(Statistic::P50, 55.0), (Statistic::P99, 5.0), (Statistic::Max, 59.0)]
@@ -367,8 +367,8 @@ mod tests {
         pass.instrument.process =
             Some(Process { wall_us: 1_000_000, busy_us: 999_000, ..Process::default() });
         let counts = FigureCounts::of(&[cell(8, 5, vec![pass])]);
-        // The client may have been the bottleneck, so two rates of the pass and two of the cell are unreliable.
-        let expected = FigureCounts { trusted: 56, bounded: 1, not_vouched_for: 5, absent: 7 };
+        // The client may have been the bottleneck, so three rates of the pass and two of the cell are unreliable.
+        let expected = FigureCounts { trusted: 84, bounded: 1, not_vouched_for: 6, absent: 7 };
         assert_eq!(counts, expected);
     }
 }

@@ -80,12 +80,11 @@ pub use definition::{
 };
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;
-pub use pass_data::PassData;
+pub use pass_data::{PassData, SteadyState};
 pub use plateau::Plateau;
 pub use registry::definitions;
 pub use request_figures::{Fate, RequestFigures};
 pub use statistic::Statistic;
-pub use steady_state::SteadyState;
 pub use timeline::{Timeline, TokenEvent};
 pub use token_curve::{EVENTS_KEPT, TokenCurve};
 

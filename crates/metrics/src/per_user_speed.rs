@@ -34,14 +34,15 @@ pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
         .then(|| f64::from(timeline.output_tokens) / seconds)
 }
 
+/// The shortest E2E that a record can have, in milliseconds: one tick of 100 ns.
+const TICK_MS: f64 = 1e-4;
+
 /// If the last event arrived before its stamp, the true speed is higher than measured.
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some(speed) = tokens_per_s(timeline) else { return };
     let ends = e2e::from_sent(timeline).zip(e2e::width_of_last(timeline, widths));
-    let shortest = ends.map(|(measured, width)| (measured, measured - width));
-    let above = shortest.map_or(0.0, |(measured, shortest)| match shortest > 0.0 {
-        true => speed * measured / shortest - speed,
-        false => f64::INFINITY,
+    let above = ends.map_or(0.0, |(measured, width)| {
+        speed * measured / (measured - width).max(TICK_MS.min(measured)) - speed
     });
     margins.push(ErrorMargin { below: 0.0, above, weight: 1.0 });
 }

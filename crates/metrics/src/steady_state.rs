@@ -3,35 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Definition, Direction, JudgedOn, PassData, Plateau, Unit, Value};
+use super::{Definition, Direction, JudgedOn, PassData, Plateau, SteadyState, Unit, Value};
 use inferometer_model::time::Nanos;
-use serde::{Deserialize, Serialize};
-
-/// The part of a pass in which the load kept its number of requests in flight. The time before this window is
-/// the start-up, the time after it the drain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SteadyState {
-    /// The number of requests in flight at the plateau.
-    pub plateau: u64,
-    /// Seconds from the first send of the pass to the start of the window.
-    pub startup_s: f64,
-    /// The length of the window in seconds.
-    pub duration_s: f64,
-    /// Seconds from the end of the window to the last end of the pass.
-    pub drain_s: f64,
-    /// Requests per second: `output_tokens_per_s` divided by the mean output of the completed requests.
-    pub requests_per_s: f64,
-    /// Tokens of completed requests that arrived within the window, per second.
-    pub output_tokens_per_s: f64,
-    /// Tokens of completed requests that arrived before the window, per second. Absent if the start-up is
-    /// shorter than [`SHORTEST_S`].
-    pub startup_output_tokens_per_s: Option<f64>,
-    /// Tokens of completed requests that arrived after the window, per second. Absent if the drain is shorter
-    /// than [`SHORTEST_S`].
-    pub drain_output_tokens_per_s: Option<f64>,
-    /// The number of requests in flight, averaged over the window.
-    pub mean_concurrency: f64,
-}
 
 /// Output tokens per second at the plateau.
 pub static OUTPUT_TOKENS: Definition = Definition {

@@ -178,8 +178,7 @@ impl<R: Recorder> State<R> {
                         "when it was due, the limit of {} was reached",
                         with_unit(&self.limit.in_flight().to_string(), "requests in flight")
                     );
-                    let info = Some(encoded.info);
-                    let why = Detail::said(&why);
+                    let (why, info) = (Detail::said(&why), Some(encoded.info));
                     let record = self.record_unsent(number, due, Outcome::Dropped, why, info);
                     return TakeResult::Dropped(encoded.conversation, record);
                 }
