@@ -54,7 +54,7 @@ pub(crate) fn blocks<'a>(input: &ReportInput<'a>) -> Vec<Block<'a>> {
     passes::instrument(&mut out, summary);
     settings(&mut out, summary);
     origin::environment(&mut out, summary);
-    origin::definitions(&mut out);
+    origin::definitions(&mut out, summary);
     origin::identity(&mut out, input);
     out
 }

@@ -48,8 +48,12 @@ pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::List(known.chain(loops).chain(cards).collect()));
 }
 
-/// The definitions of the columns of the published table, and of every metric.
-pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
+/// The definitions of the columns of the published table, and of the metrics that the results have.
+pub(super) fn definitions(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+    let is_stated = |metric: &&&metric::Definition| {
+        passes().any(|pass| pass.latency(metric).is_some() || pass.figure(metric).is_some())
+    };
     let mut table = Table::new([
         ("Metric", Align::Left),
         ("Unit", Align::Left),
@@ -58,7 +62,7 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
         ("Over", Align::Left),
         ("Notes", Align::Left),
     ]);
-    for definition in metric::definitions() {
+    for definition in metric::definitions().iter().filter(is_stated) {
         table.push(vec![
             definition.name.to_owned(),
             definition.unit.to_string(),
@@ -105,7 +109,11 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
                 zero, Student's t). From repeats: Student's t over the repeats.",
         ),
     ]));
-    out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
+    out.push(Block::Details(
+        String::new(),
+        "Metrics of these results".to_owned(),
+        vec![Block::Table(table)],
+    ));
 }
 
 /// The hashes that identify a run, the names of its files, and the commands that repeat it.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::ttft;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::chart::Chart;
 use inferometer_report::plot::Form;
@@ -34,11 +35,26 @@ pub fn input<'a>(summary: &'a Summary, charts: &'a [Chart]) -> ReportInput<'a> {
     }
 }
 
-/// The report without the table of all metrics, which other tests check.
+/// The report without the table of definitions of metrics, which other tests check.
 fn without_definitions(report: &str) -> String {
-    let (before, rest) = report.split_once("### Every metric\n").unwrap();
+    let (before, rest) = report.split_once("### Metrics of these results\n").unwrap();
     let (_, after) = rest.split_once("\n## ").unwrap();
     format!("{before}## {after}")
+}
+
+#[test]
+fn a_report_defines_only_metrics_that_its_results_have() {
+    let mut summary = full();
+    let defined = |summary: &Summary, name: &str| {
+        let report = markdown::report(&input(summary, &[]), Form::Png);
+        report.lines().any(|line| line.starts_with(&format!("| {name} ")))
+    };
+    assert!(defined(&summary, "ttft") && defined(&summary, "requests_per_s"));
+    for pass in summary.cells.iter_mut().flat_map(|cell| &mut cell.passes) {
+        *pass.latencies.entry(&ttft::FROM_SENT) = None;
+        pass.requests_per_s = None;
+    }
+    assert!(!defined(&summary, "ttft") && !defined(&summary, "requests_per_s"));
 }
 
 #[test]
