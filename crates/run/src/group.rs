@@ -10,7 +10,7 @@ use inferometer_analysis::load_ranking::load_rankings;
 use inferometer_analysis::predicted_ranking::judge_predictions;
 use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::{ClosedPlan, OpenPlan, PassPlan};
+use inferometer_load::PassPlan;
 use inferometer_model::finding::code;
 use inferometer_model::target::Origin;
 use inferometer_plan::Plan;
@@ -320,9 +320,8 @@ impl GroupRun<'_, '_> {
     fn reports(&self) -> Vec<String> {
         let (rounds, members) = (1..=self.group.rounds, 0..self.group.members.len());
         let names = rounds.flat_map(|round| members.clone().map(move |index| (index, round)));
-        let files = names.map(|(index, round)| {
-            format!("{}/report.html", file_name(&self.run_name(index, round)))
-        });
+        let names = names.map(|(index, round)| file_name(&self.run_name(index, round)));
+        let files = names.map(|name| format!("{name}/report.html"));
         files.filter(|file| self.folder.join(file).is_file()).collect()
     }
 
@@ -346,8 +345,7 @@ impl GroupRun<'_, '_> {
             effects.iter_mut().for_each(|effect| effect.change_ci = None);
         }
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
-        let first = self.group.members.first();
-        let plots = first.map_or_else(PlotFiles::default, |member| member.context.plots);
+        let plots = self.group.members.first().map(|one| one.context.plots).unwrap_or_default();
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
@@ -361,10 +359,8 @@ impl GroupRun<'_, '_> {
         if !comparison.runs.is_empty() {
             outputs::write_group(&self.folder, &comparison, &self.reports(), plots)?;
         }
-        if let Some(remark) = remark {
-            let why = Shortfall::Failed(remark);
-            self.failures.push(("the comparison".to_owned(), why.into()));
-        }
+        let failed = remark.map(|why| ("the comparison".to_owned(), Shortfall::Failed(why).into()));
+        self.failures.extend(failed);
         Ok(FinishedGroup { comparison, folder: self.folder, plots, failures: self.failures })
     }
 }
@@ -373,10 +369,8 @@ impl GroupRun<'_, '_> {
 /// limit ends a load, the number of requests depends on the server, so there is no remark.
 fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     let is_counted = |pass: &PassPlan| match pass {
-        PassPlan::OneByOne(_) | PassPlan::Saturated(_) => true,
-        PassPlan::Closed(ClosedPlan { bound, .. }) => bound.duration.is_none(),
-        PassPlan::Open(OpenPlan { bound, .. }) => bound.duration.is_none(),
-        _ => false,
+        PassPlan::Replay(_) | PassPlan::Conversations(_) => false,
+        counted => counted.bound().duration.is_none(),
     };
     // The number of requests is not fixed in a search or a sweep, or if the plan may end a pass early.
     let is_fixed = plan.passes.iter().all(is_counted)

@@ -330,7 +330,7 @@ fn a_key_that_the_server_quotes_is_never_stored_or_printed() {
     let shown = String::from_utf8_lossy(&shown);
     assert!(shown.contains("401") && shown.contains("***"), "{shown}");
     let files = files(folder.path());
-    assert!(files.len() >= 10, "{files:?}");
+    assert!(files.len() >= 8, "{files:?}");
     assert!(files.iter().any(|file| file.ends_with("dump.jsonl")), "{files:?}");
     for secret in [KEY, TENANT] {
         assert!(!shown.contains(secret), "{shown}");

@@ -4,7 +4,6 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
-use super::WorkloadPlan;
 use crate::template::{TEMPLATES, Template};
 use inferometer_model::suggest::did_you_mean;
 
@@ -75,27 +74,23 @@ impl BlockKeys {
         self.block_sizes.is_none() && self.wanted_lengths.is_none()
     }
 
-    /// Resolves the workload. With `own_load`, the user gave a load, which sets the number of requests in
-    /// flight.
+    /// Resolves the corpus, the template and the requests in flight. With `own_load`, the user gave a load, which sets
+    /// the number of requests in flight.
     pub(crate) fn resolve(
         &self,
         corpus: Option<&str>,
         own_load: bool,
         is_demonstration: bool,
         mistakes: &mut Mistakes,
-    ) -> WorkloadPlan {
+    ) -> (String, Template, Vec<InFlight>) {
         let (sizes, _) = self.lengths(is_demonstration);
         let template = self.template(mistakes);
         let language = if template.name.ends_with("-en") { "shipped-en" } else { "shipped-zh" };
         if self.max_output_tokens == Some(0) {
             mistakes.add("max_output_tokens", "is 0; give at least 1");
         }
-        WorkloadPlan::Blocks {
-            corpus: corpus.unwrap_or(language).to_owned(),
-            template,
-            in_flight: self.in_flight(&sizes, own_load, mistakes),
-            max_output_tokens: self.max_output_tokens,
-        }
+        let in_flight = self.in_flight(&sizes, own_load, mistakes);
+        (corpus.unwrap_or(language).to_owned(), template, in_flight)
     }
 
     fn template(&self, mistakes: &mut Mistakes) -> Template {
@@ -160,7 +155,7 @@ fn published(block_chars: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::Plan;
-    use crate::spec::{Known, Spec, SpecError, WorkloadKeys};
+    use crate::spec::{Known, Spec, SpecError, WorkloadKeys, WorkloadPlan};
     use inferometer_load::PassPlan;
     use inferometer_model::cell::CellPlan;
 

@@ -168,8 +168,11 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
         name: "blocks",
         keys: BlockKeys::NAMES,
         resolve: |keys, asked, mistakes| {
-            let corpus = keys.dataset.as_deref();
-            keys.blocks.resolve(corpus, asked.own_load, asked.is_demonstration, mistakes)
+            let (corpus, of_blocks) = (keys.dataset.as_deref(), &keys.blocks);
+            let (corpus, template, in_flight) =
+                of_blocks.resolve(corpus, asked.own_load, asked.is_demonstration, mistakes);
+            let max_output_tokens = of_blocks.max_output_tokens;
+            WorkloadPlan::Blocks { corpus, template, in_flight, max_output_tokens }
         },
     },
 ];
