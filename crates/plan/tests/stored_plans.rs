@@ -7,9 +7,9 @@ use serde_json::Value;
 const STORED: &str = include_str!("stored_plans.json");
 
 fn stored() -> Vec<(Value, String)> {
-    let all: Vec<Value> = serde_json::from_str(STORED).unwrap();
+    let all: Vec<Value> = serde_json::from_str(STORED).expect("JSON");
     all.into_iter()
-        .map(|one| (one["plan"].clone(), one["plan_hash"].as_str().unwrap().to_owned()))
+        .map(|one| (one["plan"].clone(), one["plan_hash"].as_str().expect("a hash").to_owned()))
         .collect()
 }
 

@@ -159,7 +159,7 @@ fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), TargetErr
     let differ = |what, of_a: &str, of_b: &str, flag| {
         let urls = [a.url.clone(), b.url.clone()];
         let values = [of_a, of_b].map(str::to_owned);
-        Err(TargetError::Unequal { urls, what, values, flag })
+        Err(TargetError::Unequal { urls: urls.into(), what, values: values.into(), flag })
     };
     if a.dialect != b.dialect {
         return differ("the dialect", &a.dialect, &b.dialect, "--dialect");

@@ -73,11 +73,11 @@ pub enum TargetError {
     )]
     Unequal {
         /// The addresses.
-        urls: [String; 2],
+        urls: Box<[String; 2]>,
         /// The property.
         what: &'static str,
         /// Its values.
-        values: [String; 2],
+        values: Box<[String; 2]>,
         /// The flag that states the property.
         flag: &'static str,
     },

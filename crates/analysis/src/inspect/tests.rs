@@ -286,8 +286,8 @@ fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_th
     let earlier = "an earlier turn of its conversation failed: rejected (503)";
     let records = [
         good(),
-        failed(Outcome::Skipped, Some(&earlier)),
-        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(earlier)),
+        failed(Outcome::Skipped, Some(earlier)),
         failed(Outcome::Skipped, Some("the run was interrupted before it was due")),
     ];
     let found = inspect(&records);
@@ -319,9 +319,9 @@ fn the_most_frequent_rejection_is_named_even_if_more_turns_were_skipped_because_
         of(503, None),
         of(400, None),
         of(400, Some("the prompt is too long.")),
-        failed(Outcome::Skipped, Some(&earlier)),
-        failed(Outcome::Skipped, Some(&earlier)),
-        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(earlier)),
+        failed(Outcome::Skipped, Some(earlier)),
+        failed(Outcome::Skipped, Some(earlier)),
     ];
     let rejection = |records: &[Record]| {
         let cell = CellPlan { input_length: 8, output_length: 100 };

@@ -29,7 +29,7 @@ pub enum UrlError {
     )]
     Call {
         /// The address of the server.
-        url: Url,
+        url: Box<Url>,
         /// The dialect.
         dialect: String,
     },
@@ -40,7 +40,7 @@ pub enum UrlError {
     )]
     CallWithQuery {
         /// The address of the server.
-        url: Url,
+        url: Box<Url>,
         /// The dialect.
         dialect: String,
         /// The path of the requests.

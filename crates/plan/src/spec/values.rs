@@ -199,10 +199,10 @@ pub fn url(text: &str) -> Result<Url, UrlError> {
         }
         None => Err(UrlError::Query),
         Some((_, dialect)) if is_query => {
-            let (url, path) = (Url { prefix: String::new(), ..url }, path.to_owned());
+            let (url, path) = (Url { prefix: String::new(), ..url }.into(), path.to_owned());
             Err(UrlError::CallWithQuery { url, dialect, path })
         }
-        Some((_, dialect)) => Err(UrlError::Call { url, dialect }),
+        Some((_, dialect)) => Err(UrlError::Call { url: url.into(), dialect }),
     }
 }
 
