@@ -1,7 +1,7 @@
 //! Whether every output has an even number of tokens.
 
+use inferometer_metrics::Timeline;
 use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::Record;
 
 /// Counts even outputs.
 #[derive(Clone, Debug, Default)]
@@ -11,9 +11,9 @@ pub(super) struct EvenOutputs {
 }
 
 impl EvenOutputs {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
         self.all += 1;
-        self.even += u64::from(record.output_tokens().0 % 2 == 0);
+        self.even += u64::from(timeline.counted.0 % 2 == 0);
     }
 
     pub(super) fn findings(self) -> Option<Finding> {
