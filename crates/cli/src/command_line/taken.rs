@@ -48,7 +48,9 @@ pub fn why_left_out(command: PlanCommand, id: &str) -> Option<&'static str> {
 /// Removes the flags that a command does not take, and shortens `-h` of commands with many flags to the flags that most
 /// users need; `--help` shows all flags.
 pub fn taken(all: Command) -> Command {
-    OF_EACH.into_iter().fold(all, |all, (plan_command, own)| {
+    // A command that is made anew would be listed last.
+    let names: Vec<_> = all.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let all = OF_EACH.into_iter().fold(all, |all, (plan_command, own)| {
         let name = plan_command.name();
         all.mut_subcommand(name, |command| {
             let is_shown = |id: &str| OF_ALL.contains(&id) || own.contains(&id);
@@ -63,6 +65,9 @@ pub fn taken(all: Command) -> Command {
             // `--help` already shows all flags, so the hint is left out there.
             .after_long_help("")
         })
+    });
+    names.into_iter().enumerate().fold(all, |all, (place, name)| {
+        all.mut_subcommand(name, |command| command.display_order(place))
     })
 }
 
@@ -99,6 +104,14 @@ mod tests {
             let shown = command.get_arguments().filter(|it| !it.is_hide_short_help_set()).count();
             assert!((8..=12).contains(&shown), "{name}: {shown}");
         }
+    }
+
+    #[test]
+    fn the_help_lists_the_commands_in_the_order_of_their_definition() {
+        let help = crate::command_line::command().render_help().to_string();
+        let at = |name: &&str| help.find(&format!("\n  {name} ")).expect(name);
+        let order = ["run", "bench", "predict", "search", "sweep", "ab", "memory"];
+        assert!(order.is_sorted_by_key(at), "{help}");
     }
 
     #[test]
