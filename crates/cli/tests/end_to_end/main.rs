@@ -25,6 +25,7 @@ mod manual;
 mod observe;
 mod outcomes;
 mod own_profiles;
+mod plots;
 mod predict;
 mod predict_against;
 mod predict_today;
