@@ -24,5 +24,5 @@ for file in ../crates/wire/fixtures/*/*.http; do
 done
 cp ../crates/formats/fixtures/* corpus/import/
 cp ../crates/store/tests/fixtures/*.log corpus/log/
-cp ../crates/observe/fixtures/*.txt corpus/metrics/
+cp ../crates/servers/fixtures/*.txt corpus/metrics/
 cp ../conformance/same-results/plans/*.toml corpus/plan/

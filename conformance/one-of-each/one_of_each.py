@@ -25,14 +25,14 @@ ROOT = HERE.parent.parent
 # For each kind: the new file and its place. Then for each inserted text: the file, the text before it, and the text.
 ADDED = {
     "metric": [
-        ("decode_time.rs", "crates/metrics/src/decode_time.rs"),
-        ("crates/metrics/src/lib.rs", "pub mod e2e;\n", "pub mod decode_time;\n"),
-        ("crates/metrics/src/lib.rs", "    &e2e::FROM_SENT,\n", "    &decode_time::DEFINITION,\n"),
+        ("decode_time.rs", "crates/model/src/metrics/decode_time.rs"),
+        ("crates/model/src/metrics/mod.rs", "pub mod e2e;\n", "pub mod decode_time;\n"),
+        ("crates/model/src/metrics/mod.rs", "    &e2e::FROM_SENT,\n", "    &decode_time::DEFINITION,\n"),
     ],
     "metric of a pass": [
-        ("planned_rate.rs", "crates/metrics/src/planned_rate.rs"),
-        ("crates/metrics/src/lib.rs", "pub mod e2e;\n", "pub mod planned_rate;\n"),
-        ("crates/metrics/src/lib.rs", "    &failures::DEFINITION,\n", "    &planned_rate::DEFINITION,\n"),
+        ("planned_rate.rs", "crates/model/src/metrics/planned_rate.rs"),
+        ("crates/model/src/metrics/mod.rs", "pub mod e2e;\n", "pub mod planned_rate;\n"),
+        ("crates/model/src/metrics/mod.rs", "    &failures::DEFINITION,\n", "    &planned_rate::DEFINITION,\n"),
     ],
     "finding": [
         ("even_outputs.rs", "crates/analysis/src/inspect/even_outputs.rs"),
@@ -48,12 +48,12 @@ ADDED = {
         ("crates/report/src/charts/mod.rs", "timeline::charts", ", attempts::charts"),
     ],
     "load": [
-        ("bursts.rs", "crates/load/src/pass/bursts.rs"),
-        ("crates/load/src/pass/mod.rs", "mod at_once;\n", "mod bursts;\n"),
-        ("crates/load/src/pass/mod.rs", "load_models! {\n",
+        ("bursts.rs", "crates/model/src/load/pass/bursts.rs"),
+        ("crates/model/src/load/pass/mod.rs", "mod at_once;\n", "mod bursts;\n"),
+        ("crates/model/src/load/pass/mod.rs", "load_models! {\n",
          "    /// Groups of requests.\n    Bursts(bursts::BurstsPlan),\n"),
         ("crates/plan/src/resolve/passes.rs", '            "saturated" => passes.push(PassPlan::saturated(requests)),\n',
-         '            "bursts" => passes.push(PassPlan::Bursts(inferometer_load::BurstsPlan { requests })),\n'),
+         '            "bursts" => passes.push(PassPlan::Bursts(inferometer_model::load::BurstsPlan { requests })),\n'),
     ],
     "workload": [
         ("repeated_word.rs", "crates/workload/src/repeated_word.rs"),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
-use inferometer_http::Server;
 use inferometer_model::time::Nanos;
+use inferometer_net::http::Server;
 use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::ResponseParser;

@@ -2,7 +2,7 @@
 //! panic. The requests, and whether the bytes after them are refused, must not depend on how the bytes are split. The
 //! target of each request is decoded, and a link to this target must lead to the same page.
 
-use inferometer_http::pages::RequestTarget;
+use inferometer_net::http::pages::RequestTarget;
 use inferometer_wire::http::{Request, RequestParser};
 
 /// The limits. They are smaller than those of the dashboard, so that the fuzzer reaches them.

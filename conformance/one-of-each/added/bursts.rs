@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Open;
-use crate::bound::Bound;
-use crate::kind::PassKind;
-use crate::model::{LoadModel, LoadPlan};
-use inferometer_model::time::Nanos;
+use crate::load::bound::Bound;
+use crate::load::kind::PassKind;
+use crate::load::model::{LoadModel, LoadPlan};
+use crate::time::Nanos;
 
 /// The number of requests in a group.
 const GROUP: u32 = 4;

@@ -1,6 +1,6 @@
 //! Whether every output has an even number of tokens.
 
-use inferometer_metrics::Timeline;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::finding::{Finding, code};
 
 /// Counts even outputs.

@@ -1,10 +1,12 @@
 //! One cell of the grid: its passes and its four figures. The figures are those of published benchmark tables: requests
 //! per second, output tokens per second, latency per token and latency per output token.
 
-use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, latency_per_output_token, latency_per_token, throughput};
 use inferometer_model::cell::CellPlan;
-use inferometer_stats::{self as stats, Spread};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{
+    Definition, latency_per_output_token, latency_per_token, throughput,
+};
+use inferometer_model::stats::{self, Spread};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;

@@ -1,8 +1,8 @@
 //! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
 //! are reported in addition to the figures of the whole pass.
 
-use inferometer_metrics::Timeline;
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
+use inferometer_model::metrics::Timeline;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Layout;
@@ -65,8 +65,8 @@ fn in_order(name: &str) -> (&str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_metrics::{e2e, tpot, ttft};
     use inferometer_model::fixture::steady;
+    use inferometer_model::metrics::{e2e, tpot, ttft};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::Record;
 
@@ -109,7 +109,8 @@ mod tests {
         assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
         // The class has three requests, sent at the same time. The longest takes 100 ms, and two completed.
         assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
-        let mean = |of: Option<inferometer_stats::Distribution>| of.map(|of| (of.mean, of.n));
+        let mean =
+            |of: Option<inferometer_model::stats::Distribution>| of.map(|of| (of.mean, of.n));
         assert_eq!(mean(second.latencies.get(&ttft::FROM_SENT).copied()), Some((50.0, 2)));
         assert_eq!(mean(second.latencies.get(&tpot::DEFINITION).copied()), Some((10.0, 2)));
         assert_eq!(mean(second.latencies.get(&e2e::FROM_SENT).copied()), Some((80.0, 2)));

@@ -1,7 +1,7 @@
 //! Collects the values of one metric over requests into a distribution.
 
-use inferometer_metrics::{Definition, Timeline, Value};
-use inferometer_stats::{Distribution, Pool, Ranked, Sample, Weighted};
+use inferometer_model::metrics::{Definition, Timeline, Value};
+use inferometer_model::stats::{Distribution, Pool, Ranked, Sample, Weighted};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use inferometer_metrics::{Definition, registry};
-use inferometer_stats::Distribution;
+use inferometer_model::metrics::{Definition, registry};
+use inferometer_model::stats::Distribution;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

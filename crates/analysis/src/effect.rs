@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, CellSpread};
-use inferometer_stats::{Spread, spread};
+use inferometer_model::stats::{Spread, spread};
 
 /// A run of a sweep over server arguments.
 #[derive(Clone, Copy, Debug)]

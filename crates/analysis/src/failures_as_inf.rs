@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_metrics::{Definition, Timeline, Value, e2e, ttft};
 use inferometer_model::json::one_of;
-use inferometer_stats::{Distribution, Sample};
+use inferometer_model::metrics::{Definition, Timeline, Value, e2e, ttft};
+use inferometer_model::stats::{Distribution, Sample};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use inferometer_metrics::{Definition, PassData, registry};
+use inferometer_model::metrics::{Definition, PassData, registry};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! Computes the summary of one pass from its records, and from samples of the metrics of the server and the cards.
 //!
-//! This module contains no formula (see [`inferometer_metrics`]), no verdict and no default.
+//! This module contains no formula (see [`inferometer_model::metrics`]), no verdict and no default.
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
@@ -13,9 +13,9 @@ use crate::parts::PartsFold;
 use crate::pass::{Goodput, PassSummary, is_field};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
-use inferometer_load::{KeptConstant, PassKind, PassPlan};
-use inferometer_metrics::request_objective::RequestObjective;
-use inferometer_metrics::{
+use inferometer_model::load::{KeptConstant, PassKind, PassPlan};
+use inferometer_model::metrics::request_objective::RequestObjective;
+use inferometer_model::metrics::{
     Definition, EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration,
     goodput, steady_state, throughput,
 };
@@ -27,9 +27,9 @@ use inferometer_plan::template::BlockPass;
 
 /// Computes the summary of one pass from its records, which may be added in any order.
 ///
-/// Memory is limited. Up to [`inferometer_stats::SAMPLES_KEPT`] gaps between tokens and
-/// [`inferometer_stats::VALUES_KEPT`] values of requests are stored; beyond that, a sketch replaces them. Up to
-/// [`inferometer_metrics::SPANS_KEPT`] requests in flight are stored; beyond that, a grid of time intervals counts
+/// Memory is limited. Up to [`inferometer_model::stats::SAMPLES_KEPT`] gaps between tokens and
+/// [`inferometer_model::stats::VALUES_KEPT`] values of requests are stored; beyond that, a sketch replaces them. Up to
+/// [`inferometer_model::metrics::SPANS_KEPT`] requests in flight are stored; beyond that, a grid of time intervals counts
 /// them.
 #[derive(Clone, Debug)]
 pub struct PassFold {

@@ -18,10 +18,10 @@ mod server;
 mod server_times;
 mod writer;
 
-use inferometer_load::PassPlan;
-use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::record::TokensFrom;
 use inferometer_model::request::Sampling;
 

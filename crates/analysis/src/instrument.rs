@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::{Definition, ErrorMargin, Timeline, Widths, registry};
+use inferometer_model::metrics::{Definition, ErrorMargin, Timeline, Widths, registry};
 use inferometer_model::process::Process;
 use inferometer_model::record::Read;
+use inferometer_model::stats::{Distribution, Pool, VALUES_KEPT, Weighted};
 use inferometer_model::time::Nanos;
-use inferometer_stats::{Distribution, Pool, VALUES_KEPT, Weighted};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::column::Column;
@@ -184,8 +184,8 @@ fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_metrics::{arrival_widths, e2e, itl, tpot, ttft};
     use inferometer_model::fixture::{LATENESS_MS, stream};
+    use inferometer_model::metrics::{arrival_widths, e2e, itl, tpot, ttft};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
     use inferometer_model::record::Record;

@@ -1,8 +1,8 @@
 //! Judges objectives on the passes of a run.
 
-use inferometer_load::PassKind;
-use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
-use inferometer_metrics::throughput;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
+use inferometer_model::metrics::throughput;
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;

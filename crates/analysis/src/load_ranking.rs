@@ -1,9 +1,9 @@
 //! Compares the loads that several servers sustain: the answers of their searches, or their throughput at saturation.
 
-use inferometer_metrics::slo::by_value;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::metrics::slo::by_value;
+use inferometer_model::stats::{spread, student_975, student_above};
 use inferometer_plan::search::Over;
-use inferometer_stats::{spread, student_975, student_above};
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchAnswer;

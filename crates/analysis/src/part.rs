@@ -1,7 +1,7 @@
 //! The figures of a part of the requests of a pass: of one class, one of several servers, or one rank. The figures
 //! depend only on the records of this part.
 
-use inferometer_metrics::Timeline;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};

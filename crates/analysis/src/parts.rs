@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_metrics::{Definition, Timeline, e2e, tpot, ttft};
-use inferometer_stats::{Distribution, normal_quantile_above};
+use inferometer_model::metrics::{Definition, Timeline, e2e, tpot, ttft};
+use inferometer_model::stats::{Distribution, normal_quantile_above};
 use serde::{Deserialize, Serialize};
 
 use crate::distributions::Distributions;

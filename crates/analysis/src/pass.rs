@@ -1,15 +1,15 @@
 //! The figures of one pass, as stored in results. [`crate::fold`] computes them.
 
-use inferometer_load::PassKind;
-use inferometer_metrics::{
+use inferometer_model::cell::trial_or_repeat_suffix;
+use inferometer_model::digits;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{
     Definition, SteadyState, concurrency, duration, failures, goodput, registry, steady_state,
     throughput,
 };
-use inferometer_model::cell::trial_or_repeat_suffix;
-use inferometer_model::digits;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::{StopReason, TokensFrom};
-use inferometer_stats::Distribution;
+use inferometer_model::stats::Distribution;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;

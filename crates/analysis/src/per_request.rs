@@ -1,6 +1,6 @@
 //! Collects the values of metrics of requests and of tokens, over a pass or a part of a pass.
 
-use inferometer_metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
+use inferometer_model::metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
 
 use crate::column::Column;
 use crate::distributions::Distributions;

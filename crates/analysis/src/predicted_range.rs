@@ -1,8 +1,8 @@
 //! Finds the range that a prediction states for the figure of an objective, and decides whether the range leaves the
 //! objective open.
 
-use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
-use inferometer_metrics::{e2e, failures, throughput, tpot, ttft};
+use inferometer_model::metrics::slo::{JudgedMetric, Objective, Statistic};
+use inferometer_model::metrics::{e2e, failures, throughput, tpot, ttft};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
@@ -129,9 +129,10 @@ fn figure(
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::PassPlan;
-    use inferometer_metrics::{Timeline, slo::parse};
     use inferometer_model::fixture::steady;
+    use inferometer_model::load::PassPlan;
+    use inferometer_model::metrics::Timeline;
+    use inferometer_model::metrics::slo::parse;
 
     use crate::cell::{self, Cell};
     use crate::fold::PassFold;

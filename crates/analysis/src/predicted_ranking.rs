@@ -2,8 +2,8 @@
 //! rounds says nothing about its error. The errors of two predictions from one profile are partly the same, so the
 //! error of their ratio is unknown.
 
-use inferometer_metrics::slo::quantity;
 use inferometer_model::digits;
+use inferometer_model::metrics::slo::quantity;
 
 use crate::judge::measure;
 use crate::predicted_range::predicted_range;
@@ -87,9 +87,9 @@ impl<'a> Stated<'a> {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::PassPlan;
-    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
+    use inferometer_model::load::PassPlan;
+    use inferometer_model::metrics::Timeline;
     use inferometer_model::target::Target;
     use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_stats::percentile;
+use inferometer_model::stats::percentile;
 
 use crate::cell::Cell;
 use crate::prediction::{Columns, ErrorSummary};

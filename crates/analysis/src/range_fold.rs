@@ -1,9 +1,10 @@
 //! Computes the ranges of figures from the widths of arrival intervals. Each value of a request lies between two ends.
 //! So each statistic lies between the statistic of the lower ends and the statistic of the upper ends.
 
-use inferometer_metrics::{CoveredRequests, Timeline};
-use inferometer_metrics::{Definition, ErrorMargin, Statistic, Widths};
-use inferometer_stats::{Distribution, RELATIVE_ERROR, Weighted};
+use inferometer_model::metrics::{
+    CoveredRequests, Definition, ErrorMargin, Statistic, Timeline, Widths,
+};
+use inferometer_model::stats::{Distribution, RELATIVE_ERROR, Weighted};
 
 use crate::column::Column;
 use crate::distributions::Distributions;

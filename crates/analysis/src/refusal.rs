@@ -15,9 +15,9 @@ pub fn are_all_refused(passes: &[PassSummary]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::PassPlan;
-    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
+    use inferometer_model::load::PassPlan;
+    use inferometer_model::metrics::Timeline;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::Record;
 

@@ -1,9 +1,9 @@
 //! Decides whether enough repeats were measured: each figure that the plan names must be as precise as the plan
 //! requests. This module does not measure another repeat.
 
-use inferometer_load::PassKind;
+use inferometer_model::load::PassKind;
+use inferometer_model::stats;
 use inferometer_plan::precision::Precision;
-use inferometer_stats as stats;
 
 use crate::judge::{applies_to, measure};
 use crate::pass::PassSummary;
@@ -38,9 +38,9 @@ fn is_enough(precision: &Precision, values: &[f64]) -> bool {
 mod tests {
     use super::*;
     use crate::fold::PassFold;
-    use inferometer_load::{Bound, PassPlan};
-    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::steady;
+    use inferometer_model::load::{Bound, PassPlan};
+    use inferometer_model::metrics::Timeline;
     use inferometer_plan::precision::parse;
 
     /// A pass with one request, which has this TTFT.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_metrics::{Timeline, e2e};
+use inferometer_model::metrics::{Timeline, e2e};
 use inferometer_model::time::Nanos;
 
 /// The figures of a pass.

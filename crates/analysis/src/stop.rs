@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use inferometer_load::PassPlan;
-use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::{Fate, RequestFigures};
 use inferometer_model::record::StopReason;
+use inferometer_model::stats::VALUES_KEPT;
 use inferometer_model::time::Nanos;
 use inferometer_plan::stop::StopPlan;
-use inferometer_stats::VALUES_KEPT;
 
 use crate::growth::{Growth, growth};
 use crate::stay::Stay;
@@ -226,7 +226,7 @@ fn shows_saturation(first: &mut [Begun]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::Bound;
+    use inferometer_model::load::Bound;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use inferometer_load::PassPlan;
-use inferometer_metrics::RequestFigures;
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::RequestFigures;
 use inferometer_model::record::StopReason;
 use inferometer_plan::{Plan, Procedure};
 

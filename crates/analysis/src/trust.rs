@@ -1,12 +1,12 @@
 //! Decides which figures of passes, classes and cells are trusted, bounded or unreliable. Every output and the verdict
 //! use these functions. [`crate::range`] defines the ranges.
 
-use inferometer_load::PassKind;
-use inferometer_metrics::{
-    Definition, Statistic, Unit, latency_per_output_token, latency_per_token, ttft,
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{
+    Definition, Statistic, Unit, latency_per_output_token, latency_per_token, registry, send_delay,
+    ttft,
 };
-use inferometer_metrics::{registry, send_delay};
-use inferometer_stats::spread;
+use inferometer_model::stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, latency_passes, loading_passes};
@@ -303,9 +303,9 @@ pub fn advice(cells: &[Cell]) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::{Bound, PassPlan};
-    use inferometer_metrics::Timeline;
     use inferometer_model::fixture::{ms, steady};
+    use inferometer_model::load::{Bound, PassPlan};
+    use inferometer_model::metrics::Timeline;
     use inferometer_model::process::Process;
 
     use super::*;
@@ -363,7 +363,7 @@ mod tests {
                 Range::of(60.0, low, 60.0, crate::range::trusted_share(statistic)),
             );
         }
-        *pass.latencies.entry(&inferometer_metrics::itl::DEFINITION) = None;
+        *pass.latencies.entry(&inferometer_model::metrics::itl::DEFINITION) = None;
         pass.instrument.process =
             Some(Process { wall_us: 1_000_000, busy_us: 999_000, ..Process::default() });
         let counts = FigureCounts::of(&[cell(8, 5, vec![pass])]);

@@ -9,8 +9,8 @@ use crate::prediction::Columns;
 use crate::range::Trust;
 use crate::trust;
 use crate::verdict::{SloResult, Validity};
-use inferometer_load::PassKind;
-use inferometer_metrics::send_delay;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::send_delay;
 use inferometer_plan::search::Over;
 
 /// The largest allowed 99th percentile of send_delay, as a share of the mean gap between arrivals.

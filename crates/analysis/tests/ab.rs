@@ -7,20 +7,21 @@ use inferometer_analysis::ab::{
 };
 use inferometer_analysis::compare::{RowVerdict, parse_gate};
 use inferometer_analysis::verdict::Met;
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::steady;
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::stats::seed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::ab::{AbFigure, AbPlan};
-use inferometer_stats::seed;
 
 const CELL: CellPlan = CellPlan { input_length: 64, output_length: 4 };
 
 fn figures(names: &[&str]) -> Vec<AbFigure> {
     let named = |name: &&str| {
-        let (metric, statistic) = inferometer_metrics::slo::quantity(name, name).expect("a figure");
+        let (metric, statistic) =
+            inferometer_model::metrics::slo::quantity(name, name).expect("a figure");
         AbFigure { metric, statistic }
     };
     names.iter().map(named).collect()

@@ -8,12 +8,12 @@ use inferometer_analysis::ab::{
 };
 use inferometer_analysis::compare::{Condition, parse_gate};
 use inferometer_analysis::verdict::Met;
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::slo::quantity;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::slo::quantity;
+use inferometer_model::stats::seed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::ab::{AbFigure, AbPlan};
-use inferometer_stats::seed;
 
 const CELL: CellPlan = CellPlan { input_length: 64, output_length: 4 };
 

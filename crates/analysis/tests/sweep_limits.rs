@@ -6,9 +6,9 @@ use inferometer_analysis::sweep::{
     FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding,
 };
 use inferometer_model::cell::CellPlan;
+use inferometer_model::stats::seed;
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
-use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 const SWEEPS: u64 = 200;

@@ -6,28 +6,28 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
+use crate::truth::{ErrorSpread, Errors, ServerStats};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_drive::{Endpoint, Live, Recorder};
-use inferometer_http::client::Client;
-use inferometer_load::PassPlan;
-use inferometer_metrics::{send_delay, ttft};
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::{send_delay, ttft};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::sample::Observed;
 use inferometer_model::source::{Prepared, Source};
 use inferometer_model::target::{Environment, Target};
+use inferometer_net::http::client::Client;
 use inferometer_net::process_cpu_time;
 use inferometer_net::thread::spawn_scoped;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 use inferometer_run::Network;
-use inferometer_run::event_loops::EventLoops;
-use inferometer_run::header::{self, TimeOrigin};
-use inferometer_run::pass::{PassRunner, PlayedPass};
-use inferometer_run::record_queue::record_queue;
-use inferometer_run::recording::{Counter, Recording};
+use inferometer_run::pass::event_loops::EventLoops;
+use inferometer_run::pass::runner::{PassRunner, PlayedPass};
+use inferometer_run::recording::header::{self, TimeOrigin};
+use inferometer_run::recording::queue::record_queue;
+use inferometer_run::recording::recorder::{Counter, Recording};
 use inferometer_store::{Ending, PassBegin, Store};
-use inferometer_truth::{ErrorSpread, Errors, ServerStats};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
@@ -47,7 +47,7 @@ const PROMPT_TOKENS: u32 = 8;
 pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     let plan = plan(load)?;
     let server = Client {
-        url: inferometer_plan::spec::parse_url(&format!("http://{}", load.load.server))
+        url: inferometer_model::url::parse_url(&format!("http://{}", load.load.server))
             .map_err(CheckError::new)?,
         address: load.load.server.into(),
         headers: Vec::new(),

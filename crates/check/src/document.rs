@@ -1,6 +1,6 @@
 //! The results of `check`, as `check --json` prints them, and the reports of the processes of a check.
 
-use inferometer_truth::{ErrorSpread, ServerStats, Stamped};
+use crate::truth::{ErrorSpread, ServerStats, Stamped};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the document.

@@ -5,6 +5,8 @@
 //! [`measure`] starts the parts as processes of the `inferometer` program. [`server()`], [`reader()`] and [`client`]
 //! are the code of those processes.
 
+pub mod truth;
+
 mod error;
 
 mod document;

@@ -1,9 +1,9 @@
 //! The bare reader of a check: it reads the same streams as the client, and does as little else as
 //! possible.
 
+use crate::truth::BareReader;
+use inferometer_model::stats::percentile;
 use inferometer_net::{EpollNet, Net, process_cpu_time};
-use inferometer_stats::percentile;
-use inferometer_truth::BareReader;
 
 use crate::document::{ReaderMeasure, Ttft};
 use crate::error::CheckError;

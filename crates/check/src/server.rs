@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use inferometer_http::Server;
+use crate::truth::{Pace, TruthServer};
+use inferometer_net::http::Server;
 use inferometer_net::{EpollNet, Net};
-use inferometer_truth::{Pace, TruthServer};
 
 use crate::error::CheckError;
 

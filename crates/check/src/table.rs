@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_truth::ErrorSpread;
+use crate::truth::ErrorSpread;
 
 use crate::document::{Document, Verdict};
 

@@ -10,7 +10,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::sample::Observed;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
-use inferometer_run::header;
+use inferometer_run::recording::header;
 use inferometer_store::{
     Ending, ImportHeader, PassBegin, RunId, RunRecording, RunState, Store, StoreError,
 };

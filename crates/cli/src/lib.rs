@@ -93,7 +93,7 @@ mod other_tools;
 pub use inferometer_analysis::summary::Summary;
 pub use inferometer_check as check;
 pub use inferometer_engine::EngineConfig;
-pub use inferometer_metrics as metrics;
+pub use inferometer_model::metrics;
 pub use inferometer_plan::Plan;
 pub use inferometer_plan::spec::Spec;
 pub use inferometer_predict::{MeasuredRows, PredictError, predict, read_against, search};

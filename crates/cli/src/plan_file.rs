@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
+use inferometer_model::url::shown_address;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use inferometer_plan::spec::{
-    Spec, TargetSpec, known_keys, shown_address, toml_mistake, without_texts,
-};
+use inferometer_plan::spec::{Spec, TargetSpec, known_keys, toml_mistake, without_texts};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
 use inferometer_run::PlanError;
 
-use crate::other_tools;
-use crate::scenario;
+use crate::{other_tools, scenario};
 
 /// The origin of the keys that override a plan file.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use inferometer_predict::{PredictError, write_tables};
 use inferometer_report::notice_of;
 use inferometer_report::plot::PlotFiles;
 use inferometer_report::trace::Traces;
-use inferometer_run::outputs::Outputs;
+use inferometer_run::results::outputs::Outputs;
 use inferometer_run::{FromLog, RunError, summarise_log};
 use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
 use inferometer_formats::export::{ExportError, vllm_bench};
-use inferometer_load::Due;
+use inferometer_model::load::Due;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;

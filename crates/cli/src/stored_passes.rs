@@ -4,7 +4,7 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Pass;
-use inferometer_load::{OpenPlan, PassPlan};
+use inferometer_model::load::{OpenPlan, PassPlan};
 use inferometer_model::record::Record;
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 

@@ -11,14 +11,14 @@ use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder, Watcher}
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, table};
-use inferometer_http::Server;
-use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
-use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{Bound, OverLimit, PassPlan, load_model};
+use inferometer_model::metrics::{RequestFigures, Timeline};
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Prepared;
 use inferometer_net::Net;
+use inferometer_net::http::Server;
 use inferometer_net::virtual_net::{hosts, run};
 use inferometer_plan::Timeouts;
 use inferometer_plan::stop::StopPlan;

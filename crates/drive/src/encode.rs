@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_load::Share;
+use inferometer_model::load::Share;
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
 use inferometer_model::secrets::Secrets;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::watch::Watcher;
-use inferometer_load::{LoadModel, OverLimit, PassPlan, Share, Stages};
+use inferometer_model::load::{LoadModel, OverLimit, PassPlan, Share, Stages};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_net::Waker;

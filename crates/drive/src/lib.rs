@@ -3,8 +3,7 @@
 //! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real time and
 //! over in-memory pipes in virtual time. It does not parse protocols (`wire` does), does not decide when a
 //! request is due (the load model does), and computes no results. Only a [`Watcher`] uses figures of single
-//! requests, to end a pass early. Outside of a measurement, [`probe`] identifies a server, and [`tokenize`]
-//! uses its tokenizer.
+//! requests, to end a pass early.
 
 mod balance;
 mod connections;
@@ -18,9 +17,6 @@ mod session;
 mod timers;
 mod watch;
 mod window;
-
-pub mod probe;
-pub mod tokenize;
 
 pub use balance::Servers;
 pub use driver::{Driver, Waits};

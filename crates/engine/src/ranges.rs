@@ -1,7 +1,7 @@
 //! The ranges of the predicted figures of a pass. They follow from the errors of measured rows, or are guesses.
 
-use inferometer_load::{OpenPlan, PassPlan, ReplayPlan};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{OpenPlan, PassPlan, ReplayPlan};
 
 use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
 use crate::config::ResolvedConfig;
@@ -235,8 +235,8 @@ fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_load::arrival::Arrivals;
-    use inferometer_load::{Bound, OverLimit, Recording};
+    use inferometer_model::load::arrival::Arrivals;
+    use inferometer_model::load::{Bound, OverLimit, Recording};
     use inferometer_model::time::Nanos;
 
     #[test]

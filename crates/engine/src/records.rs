@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use inferometer_load::{LoadModel, PassPlan};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{LoadModel, PassPlan};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;
@@ -185,7 +185,7 @@ fn record(
 mod tests {
     use super::*;
     use crate::config::EngineConfig;
-    use inferometer_load::load_model;
+    use inferometer_model::load::load_model;
 
     /// The records of requests that are all sent at once.
     fn records(requests: u32, streamed: bool) -> Vec<Record> {

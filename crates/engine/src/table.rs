@@ -1,8 +1,8 @@
 //! Predictions in the form of published tables. Each row has figures of a saturated pass (all requests are sent at the
 //! same time) and of a one-by-one pass (each request is sent after the end of the previous one).
 
-use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;

@@ -1,7 +1,7 @@
 //! The load of a text-block log ([`crate::fit::MeasuredBlock`]): a closed loop over requests with equal prompt lengths.
 //! The model ends the outputs. This file reads no log.
 
-use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;

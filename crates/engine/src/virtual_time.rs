@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use inferometer_load::{Due, EndedRequest, LoadModel};
+use inferometer_model::load::{Due, EndedRequest, LoadModel};
 use inferometer_model::time::Nanos;
 
 use crate::engine::Engine;

@@ -11,8 +11,8 @@ use inferometer_engine::{
     Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind, VirtualRecord,
     simulate, simulate_with, table,
 };
-use inferometer_load::{AtOnce, Bound, Closed, Level, Open};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{AtOnce, Bound, Closed, Level, Open};
 use inferometer_model::time::Nanos;
 use proptest::prelude::*;
 use small::{

@@ -9,12 +9,12 @@ mod support;
 use inferometer_analysis::stop::{GrowthFold, StopWatch};
 use inferometer_analysis::sweep::{LevelFold, Sweep, SweepEnding};
 use inferometer_engine::{EngineConfig, Noise, NoiseState};
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::RequestFigures;
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::RequestFigures;
+use inferometer_model::stats::seed::{below, rng};
 use inferometer_plan::search::Over;
 use inferometer_plan::stop::StopPlan;
 use inferometer_plan::sweep::SweepPlan;
-use inferometer_stats::seed::{below, rng};
 use support::Server;
 
 fn server(whole: bool) -> Server {

@@ -3,8 +3,8 @@
 use inferometer_engine::confidence::{MeasuredOn, confidence};
 use inferometer_engine::model::Windows;
 use inferometer_engine::{Engine, EngineConfig, Memory, VirtualRecord, simulate};
-use inferometer_load::AtOnce;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::AtOnce;
 use proptest::prelude::*;
 
 const PROFILE: &str = "vllm-0.23-h100-sxm";

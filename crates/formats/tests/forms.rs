@@ -8,8 +8,8 @@ use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value, schema};
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Usage};
 use inferometer_model::target::Target;

@@ -306,7 +306,7 @@ fn six_lines_of(command: &str, total: &str, throughput: &str) -> String {
 
 #[test]
 fn a_serving_script_without_a_rate_is_imported_as_saturated_and_continued_lines_are_joined() {
-    use inferometer_load::PassKind::{Open, Saturated};
+    use inferometer_model::load::PassKind::{Open, Saturated};
     for (command, kind, rate, planned, throughput) in [
         ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500, "1.19"),
         ("python benchmark_serving.py --request-rate inf", Saturated, None, 1000, "2.38"),

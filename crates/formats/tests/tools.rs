@@ -1,7 +1,7 @@
 //! Tests the import of result files of real tools. The tools measured the embedded engine. The files of
 //! llama-bench come from its documentation.
 
-use inferometer_metrics::{e2e, itl, tpot, ttft};
+use inferometer_model::metrics::{e2e, itl, tpot, ttft};
 use std::fs;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::export::vllm_bench;
 use inferometer_formats::import::{Import, read as import};
-use inferometer_load::PassKind;
+use inferometer_model::load::PassKind;
 use inferometer_model::record::Record;
 use serde_json::{Value, json};
 

@@ -1,7 +1,12 @@
-//! The basic types of a measurement: requests, records, and their names.
+//! The basic types of a measurement: requests, records, and their names. [`stats`] has statistics of measured
+//! values, [`load`] when each request of a pass is due, and [`metrics`] the meaning of every metric.
 //!
-//! This crate has only types and arithmetic on them. It does no I/O, reads no clock, and computes no
-//! metrics.
+//! This crate has only types and arithmetic on them. It does no I/O and reads no clock.
+
+pub mod load;
+pub mod metrics;
+pub mod stats;
+pub mod url;
 
 pub mod calendar;
 pub mod time;

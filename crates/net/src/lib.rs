@@ -7,7 +7,9 @@
 //! pipes. Virtual time passes only when no actor has anything left to do, so every instant of a test is
 //! exact.
 //!
-//! Nothing here depends on requests or metrics. Of HTTP, only the name of its version in TLS handshakes is used.
+//! Nothing here depends on records or metrics. [`http`] has HTTP/1.1 for everything except the load generator.
+
+pub mod http;
 
 mod address;
 mod conn;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
+use inferometer_model::stats::histogram::Histogram;
 
 /// A turn of at least this length counts as a stall. A wait also counts as a stall if it ends too late by at
 /// least this time.

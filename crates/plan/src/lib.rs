@@ -18,10 +18,10 @@ pub mod spec;
 mod procedure;
 mod resolve;
 
+pub use inferometer_model::url::percent_decoded;
 pub use parts::{
     Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
-    RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Url, Warmup,
-    percent_decoded,
+    RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Warmup,
 };
 pub use procedure::Procedure;
 pub use resolve::{Plan, Timeouts};

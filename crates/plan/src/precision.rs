@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
+use inferometer_model::metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
 
 /// The precision that a figure must reach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

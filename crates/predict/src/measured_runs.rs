@@ -7,9 +7,11 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::runs::{MeasuredRun, RunFigures};
-use inferometer_load::{Bound, ClosedPlan, OverLimit, PassKind, PassPlan, Recording, ReplayPlan};
-use inferometer_metrics::{Timeline, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{
+    Bound, ClosedPlan, OverLimit, PassKind, PassPlan, Recording, ReplayPlan,
+};
+use inferometer_model::metrics::{Timeline, e2e, tpot, ttft};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_store::StoredRun;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::Plan;
-use inferometer_run::outputs::Outputs;
+use inferometer_run::results::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::RunId;
 

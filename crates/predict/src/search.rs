@@ -9,14 +9,14 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
-use inferometer_load::load_model;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::code;
+use inferometer_model::load::load_model;
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
-use inferometer_run::outputs::Outputs;
+use inferometer_run::results::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_engine::Finish;
 use inferometer_engine::records::{self, PassContext};
-use inferometer_metrics::{RequestFigures, Timeline};
+use inferometer_model::metrics::{RequestFigures, Timeline};
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_store::PassBegin;
@@ -95,8 +95,8 @@ pub(crate) fn span(records: impl IntoIterator<Item: Borrow<Record>>) -> Duration
 mod tests {
     use inferometer_engine::records::simulate_pass;
     use inferometer_engine::{Engine, EngineConfig, EngineRequest};
-    use inferometer_load::{Bound, PassPlan, load_model};
     use inferometer_model::cell::CellPlan;
+    use inferometer_model::load::{Bound, PassPlan, load_model};
 
     use super::*;
 

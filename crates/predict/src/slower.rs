@@ -5,7 +5,7 @@
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
 use inferometer_engine::{EngineConfig, EngineRequest};
-use inferometer_load::{Bound, PassPlan, Recording, ReplayPlan};
+use inferometer_model::load::{Bound, PassPlan, Recording, ReplayPlan};
 use inferometer_model::time::Nanos;
 
 /// The maximum total number of block hashes of the requests that are simulated again. This maximum limits the memory

@@ -24,10 +24,10 @@ use inferometer_model::target::{Environment, Facts, Target};
 use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
 use inferometer_run::Context;
-use inferometer_run::grid::Grid;
-use inferometer_run::header::{self, TimeOrigin};
-use inferometer_run::recording::{Counter, Recording};
-use inferometer_run::summarise::{RunFacts, judge_by_ranges, summarise};
+use inferometer_run::recording::header::{self, TimeOrigin};
+use inferometer_run::recording::recorder::{Counter, Recording};
+use inferometer_run::results::grid::Grid;
+use inferometer_run::results::summarise::{RunFacts, judge_by_ranges, summarise};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;

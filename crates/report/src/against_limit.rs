@@ -2,11 +2,10 @@
 
 use inferometer_analysis::compare::GateResult;
 use inferometer_analysis::verdict::SloResult;
-use inferometer_metrics::slo::{Comparison, split};
+use inferometer_model::metrics::slo::{Comparison, split};
 
-use crate::label;
 use crate::number::number_and_unit;
-use crate::{gate_table, number};
+use crate::{gate_table, label, number};
 
 /// The largest number of results that one line names.
 const MOST_NAMED: usize = 3;

@@ -9,8 +9,8 @@ use inferometer_analysis::load_ranking::LoadRanking;
 use inferometer_analysis::ranking::Ranking;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::change::Change;
+use inferometer_model::stats::spread;
 use inferometer_model::visible;
-use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::number::{MISSING, count, significant};

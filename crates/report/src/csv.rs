@@ -8,11 +8,11 @@ use inferometer_analysis::pass::{PassSummary, further};
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust;
-use inferometer_metrics::{Definition, Statistic};
+use inferometer_model::metrics::{Definition, Statistic};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::TokensFrom;
+use inferometer_model::stats::Distribution;
 use inferometer_model::visible;
-use inferometer_stats::Distribution;
 
 use crate::measures::{Measure, instrument_measures, measures};
 

@@ -4,7 +4,7 @@
 mod parts;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_stats::Spread;
+use inferometer_model::stats::Spread;
 
 use crate::number::{MISSING, count, in_table, length, significant, two_decimals};
 use crate::published;

@@ -2,8 +2,8 @@
 
 use inferometer_analysis::compare::GateResult;
 use inferometer_analysis::verdict::Met;
-use inferometer_metrics::slo::split;
 use inferometer_model::change::Change;
+use inferometer_model::metrics::slo::split;
 
 use crate::number::{MISSING, decimals_beside, number_and_unit};
 use crate::text_table::{Align, Table};

@@ -5,8 +5,8 @@ use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, SloResult};
-use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic, registry};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{Definition, Statistic, registry};
 use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant, with_unit};

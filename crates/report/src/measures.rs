@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use inferometer_analysis::pass::PassSummary;
-use inferometer_metrics::{Definition, registry};
-use inferometer_stats::Distribution;
+use inferometer_model::metrics::{Definition, registry};
+use inferometer_model::stats::Distribution;
 
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {

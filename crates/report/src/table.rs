@@ -8,8 +8,8 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_analysis::trust;
-use inferometer_load::PassKind;
-use inferometer_metrics::registry;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::registry;
 use inferometer_model::outcome::OutcomeCounts;
 
 use crate::escape::heading;

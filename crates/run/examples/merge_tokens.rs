@@ -25,9 +25,9 @@ use inferometer_model::target::{Environment, Target};
 use inferometer_net::thread::{spawn, spawn_scoped};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_plan::spec::{Known, Spec};
-use inferometer_run::header::{self, TimeOrigin};
-use inferometer_run::record_queue::record_queue;
-use inferometer_run::recording::{Counter, Recording};
+use inferometer_run::recording::header::{self, TimeOrigin};
+use inferometer_run::recording::queue::record_queue;
+use inferometer_run::recording::recorder::{Counter, Recording};
 use inferometer_run::team;
 use inferometer_store::{Ending, PassBegin, Store};
 

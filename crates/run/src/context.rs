@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_http::client::ServerAccess;
 use inferometer_model::target::Origin;
+use inferometer_net::http::client::ServerAccess;
 use inferometer_report::plot::PlotFiles;
 
 use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
-use crate::resumed_cell::ResumedCell;
+use crate::recording::resumed_cell::ResumedCell;
 use crate::team::Team;
 
 /// Everything that a run needs besides its plan.
@@ -32,7 +32,7 @@ pub struct Context {
     /// The file of the store.
     pub store: PathBuf,
     /// The folder for reports; absent: a folder with the run's name in
-    /// [`crate::outputs::DEFAULT_FOLDER`].
+    /// [`crate::results::outputs::DEFAULT_FOLDER`].
     pub out: Option<PathBuf>,
     /// The form and the colours of the plots in the folder.
     pub plots: PlotFiles,

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use inferometer_cluster::Rank0Lost;
 use inferometer_engine::EngineError;
-use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
-use inferometer_observe::ObserveError;
 use inferometer_report::ReportError;
+use inferometer_servers::launch::LaunchError;
+use inferometer_servers::observe::ObserveError;
 use inferometer_store::{RunId, StoreError};
 
 use crate::target_error::TargetError;

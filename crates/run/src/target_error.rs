@@ -2,8 +2,8 @@
 
 use std::io;
 
-use inferometer_http::client::ClientError;
-use inferometer_plan::spec::UrlError;
+use inferometer_model::url::UrlError;
+use inferometer_net::http::client::ClientError;
 use inferometer_plan::spec::limits::MAX_NAME;
 
 /// How the user states the API of a server.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use inferometer_analysis::ranks::{RankClock, RankState, RankSummary};
 use inferometer_cluster::{Lead, Member, NoMoreRecords, PassReport, RankReport, SentRecord, Sink};
 use inferometer_drive::{Live, StartGate};
-use inferometer_load::{ClosedPlan, PassKind, PassPlan, Share};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::{ClosedPlan, PassKind, PassPlan, Share};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::time::Nanos;
 use inferometer_plan::{Plan, TargetPlan};
 
 use crate::error::PlanError;
-use crate::record_queue::{FromDriver, Message, ToWriter};
+use crate::recording::queue::{FromDriver, Message, ToWriter};
 
 /// The role of this process among the processes of its run.
 #[derive(Clone, Default)]

@@ -17,7 +17,7 @@ use inferometer_report::against_limit;
 
 use crate::context::Context;
 use crate::error::Shortfall;
-use crate::judged_answers::{self, judge_searches, judge_sweeps};
+use crate::results::judged_answers::{self, judge_searches, judge_sweeps};
 use crate::session::Finished;
 
 /// How strictly results are judged.

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;

@@ -1,7 +1,7 @@
 //! The layout of every page: head, navigation, and elements for users of keyboards and screen readers. It
 //! does not depend on the content.
 
-use inferometer_http::pages::Response;
+use inferometer_net::http::pages::Response;
 
 use crate::markup::Html;
 

@@ -1,7 +1,7 @@
 //! The table of routes, which maps paths to the functions that make pages. This module itself makes only
 //! error pages, the token form, a redirect, the style sheet and the script.
 
-use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
+use inferometer_net::http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
 
 use crate::error::PageError;

@@ -9,8 +9,8 @@
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_model::stats::seed;
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
-use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 use crate::context::PromptContext;

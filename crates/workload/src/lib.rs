@@ -3,7 +3,7 @@
 //!
 //! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, files, [`PromptContext`] and
 //! [`PromptScope`] give the same requests, on every machine and with any number of threads. All random
-//! choices come from [`inferometer_stats::seed`]. The crate sends no request to the measured server: only
+//! choices come from [`inferometer_model::stats::seed`]. The crate sends no request to the measured server: only
 //! [`fetch`] and [`tokenizer::hub`] use the network.
 
 pub mod error;

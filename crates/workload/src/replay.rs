@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use inferometer_load::{PassPlan, RECORDED};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{PassPlan, RECORDED};
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;

@@ -1,6 +1,6 @@
 //! The pass for which prompts are made, and the form in which they are sent.
 
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 /// The pass for which prompts are made. Each scope of a run has its own random streams for its prompts.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
+use inferometer_model::load::{PassPlan, Recording};
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::time::Nanos;
 

@@ -3,7 +3,7 @@
 
 use inferometer_analysis::compare::{Comparison, Options, RowVerdict, Series, Subject, compare};
 use inferometer_model::cell::CellPlan;
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 /// The number of figures of a comparison. Any two figures have the correlation `CORRELATION`.

@@ -1,19 +1,18 @@
 //! Computes the answer of a comparison from the blocks of both servers. The answer at the end of a run equals the
 //! answer that is computed later from the logs of the run.
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
 use super::answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep};
 use super::block::Block;
 use super::decision::{AbDecision, AbEnding, decision, difference, has_open_condition};
 use super::order::{Side, order};
-use super::outlying;
-use super::sentence;
 use super::sequence::{
     FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, MeanEstimate, estimate,
 };
+use super::{outlying, sentence};
 use crate::compare::Condition;
 
 /// If the width of a ratio's interval is less than this share of its lower end, the ratios of all pairs count as equal:

@@ -1,7 +1,7 @@
 //! Computes the figures of one block from its records.
 
-use inferometer_load::{ClosedPlan, PassPlan};
-use inferometer_metrics::{Timeline, throughput};
+use inferometer_model::load::{ClosedPlan, PassPlan};
+use inferometer_model::metrics::{Timeline, throughput};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 use inferometer_plan::ab::{AbFigure, AbPlan};

@@ -1,6 +1,6 @@
 //! Which server comes first in each pair of blocks.
 
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 pub use inferometer_model::target::Side;
 

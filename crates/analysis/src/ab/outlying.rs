@@ -2,8 +2,8 @@
 //! logarithms of the ratios are roughly normal.
 
 use inferometer_model::finding::{Code, Finding, code};
+use inferometer_model::stats::median;
 use inferometer_plan::ab::AbPlan;
-use inferometer_stats::median;
 
 /// The codes of findings on the pairs of a comparison.
 pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
@@ -53,9 +53,9 @@ pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Findi
 
 #[cfg(test)]
 mod tests {
-    use inferometer_metrics::slo::quantity;
+    use inferometer_model::metrics::slo::quantity;
+    use inferometer_model::stats::seed;
     use inferometer_plan::ab::AbFigure;
-    use inferometer_stats::seed;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use inferometer_plan::template::BlockPass;
 
 use super::keeping::LengthFold;
 use super::{Answer, BlockFigures};
-use inferometer_metrics::{Timeline, e2e};
+use inferometer_model::metrics::{Timeline, e2e};
 use inferometer_model::record::EventKind;
 use inferometer_model::time::Nanos;
 

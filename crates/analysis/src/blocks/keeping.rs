@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_stats::{Distribution, Sample};
+use inferometer_model::stats::{Distribution, Sample};
 
 /// The length of a completed answer, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

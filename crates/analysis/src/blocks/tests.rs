@@ -2,8 +2,8 @@
 //! length of answers.
 
 use super::*;
-use inferometer_metrics::Timeline;
 use inferometer_model::fixture::steady;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_plan::template::{BlockPass, TEMPLATES, Template, TemplateError};

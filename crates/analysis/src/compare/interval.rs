@@ -1,7 +1,7 @@
 //! The confidence interval of one difference, by the model of the design.
 
 use super::model::FigureContrasts;
-use inferometer_stats::student_975;
+use inferometer_model::stats::student_975;
 
 /// The 95 % interval of contender / baseline - 1, by Student's t over the contrasts of the logarithms. `freedom` is the
 /// degrees of freedom of the noise.

@@ -118,7 +118,7 @@ impl Model {
 
     /// The inverse of the half-width of the interval, in units of the noise.
     fn worth(&self) -> f64 {
-        self.scale / self.widening / inferometer_stats::student_975(self.freedom())
+        self.scale / self.widening / inferometer_model::stats::student_975(self.freedom())
     }
 
     /// Computes the contrasts of a figure from its logarithms, which must be in the order of time.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 /// The fewest repeats for a test. Fewer repeats have too few possible orders.
 pub const FEWEST: usize = 5;

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use rand_chacha::ChaCha8Rng;
 
 use super::model::{FigureContrasts, Model};
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 /// The number of rotations, including the measured data without rotation.
 const ROTATIONS: usize = 5_000;
@@ -92,7 +92,7 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult 
         p[at] = floor;
     }
     maxima.sort_unstable_by(f64::total_cmp);
-    RotationResult { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
+    RotationResult { p, critical: inferometer_model::stats::percentile(&maxima, 1.0 - rate) }
 }
 
 /// A random direction, as normal numbers. Every direction is equally likely. This also holds if only the first of these

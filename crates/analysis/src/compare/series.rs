@@ -6,12 +6,12 @@ use crate::imported::Imported;
 use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::summary::Summary;
-use inferometer_load::PassKind;
-use inferometer_metrics::{
-    Definition, Direction, Statistic, latency_per_output_token, latency_per_token, registry,
-};
 use inferometer_model::calendar;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{
+    Definition, Direction, Statistic, latency_per_output_token, latency_per_token, registry,
+};
 
 /// The load of the columns of a published table, which does not state a load.
 pub const TABLE_LOAD: &str = "table";

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::verdict::Met;
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 mod subjects;
 

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::cell::cell;
-use inferometer_load::Bound;
-use inferometer_metrics::{
+use inferometer_model::fixture::{ms, steady, stream};
+use inferometer_model::load::Bound;
+use inferometer_model::metrics::{
     e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
-use inferometer_model::fixture::{ms, steady, stream};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind::Text;
 
@@ -210,8 +210,8 @@ fn a_pass_with_more_than_a_tenth_of_its_streams_in_bundles_has_no_tpot_and_itl()
         assert_eq!(gaps, [known; 2], "{bundles} of 10");
         assert!(got.latency(&ttft::FROM_SENT).is_some(), "the first token has a time");
         for (objective, is_judged) in [("tpot<50ms", known), ("ttft<500ms", true)] {
-            let objectives =
-                inferometer_metrics::request_objective::parse(objective).expect("an objective");
+            let objectives = inferometer_model::metrics::request_objective::parse(objective)
+                .expect("an objective");
             let mut fold = PassFold::new(&plan(PassKind::Saturated)).judging(&objectives);
             records.iter().for_each(|record| fold.add(&Timeline::new(record)));
             assert_eq!(fold.finish().goodput.is_some(), is_judged, "{objective}, {bundles} of 10");
@@ -283,7 +283,7 @@ fn goodput_and_attainment_count_only_completed_requests_that_meet_all_objectives
     records.push(Record::planned(0, 3, ms(5.0)));
     let judged = |objectives: &str| {
         let objectives =
-            inferometer_metrics::request_objective::parse(objectives).expect("objectives");
+            inferometer_model::metrics::request_objective::parse(objectives).expect("objectives");
         let mut fold = PassFold::new(&SATURATED).judging(&objectives);
         records.iter().for_each(|record| fold.add(&Timeline::new(record)));
         fold.finish().goodput.expect("goodput")

@@ -1,8 +1,8 @@
 //! Compares the arrival rate of a pass with the requested rate, and the sending rate with the arrival rate. A rate that
 //! changes within the pass is not judged.
 
-use inferometer_load::{OpenPlan, PassPlan};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::{OpenPlan, PassPlan};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
@@ -122,8 +122,8 @@ impl ArrivalRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_load::Bound;
     use inferometer_model::fixture::steady;
+    use inferometer_model::load::Bound;
 
     /// The codes of the findings if a request is due every `due_ms` and sent every `sent_ms`. The requested rate is 10
     /// per second.

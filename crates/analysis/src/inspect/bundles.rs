@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::{Bundles, Gaps, Timeline};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{Bundles, Gaps, Timeline};
 use inferometer_model::record::{Read, Record};
 use inferometer_model::time::Nanos;
 

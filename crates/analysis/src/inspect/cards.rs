@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::fold::PassFold;
     use crate::observed::CardUse;
-    use inferometer_load::{Bound, PassPlan};
+    use inferometer_model::load::{Bound, PassPlan};
 
     fn codes(hardware: HardwareUse) -> Vec<String> {
         let plan = PassPlan::one_by_one(Bound::requests(1));

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use inferometer_metrics::{Timeline, ttft};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{Timeline, ttft};
+use inferometer_model::stats::median;
 use inferometer_model::time::Nanos;
-use inferometer_stats::median;
 
 use super::bundles::DELAYED_ACK;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_metrics::Timeline;
 use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_model::metrics::Timeline;
 use inferometer_model::record::{Record, TokensFrom};
 
 /// If each event of a stream has one token, the number of tokens and the number of events differ by at most this

@@ -4,10 +4,10 @@
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerMetrics};
 use crate::pass::PassSummary;
-use inferometer_metrics::{Definition, itl, ttft};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{Definition, itl, ttft};
 use inferometer_model::record::TokensFrom;
-use inferometer_stats::Distribution;
+use inferometer_model::stats::Distribution;
 
 /// The share of the client's figure by which client and server may differ, in addition to [`Allowed`].
 const SHARE: f64 = 0.05;
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::distributions::Distributions;
     use crate::fold::PassFold;
-    use inferometer_load::{Bound, PassPlan};
+    use inferometer_model::load::{Bound, PassPlan};
 
     fn distribution(mean: f64, p50: f64) -> Distribution {
         serde_json::from_value(serde_json::json!({

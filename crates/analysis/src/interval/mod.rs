@@ -2,7 +2,7 @@
 //!
 //! Requests of a pass share a queue and a batch, so they are not independent. Their values form a series in the order
 //! in which the requests were sent. The error of a mean follows from the slow fluctuations of this series
-//! (`inferometer_stats::serial`). Known effects of the load are removed first. In a closed loop, the first requests
+//! (`inferometer_model::stats::serial`). Known effects of the load are removed first. In a closed loop, the first requests
 //! arrive at an empty server, and the last ones run while the server empties. Arrivals that are scaled to a time span
 //! have exactly the requested rate.
 //!

@@ -1,7 +1,7 @@
 //! The values of one metric as a series over the requests of a pass, and the confidence intervals of its statistics.
 
-use inferometer_stats::serial::{self, FEWEST_COSINES, LongRun};
-use inferometer_stats::student_975;
+use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
+use inferometer_model::stats::student_975;
 
 use super::course::Layout;
 

@@ -1,10 +1,10 @@
 //! Tests intervals with simulated servers. The mean over many seeds is taken as the true value. The intervals must
 //! cover the true value about as often as they state.
 
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::{Timeline, e2e, ttft};
 use inferometer_model::fixture::steady;
-use inferometer_stats::{Distribution, seed};
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::{Timeline, e2e, ttft};
+use inferometer_model::stats::{Distribution, seed};
 
 use crate::fold::PassFold;
 use crate::pass::PassSummary;
@@ -222,7 +222,7 @@ fn equal_values_have_a_confidence_interval_of_width_zero() {
         fold.add(&Timeline::new(&record));
     }
     let pass = fold.finish();
-    let same = pass.latency(&inferometer_metrics::send_delay::DEFINITION).unwrap();
+    let same = pass.latency(&inferometer_model::metrics::send_delay::DEFINITION).unwrap();
     assert_eq!((same.mean, same.mean_ci, same.effective_n), (0.0, Some([0.0; 2]), Some(300.0)));
     assert!(same.p99_needs < Some(2_000), "{:?}", same.p99_needs);
 }

@@ -1,8 +1,8 @@
 //! Computes the confidence interval of a rate over a whole pass, for a load with a constant number of requests in
 //! flight.
 
-use inferometer_load::KeptConstant;
-use inferometer_stats::{serial, student_975};
+use inferometer_model::load::KeptConstant;
+use inferometer_model::stats::{serial, student_975};
 
 use super::course::Layout;
 use super::series::cosines;

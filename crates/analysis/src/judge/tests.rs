@@ -1,11 +1,11 @@
 //! Tests objectives on passes with known figures.
 
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::slo::parse;
-use inferometer_metrics::{Timeline, e2e, itl, send_delay, tpot, ttft};
 use inferometer_model::fixture::steady;
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::slo::parse;
+use inferometer_model::metrics::{Timeline, e2e, itl, send_delay, tpot, ttft};
 use inferometer_model::outcome::Outcome;
-use inferometer_stats::Distribution;
+use inferometer_model::stats::Distribution;
 
 use super::*;
 use crate::cell::cell;

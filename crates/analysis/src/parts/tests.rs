@@ -1,8 +1,8 @@
 //! Tests the figures of a pass by server and by rank, and which differences are more than chance.
 
-use inferometer_load::{Bound, ClosedPlan, PassPlan};
-use inferometer_metrics::Timeline;
 use inferometer_model::fixture::steady;
+use inferometer_model::load::{Bound, ClosedPlan, PassPlan};
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 
@@ -36,7 +36,7 @@ fn each_server_has_separate_figures_and_a_slower_one_is_reported_by_name() {
     let pass = pass(false, [10.0, 30.0]);
     let of = |at: usize| {
         let one = &pass.servers[at];
-        let ttft = one.figures.latencies.get(&inferometer_metrics::ttft::FROM_SENT).unwrap();
+        let ttft = one.figures.latencies.get(&inferometer_model::metrics::ttft::FROM_SENT).unwrap();
         (one.server.as_str(), one.figures.planned, ttft.mean.round() as u32)
     };
     assert_eq!([of(0), of(1)], [("http://a:1", 200, 15), ("http://b:1", 200, 35)]);

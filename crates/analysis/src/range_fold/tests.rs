@@ -1,8 +1,8 @@
 //! Tests that the true values lie in the ranges, in whatever way the client read the events.
 
-use inferometer_load::PassPlan;
-use inferometer_metrics::{Statistic, Timeline, itl, registry, tpot, ttft};
 use inferometer_model::fixture::{ms, steady, stream};
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::{Statistic, Timeline, itl, registry, tpot, ttft};
 use inferometer_model::record::EventKind::{Text, Usage};
 use inferometer_model::record::Record;
 use proptest::prelude::*;
@@ -117,7 +117,7 @@ fn a_response_without_streaming_and_kernel_timestamp_has_a_range_of_e2e() {
     record.reads[0].empty_before = ms(30.0);
     record.ended = Some(record.reads[0].user);
     let got = folded(&[record]);
-    let e2e = inferometer_metrics::e2e::FROM_SENT;
+    let e2e = inferometer_model::metrics::e2e::FROM_SENT;
     let range = got.instrument.ranges.get(&e2e, Statistic::P50).expect("a range");
     assert_eq!((range.low.round(), range.high), (30.0, 40.02));
     assert_eq!(got.instrument.end_width_us.round(), 10_020.0);

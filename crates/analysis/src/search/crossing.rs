@@ -8,7 +8,7 @@
 //! edge that is compatible with the trials for at least one curve (profile likelihood).
 
 use super::evidence::{Groups, is_rare};
-use inferometer_stats::student_above;
+use inferometer_model::stats::student_above;
 
 /// The result of a trial for one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]

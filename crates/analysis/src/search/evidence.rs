@@ -1,12 +1,12 @@
 //! Measures a criterion over a series of requests: a share or a mean, and its uncertainty. Consecutive requests are not
 //! independent. The slow fluctuations of the series show how many independent requests would give the same uncertainty
-//! ([`inferometer_stats::serial`]).
+//! ([`inferometer_model::stats::serial`]).
 
 use serde::{Deserialize, Serialize};
 
+use inferometer_model::stats::serial::long_run;
+use inferometer_model::stats::{student_975, wilson};
 use inferometer_plan::search::{Criterion, CriterionResult};
-use inferometer_stats::serial::long_run;
-use inferometer_stats::{student_975, wilson};
 
 /// Whether a load is shown to meet its criteria.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,8 +245,8 @@ impl CriterionEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_model::stats::seed::{normal, rng};
     use inferometer_plan::search::criteria;
-    use inferometer_stats::seed::{normal, rng};
 
     /// An autoregression x' = a x + noise. A request misses if x exceeds 1.28 standard deviations, so 10 % miss.
     fn series(a: f64, n: usize, seed: u64) -> Vec<CriterionResult> {
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn one_group_of_rare_misses_does_not_show_that_a_load_misses_a_criterion() {
         let claim = |slo: &str, series: &[bool]| {
-            let wanted = inferometer_metrics::slo::parse(slo).unwrap();
+            let wanted = inferometer_model::metrics::slo::parse(slo).unwrap();
             let criterion = &criteria(&wanted, &[], 0.9, None).unwrap()[0];
             let judged = series.iter().map(|&met| CriterionResult { value: 1.0, met });
             let measure = Measure::of(criterion, &judged.collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 //! extended to the loads that bound the edge without a curve. It is only assumed that a higher load has at least as
 //! many misses as a lower one.
 
-use inferometer_stats::{student_above, wilson};
+use inferometer_model::stats::{student_above, wilson};
 
 use super::crossing::{CAUTION, Crossing, Of, Point};
 use super::evidence::{Groups, is_rare};

@@ -3,8 +3,8 @@
 //! loop counts too, because requests to an idle server are no slower than later ones. The first requests of a closed
 //! loop do not count.
 
-use inferometer_load::{ClosedPlan, Level, PassPlan};
-use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_model::load::{ClosedPlan, Level, PassPlan};
+use inferometer_model::metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;
 

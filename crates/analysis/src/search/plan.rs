@@ -1,7 +1,7 @@
 //! Derives three things from the plan of a search: the settings of the procedure, the pass of each trial, and the
 //! watcher that ends a trial early.
 
-use inferometer_load::{ClosedPlan, Level, OpenPlan, PassPlan};
+use inferometer_model::load::{ClosedPlan, Level, OpenPlan, PassPlan};
 use inferometer_plan::search::{Over, SearchPlan};
 
 use super::overwhelmed::Watcher;

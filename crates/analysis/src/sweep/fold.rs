@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_load::PassPlan;
-use inferometer_metrics::{Fate, RequestFigures, tpot, ttft};
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::{Fate, RequestFigures, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 
@@ -261,7 +261,7 @@ fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_load::Bound;
+    use inferometer_model::load::Bound;
 
     use super::*;
 

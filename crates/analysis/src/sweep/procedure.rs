@@ -2,7 +2,7 @@
 
 mod lengths;
 
-use inferometer_load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
+use inferometer_model::load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 

@@ -2,8 +2,8 @@
 //! latency grows or throughput falls. At a rate, requests arrive faster than they end. In both cases, a server is also
 //! saturated if clearly more of its requests fail than at a lower load.
 
+use inferometer_model::stats::wilson;
 use inferometer_plan::search::Over;
-use inferometer_stats::wilson;
 
 use super::estimate::FigureEstimate;
 use super::level::Level;

@@ -9,7 +9,7 @@ use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::runs::MeasuredRun;
 use inferometer_engine::model::built_in;
 use inferometer_formats::import::Import;
-use inferometer_load::PassPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::record::Record;
 use inferometer_model::target::Target;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use inferometer_http::proxy::Proxies;
 use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_model::visible;
+use inferometer_net::http::proxy::Proxies;
 use inferometer_report::terminal::{Colour, Screen, shown};
 
 /// The maximum length of a message in characters. A message may contain a value of any length from a user or a server.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use inferometer_drive::Live;
-use inferometer_load::PassPlan;
-use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event as TokenEvent, EventKind, Read, Record};
 use inferometer_model::sample::{Quantity, Sample, ServerSample};

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Arg, Command};
-use inferometer_metrics::definitions;
 use inferometer_model::finding::code;
+use inferometer_model::metrics::definitions;
 
 use super::command;
 

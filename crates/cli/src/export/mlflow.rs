@@ -13,7 +13,7 @@ use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::PlotFiles;
 use inferometer_report::trace::Traces;
-use inferometer_run::outputs::Outputs;
+use inferometer_run::results::outputs::Outputs;
 use inferometer_run::{RunError, summarise_log};
 use inferometer_store::{RunKind, RunState, StoredRun};
 

@@ -8,20 +8,16 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// The crates that a token passes, also in the reference server and in the embedded engine.
-const PASSED_BY_A_TOKEN: [&str; 31] = [
+const PASSED_BY_A_TOKEN: [&str; 27] = [
     "inferometer-model",
-    "inferometer-stats",
-    "inferometer-load",
-    "inferometer-metrics",
     "inferometer-net",
     "inferometer-wire",
-    "inferometer-http",
     "inferometer-drive",
     "inferometer-analysis",
     "inferometer-store",
     "inferometer-run",
     "inferometer-engine",
-    "inferometer-truth",
+    "inferometer-check",
     "inferometer-cluster",
     "memchr",
     "httparse",

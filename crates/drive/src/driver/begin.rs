@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_load::{Due, EndedRequest};
+use inferometer_model::load::{Due, EndedRequest};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::time::Nanos;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inferometer_load::{OverLimit, Share, Stages};
-use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::digits::with_unit;
+use inferometer_model::load::{OverLimit, Share, Stages};
+use inferometer_model::metrics::{RequestFigures, Timeline};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::time::Nanos;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use inferometer_metrics::{RequestFigures, Timeline};
+use inferometer_model::metrics::{RequestFigures, Timeline};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Detail;
 use inferometer_model::time::Nanos;

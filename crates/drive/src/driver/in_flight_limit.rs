@@ -1,7 +1,7 @@
 //! The limit of requests in flight, over all event loops of a pass. If requests wait at the limit, the
 //! request that was due first begins first.
 
-use inferometer_load::OverLimit;
+use inferometer_model::load::OverLimit;
 use inferometer_model::time::Nanos;
 
 /// The limit, the number of requests in flight, and the requests that wait.

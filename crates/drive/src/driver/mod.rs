@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use inferometer_load::{LoadModel, Share};
+use inferometer_model::load::{LoadModel, Share};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Detail, StopReason};
 use inferometer_model::time::Nanos;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use inferometer_load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
+use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request};

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use inferometer_drive::Watcher;
-use inferometer_load::{Bound, ClosedPlan, OverLimit, PassPlan, Recording, ReplayPlan, Share};
+use inferometer_model::load::{
+    Bound, ClosedPlan, OverLimit, PassPlan, Recording, ReplayPlan, Share,
+};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::source::Prepared;

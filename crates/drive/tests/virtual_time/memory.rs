@@ -2,7 +2,7 @@
 //! allow. Also tests the waits for the recorder, and the reuse of connections.
 
 use inferometer_drive::{ANSWER_BYTES, ANSWERS_BYTES};
-use inferometer_load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
+use inferometer_model::load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, Read, Record};
 

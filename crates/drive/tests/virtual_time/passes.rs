@@ -9,9 +9,11 @@ use inferometer_analysis::search::{self, Claim, Search, Settings, TrialFold};
 use inferometer_analysis::validity::judge;
 use inferometer_analysis::verdict::Validity;
 use inferometer_drive::Watcher;
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, ClosedPlan, Curve, Level, OpenPlan, OverLimit, PassPlan, Stage};
-use inferometer_metrics::{RequestFigures, Timeline, slo};
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::{
+    Bound, ClosedPlan, Curve, Level, OpenPlan, OverLimit, PassPlan, Stage,
+};
+use inferometer_model::metrics::{RequestFigures, Timeline, slo};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;

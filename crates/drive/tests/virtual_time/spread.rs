@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Servers, SessionHeaders};
-use inferometer_load::{Bound, ClosedPlan, PassPlan, load_model};
+use inferometer_model::load::{Bound, ClosedPlan, PassPlan, load_model};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use inferometer_drive::{
     Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, Waits, Watcher,
 };
-use inferometer_load::{PassPlan, Share, load_model};
+use inferometer_model::load::{PassPlan, Share, load_model};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};

@@ -1,16 +1,15 @@
 //! Predicts the measured rows of current engines, with the constants of a fit to all rows and of fits without some of
 //! the rows. Each prediction has its ranges.
 
-use inferometer_engine::EngineError;
-use inferometer_engine::choose_from;
 use inferometer_engine::fit::runs::{
     Details, MeasuredRun, Refit, details, parse_refits, parse_runs, replicates,
 };
 use inferometer_engine::profile::{Profile, profiles};
 use inferometer_engine::ranges::{FigureRange, run_ranges};
-use inferometer_load::{PassPlan, SaturatedPlan};
+use inferometer_engine::{EngineError, choose_from};
 use inferometer_model::cell::CellPlan;
-use inferometer_stats::percentile;
+use inferometer_model::load::{PassPlan, SaturatedPlan};
+use inferometer_model::stats::percentile;
 
 /// The fit from which the constants of a prediction come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -30,7 +30,7 @@ use crate::error::EngineError;
 use crate::profile::{ColumnErrors, ErrorPercent, Profile};
 use crate::table::table_with_mean_output;
 use crate::weights::Weights;
-use inferometer_stats::percentile;
+use inferometer_model::stats::percentile;
 use solve::least_squares;
 
 /// The number of requests in the one-by-one pass if the model ends the outputs.

@@ -2,7 +2,7 @@
 //! requests/s. The engine can serve only a much lower rate. The data set is not included. The lengths are generated
 //! from the known properties of the data set.
 
-use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;

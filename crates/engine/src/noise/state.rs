@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_stats::portable;
-use inferometer_stats::seed::{normal, rng, unit};
+use inferometer_model::stats::portable;
+use inferometer_model::stats::seed::{normal, rng, unit};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Drift, Noise};

@@ -16,7 +16,7 @@ const SERVER: &str = "inferometer-engine";
 const RETRY_LATER: [u16; 2] = [429, 503];
 
 /// A client's connection.
-pub(super) type Connection = inferometer_http::Connection<Generation>;
+pub(super) type Connection = inferometer_net::http::Connection<Generation>;
 
 /// A response that the engine is generating.
 pub struct Generation {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_http::{Connections, Handler, answer_waiting};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_net::http::{Connections, Handler, answer_waiting};
 use inferometer_net::{Close, ConnId, Net, Wake, wall_clock_ns};
 use inferometer_wire::http::Request;
 use serde_json::json;
@@ -27,7 +27,7 @@ use crate::front_end::FrontEnd;
 use crate::request::{EngineRequest, Finish, Lengths, RequestId};
 use crate::step::{Step, StepOutput};
 
-/// Responds to requests as a serving engine does. An [`inferometer_http::Server`] runs this handler.
+/// Responds to requests as a serving engine does. An [`inferometer_net::http::Server`] runs this handler.
 pub struct Front {
     engine: Engine,
     /// Requests that have not reached the scheduler yet.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use inferometer_http::prometheus::{
+use inferometer_net::http::prometheus::{
     Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
 };
 

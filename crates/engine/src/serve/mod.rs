@@ -14,8 +14,8 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use inferometer_http::Server;
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_net::http::Server;
 use inferometer_net::{EpollNet, Net};
 
 use crate::config::EngineConfig;

@@ -2,7 +2,7 @@
 
 use inferometer_engine::profile::{StepConstants, profile};
 use inferometer_engine::{Engine, EngineConfig, simulate};
-use inferometer_load::{Bound, Open};
+use inferometer_model::load::{Bound, Open};
 use inferometer_model::time::Nanos;
 
 #[test]

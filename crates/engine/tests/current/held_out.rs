@@ -4,8 +4,8 @@
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::{MeasuredRun, RunError, run_errors, simulate_run};
 use inferometer_engine::profile::profiles;
-use inferometer_load::{PassPlan, SaturatedPlan};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{PassPlan, SaturatedPlan};
 
 use crate::{median, test_rows};
 

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use inferometer_engine::profile::profile;
 use inferometer_engine::{Engine, EngineConfig, VirtualRecord, simulate};
-use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 /// An engine with one sequence at a time, without front-end time, step-ahead scheduling and prefix cache.

@@ -1,7 +1,7 @@
 //! Tests how much longer requests take on an engine that is slightly slower.
 
 use inferometer_engine::fit::runs::{RunFigures, simulate_run, simulate_slower};
-use inferometer_load::PassPlan;
+use inferometer_model::load::PassPlan;
 
 use crate::test_rows;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inferometer_engine::serve::FrontConfig;
 use inferometer_engine::{Engine, EngineConfig, RequestId, simulate};
-use inferometer_load::{Bound, Open};
+use inferometer_model::load::{Bound, Open};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 use serde_json::{Value, json};

@@ -4,12 +4,12 @@ use inferometer_analysis::search::{
     NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
 };
 use inferometer_engine::{Engine, EngineConfig, Finish, NoiseState, VirtualRecord, simulate};
-use inferometer_load::{Bound, PassPlan, load_model};
-use inferometer_metrics::{
+use inferometer_model::load::{Bound, PassPlan, load_model};
+use inferometer_model::metrics::{
     Fate, RequestFigures, e2e, request_objective as goodput, send_delay, slo, tpot, ttft,
 };
+use inferometer_model::stats::seed::{below, rng};
 use inferometer_plan::search::{Criterion, criteria};
-use inferometer_stats::seed::{below, rng};
 
 /// A server and its workload: prompts and outputs of fixed lengths. The load is a number of requests in flight if
 /// `whole` is set, otherwise a rate with Poisson arrivals.

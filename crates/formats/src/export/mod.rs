@@ -6,7 +6,7 @@
 //! writes runs as an MLflow file store. [`vllm_bench()`] makes a result file of `vllm bench serve` from a
 //! pass.
 //!
-//! Figures follow the definitions of [`inferometer_metrics`] and are never rounded. Only `vllm_bench` uses
+//! Figures follow the definitions of [`inferometer_model::metrics`] and are never rounded. Only `vllm_bench` uses
 //! the definitions of `vllm bench serve`.
 
 mod error;

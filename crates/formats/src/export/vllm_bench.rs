@@ -77,7 +77,7 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
 
 /// Returns the limit of requests in flight, if the load model has one.
 fn in_flight(pass: &PassSummary) -> Option<u32> {
-    use inferometer_load::PassKind;
+    use inferometer_model::load::PassKind;
     match pass.kind {
         PassKind::OneByOne => Some(1),
         _ => pass.concurrency,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_load::distribution::Distribution;
+use inferometer_model::load::distribution::Distribution;
 
 /// The options of random prompts with lengths that vary, or with one shared prefix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,24 +3,20 @@
 mod drawn;
 mod launch;
 mod observe;
-mod percent;
 mod rows;
 mod spread;
 mod target;
 mod timing;
 mod trace;
-mod url;
 
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use observe::{MetricsAt, ObservePlan};
-pub use percent::percent_decoded;
 pub use rows::{RowsFormat, RowsPlan};
 pub use spread::{Balance, SpreadPlan};
 pub use target::TargetPlan;
 pub use timing::{Repeat, Warmup};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
-pub use url::Url;
 
 /// Whether an option is off. An option that is off is not serialized, so that the plan has the same hash as
 /// in versions without this option.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use inferometer_model::time::nanoseconds;
 
-use super::Url;
+use inferometer_model::url::Url;
 
 /// What is observed in addition to the requests, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

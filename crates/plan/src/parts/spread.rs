@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Url;
+use inferometer_model::url::Url;
 
 /// Which of several equal servers gets the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

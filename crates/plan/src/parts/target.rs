@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SpreadPlan, Url};
+use super::SpreadPlan;
+use inferometer_model::url::Url;
 
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

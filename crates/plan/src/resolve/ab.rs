@@ -1,7 +1,7 @@
 //! Resolves the comparison of a plan from a spec: its metrics and limits, and the pass of each block.
 
-use inferometer_load::{ClosedPlan, OneByOnePlan, OpenPlan, PassPlan, SaturatedPlan};
-use inferometer_metrics::slo::quantity;
+use inferometer_model::load::{ClosedPlan, OneByOnePlan, OpenPlan, PassPlan, SaturatedPlan};
+use inferometer_model::metrics::slo::quantity;
 
 use super::Plan;
 use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};

@@ -1,6 +1,6 @@
 //! Resolves the arrival process of open loops.
 
-use inferometer_load::arrival::Arrivals;
+use inferometer_model::load::arrival::Arrivals;
 
 use crate::spec::{Mistakes, Spec, values};
 

@@ -2,7 +2,7 @@
 //! conversations.
 
 use crate::spec::{Mistakes, Spec};
-use inferometer_load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
+use inferometer_model::load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
 
 /// Wraps each load in a load of conversations. The wrapped load begins the conversations. It counts
 /// conversations, or requests of conversations.

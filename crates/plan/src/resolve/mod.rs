@@ -16,10 +16,10 @@ mod timeouts;
 
 use std::time::Duration;
 
-use inferometer_load::{ClosedPlan, PassPlan};
-use inferometer_metrics::request_objective::{self, RequestObjective};
-use inferometer_metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{ClosedPlan, PassPlan};
+use inferometer_model::metrics::request_objective::{self, RequestObjective};
+use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::request::{Sampling, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};

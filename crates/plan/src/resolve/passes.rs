@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use super::{arrivals, conversations};
 use crate::procedure::Procedure;
-use crate::spec::WorkloadPlan;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
-use crate::spec::{Mistakes, Spec, values};
-use inferometer_load::{
+use crate::spec::{Mistakes, Spec, WorkloadPlan, values};
+use inferometer_model::load::{
     Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan,
 };
 use inferometer_model::suggest::did_you_mean;

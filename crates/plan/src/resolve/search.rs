@@ -4,9 +4,9 @@ use super::arrivals;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, Value, levels, values};
-use inferometer_load::{Bound, OpenPlan, PassPlan};
-use inferometer_metrics::request_objective::RequestObjective;
-use inferometer_metrics::slo::{self, Objective};
+use inferometer_model::load::{Bound, OpenPlan, PassPlan};
+use inferometer_model::metrics::request_objective::RequestObjective;
+use inferometer_model::metrics::slo::{self, Objective};
 
 /// The default share of requests that must meet the objectives on requests.
 pub(crate) const ATTAINMENT: f64 = 0.99;
@@ -200,7 +200,7 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
-    limit: (Option<u32>, inferometer_load::OverLimit),
+    limit: (Option<u32>, inferometer_model::load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
     let bound = Bound::requests(100);
@@ -238,7 +238,7 @@ pub(super) fn open_pass(
     spec: &Spec,
     rate_per_s: f64,
     bound: Bound,
-    (max_in_flight, over_limit): (Option<u32>, inferometer_load::OverLimit),
+    (max_in_flight, over_limit): (Option<u32>, inferometer_model::load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> PassPlan {
     PassPlan::Open(OpenPlan {

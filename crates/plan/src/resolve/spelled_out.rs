@@ -8,10 +8,9 @@ use crate::ab::AbPlan;
 use crate::parts::{TargetPlan, Warmup};
 use crate::procedure::Procedure;
 use crate::search::{Over, SearchPlan};
-use crate::spec::Grid;
-use crate::spec::{Known, Spec, SpecError};
+use crate::spec::{Grid, Known, Spec, SpecError};
 use crate::sweep::SweepPlan;
-use inferometer_load::{OneByOnePlan, PassPlan};
+use inferometer_model::load::{OneByOnePlan, PassPlan};
 
 impl Spec {
     /// Returns the spec with the defaults of the keys that this module lists. Keys of workloads other than

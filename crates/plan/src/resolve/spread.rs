@@ -1,9 +1,9 @@
 //! Resolves the options for several equal servers that share one load.
 
-use crate::parts::{Balance, SpreadPlan, Url};
-use crate::spec::WorkloadPlan;
+use crate::parts::{Balance, SpreadPlan};
 use crate::spec::limits::MAX_SERVERS;
-use crate::spec::{Mistakes, Spec, values};
+use crate::spec::{Mistakes, Spec, WorkloadPlan};
+use inferometer_model::url::{Url, parse_url, shown_address};
 
 impl Spec {
     /// The number of servers that the spec names in `target`.
@@ -16,9 +16,9 @@ impl Spec {
         let given = self.target.iter().flat_map(|target| target.all());
         let mut urls: Vec<Url> = Vec::new();
         for address in given {
-            match values::url(address) {
+            match parse_url(address) {
                 Err(problem) => {
-                    mistakes.add("target", format!("`{}` {problem}", values::shown(address)));
+                    mistakes.add("target", format!("`{}` {problem}", shown_address(address)));
                 }
                 Ok(url) if urls.contains(&url) => mistakes.add(
                     "target",

@@ -5,7 +5,7 @@ use crate::search::Over;
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, levels, values};
 use crate::sweep::{FEWEST_REQUESTS, SweepPlan};
-use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::load::{Bound, OverLimit, PassPlan};
 
 const KNEE: f64 = 0.95;
 const CONFIDENCE: f64 = 0.95;

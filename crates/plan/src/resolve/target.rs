@@ -8,10 +8,10 @@ use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible::is_escaped;
 use serde_json::{Map, Value as Json};
 
-use crate::parts::{LaunchPlan, SpreadPlan, TargetPlan, Url};
-use crate::spec::WorkloadPlan;
+use crate::parts::{LaunchPlan, SpreadPlan, TargetPlan};
 use crate::spec::limits::MAX_NAME;
-use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+use crate::spec::{Known, Mistakes, Spec, SpecError, WorkloadPlan, values};
+use inferometer_model::url::Url;
 
 use super::spread::is_token;
 

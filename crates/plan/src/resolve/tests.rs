@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::parts::TargetPlan;
-use crate::spec::Value;
-use crate::spec::{SearchSpec, Stages, WorkloadKeys};
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
+use crate::spec::{SearchSpec, Stages, Value, WorkloadKeys};
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
 use std::time::Duration;
 
 const KNOWN: Known<'_> = Known {
@@ -96,9 +95,9 @@ fn a_duration_alone_is_the_only_bound_and_a_request_count_is_an_additional_bound
 
 #[test]
 fn custom_loads_resolve_to_levels_arrivals_limits_and_bounds() {
-    use inferometer_load::Level;
-    use inferometer_load::OverLimit;
-    use inferometer_load::arrival::Arrivals;
+    use inferometer_model::load::Level;
+    use inferometer_model::load::OverLimit;
+    use inferometer_model::load::arrival::Arrivals;
     let spec = Spec {
         rate: Some(vec![Value::Number(2.0), text("60s@1..20:exp")]),
         concurrency: Some(vec![text("10s@1..4")]),

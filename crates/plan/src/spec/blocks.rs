@@ -156,8 +156,8 @@ mod tests {
     use super::*;
     use crate::Plan;
     use crate::spec::{Known, Spec, SpecError, WorkloadKeys, WorkloadPlan};
-    use inferometer_load::PassPlan;
     use inferometer_model::cell::CellPlan;
+    use inferometer_model::load::PassPlan;
 
     fn resolved(keys: BlockKeys, spec: Spec) -> Result<Plan, Vec<SpecError>> {
         let workload = Some("blocks".to_owned());

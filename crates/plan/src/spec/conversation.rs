@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::values::Value;
 use super::{Mistakes, values};
-use inferometer_load::CountOf;
-use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
-use inferometer_load::distribution::{Distribution, DistributionError};
+use inferometer_model::load::CountOf;
+use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_model::load::distribution::{Distribution, DistributionError};
 
 /// The keys of `--workload conversation`. Lengths, turns and think times are distributions, in the form
 /// that [`Distribution::parse`] accepts.

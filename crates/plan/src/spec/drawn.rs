@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
 use crate::parts::{DrawnPlan, Lengths, PrefixPlan};
-use inferometer_load::distribution::{Distribution, DistributionError};
+use inferometer_model::load::distribution::{Distribution, DistributionError};
 
 /// The keys of the workloads `random` and `prefix`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

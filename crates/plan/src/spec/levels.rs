@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::limits::{MAX_IN_FLIGHT, MAX_RATE, MIN_RATE};
 use super::values::{self, Value};
-use inferometer_load::{Curve, Level, Stage};
+use inferometer_model::load::{Curve, Level, Stage};
 
 /// The stages of a load: a text such as `30s@2,30s@8` in requests/s, or one table for each stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -19,8 +19,6 @@ mod server;
 mod serving;
 mod sweep;
 mod trace;
-mod unix;
-mod url_error;
 pub(crate) mod values;
 mod variants;
 mod workload;
@@ -44,8 +42,7 @@ pub use server::{CommandLine, ServerSpec};
 pub use serving::{ServingKeys, ServingLimits};
 pub use sweep::SweepSpec;
 pub use trace::TraceKeys;
-pub use url_error::UrlError;
-pub use values::{Value, finite, shown as shown_address, span, url as parse_url};
+pub use values::{Value, finite, span};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{Grid, WorkloadKeys, WorkloadPlan, workload_names};
 

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
+use inferometer_model::url::{parse_url, shown_address};
 use serde::{Deserialize, Serialize};
 
 use super::{Addresses, Mistakes, Value, values};
-use crate::parts::{MetricsAt, ObservePlan, Url};
+use crate::parts::{MetricsAt, ObservePlan};
+use inferometer_model::url::Url;
 
 /// The keys about the server's metrics and its cards.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -110,11 +112,11 @@ fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
 
 /// Parses an address with its path; the path is `/metrics` if the address has none.
 fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Option<Url> {
-    match values::url(address) {
+    match parse_url(address) {
         Ok(url) if url.prefix.is_empty() => Some(Url { prefix: "/metrics".to_owned(), ..url }),
         Ok(url) => Some(url),
         Err(problem) => {
-            mistakes.add(key, format!("`{}` {problem}", values::shown(address)));
+            mistakes.add(key, format!("`{}` {problem}", shown_address(address)));
             None
         }
     }

@@ -11,8 +11,8 @@ use super::serving::{ServingKeys, ServingLimits};
 use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
 use crate::parts::{DrawnPlan, PrefixPlan, RowsFormat, RowsPlan, TracePlan};
 use crate::template::{BlockPass, Template};
-use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_model::suggest::did_you_mean;
 
 /// The keys of a plan for the source of prompts.

@@ -6,8 +6,8 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::EngineConfig;
 use inferometer_formats::import::Import;
-use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassKind;
 use inferometer_model::target::Target;
 use inferometer_store::StoredRun;
 

@@ -7,9 +7,9 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::text_blocks::ClosedLoopLoad;
-use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Severity, code};
+use inferometer_model::load::PassKind;
 use inferometer_store::StoredRun;
 
 use super::measured_on::of_target;

@@ -64,7 +64,7 @@ pub fn bands(points: &[(f64, f64)], bins: usize) -> Bands {
     let mut out = Bands::default();
     for (bin, mut values) in values.into_iter().enumerate().filter(|(_, v)| !v.is_empty()) {
         values.sort_unstable_by(f64::total_cmp);
-        let at = |q: f64| inferometer_stats::percentile(&values, q);
+        let at = |q: f64| inferometer_model::stats::percentile(&values, q);
         out.x.push(ends.0 + (bin as f64 + 0.5) * width);
         out.p5.push(at(0.05));
         out.p50.push(at(0.5));

@@ -6,20 +6,19 @@
 //! compare lengths between panels, because all panels have the same axes. If one of the two lengths does not
 //! vary, the horizontal axis is the other length, and there is one line per target.
 
-use inferometer_metrics::{latency_per_output_token, latency_per_token};
+use inferometer_model::metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_stats::{Distribution, Spread};
+use inferometer_model::stats::{Distribution, Spread};
 
 use super::positions::{FigureLine, OverPositions, Point};
-use crate::answers;
 use crate::chart::{Axis, Chart, Legend};
-use crate::label;
 use crate::number::count;
 use crate::trace::Traces;
+use crate::{answers, label};
 
 /// A chart of one of the four figures of the published table.
 pub(super) struct Metric {

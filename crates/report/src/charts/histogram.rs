@@ -88,9 +88,9 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
 #[cfg(test)]
 mod tests {
     use inferometer_analysis::fold::PassFold;
-    use inferometer_load::{Bound, PassPlan};
-    use inferometer_metrics::ttft;
-    use inferometer_stats::{Bin, Curve};
+    use inferometer_model::load::{Bound, PassPlan};
+    use inferometer_model::metrics::ttft;
+    use inferometer_model::stats::{Bin, Curve};
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, Statistic, Value, registry};
-use inferometer_stats::{CurvePoint, Distribution};
+use inferometer_model::metrics::{Definition, Statistic, Value, registry};
+use inferometer_model::stats::{CurvePoint, Distribution};
 
 use super::{choice, objective};
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};

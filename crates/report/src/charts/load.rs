@@ -6,8 +6,8 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::load_text;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic, registry};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{Definition, Statistic, registry};
 
 use super::objective;
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};

@@ -25,7 +25,7 @@ mod timeline;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::Definition;
+use inferometer_model::metrics::Definition;
 
 use crate::ab::AbDocument;
 use crate::chart::{Axis, Chart, Extent, Panel, Series};

@@ -2,7 +2,7 @@
 //! them.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, Statistic, slo};
+use inferometer_model::metrics::{Definition, Statistic, slo};
 
 use crate::chart::{Scale, Series, Shape, Tint};
 

@@ -8,8 +8,8 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{LoadAnswer, SearchAnswer, load_text};
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, Statistic, registry, tpot, ttft};
 use inferometer_model::digits::Decimals;
+use inferometer_model::metrics::{Definition, Statistic, registry, tpot, ttft};
 use inferometer_plan::search::Over;
 
 use super::{SEARCH, objective};

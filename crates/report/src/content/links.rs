@@ -4,7 +4,7 @@
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, registry};
+use inferometer_model::metrics::{Definition, registry};
 
 use crate::charts;
 use crate::table::latencies_from;

@@ -3,8 +3,8 @@
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics as metric;
-use inferometer_metrics::{CoveredRequests, Origin};
+use inferometer_model::metrics as metric;
+use inferometer_model::metrics::{CoveredRequests, Origin};
 
 use super::ReportInput;
 use crate::document::{Block, Span, code_fact, fact, plain};

@@ -5,9 +5,9 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust;
-use inferometer_metrics::{Statistic, registry, send_delay};
 use inferometer_model::digits::Decimals;
-use inferometer_stats::Distribution;
+use inferometer_model::metrics::{Statistic, registry, send_delay};
+use inferometer_model::stats::Distribution;
 
 use super::ReportInput;
 use crate::charts;

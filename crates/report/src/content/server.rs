@@ -4,7 +4,7 @@
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerMetrics};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{itl, ttft};
+use inferometer_model::metrics::{itl, ttft};
 
 use crate::document::{Block, plain};
 use crate::number::{MISSING, bytes, count, significant};

@@ -6,7 +6,7 @@ use inferometer_analysis::part::PartFigures;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::trust;
-use inferometer_metrics::registry;
+use inferometer_model::metrics::registry;
 
 use crate::label;
 use crate::mark::marked;

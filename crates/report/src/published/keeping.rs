@@ -2,7 +2,7 @@
 
 use inferometer_analysis::blocks::{LengthFigures, RULES};
 use inferometer_analysis::summary::Summary;
-use inferometer_stats::Distribution;
+use inferometer_model::stats::Distribution;
 
 use super::passes;
 use crate::number::{MISSING, count, significant};

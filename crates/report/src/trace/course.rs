@@ -2,7 +2,7 @@
 //! its cards. The data is reduced to the resolution of a chart. Times are in seconds since the first send of
 //! the pass.
 
-use inferometer_metrics::{InFlight, TokenCurve};
+use inferometer_model::metrics::{InFlight, TokenCurve};
 use inferometer_model::sample::{Observed, Quantity, Sample};
 use inferometer_model::time::Nanos;
 

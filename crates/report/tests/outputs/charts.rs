@@ -2,8 +2,8 @@
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
-use inferometer_load::PassKind;
-use inferometer_metrics::{Timeline, registry};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{Timeline, registry};
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape, Tint};
 use inferometer_report::plot::{self, Form, Theme};

@@ -1,7 +1,7 @@
 //! Tests of the JSON document and of its schema.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{itl, ttft};
+use inferometer_model::metrics::{itl, ttft};
 use inferometer_report::json;
 use jsonschema::Validator;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
-use inferometer_load::PassKind;
-use inferometer_metrics::{Timeline, e2e, tpot, ttft};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::{Timeline, e2e, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Chart, Extent, Scale, Shape};
 use inferometer_report::plot::{self, Theme};

@@ -5,10 +5,10 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::judge::judge;
 use inferometer_analysis::pass::path_of;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::slo::{JudgedMetric, Statistic, parse};
-use inferometer_metrics::{Definition, Timeline, Unit, registry, request_objective};
 use inferometer_model::fixture::steady;
+use inferometer_model::load::{Bound, PassPlan};
+use inferometer_model::metrics::slo::{JudgedMetric, Statistic, parse};
+use inferometer_model::metrics::{Definition, Timeline, Unit, registry, request_objective};
 use inferometer_report::{csv, json, table};
 use serde_json::Value;
 

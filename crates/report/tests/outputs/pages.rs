@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::PassKind;
-use inferometer_metrics::ttft;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::ttft;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::chart::Chart;
 use inferometer_report::plot::Form;

@@ -2,13 +2,13 @@
 
 use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::PassKind;
-use inferometer_metrics::latency_per_output_token;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::latency_per_output_token;
 use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::stats::Spread;
 use inferometer_report::chart::{Axis, Band, Chart, Extent, Panel, Series};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{ReportError, charts};
-use inferometer_stats::Spread;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 

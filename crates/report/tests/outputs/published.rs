@@ -7,7 +7,7 @@ use inferometer_analysis::imported::Imported;
 use inferometer_analysis::serving_run::{ByTokens, ServingRun};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::published_tables;
-use inferometer_load::PassKind;
+use inferometer_model::load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::{charts, csv, plot, published, table};
 

@@ -7,8 +7,8 @@ use inferometer_analysis::search::{
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::verdict::SloResult;
-use inferometer_load::PassKind;
-use inferometer_metrics::Timeline;
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;

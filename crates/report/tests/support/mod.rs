@@ -2,7 +2,7 @@
 
 pub mod records;
 
-use inferometer_metrics::{
+use inferometer_model::metrics::{
     e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
 
@@ -17,13 +17,13 @@ use inferometer_analysis::pass::{Goodput, PassSummary};
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
-use inferometer_load::PassKind;
-use inferometer_metrics::SteadyState;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassKind;
+use inferometer_model::metrics::SteadyState;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
+use inferometer_model::stats::{Distribution, Spread};
 use inferometer_model::target::{Card, Environment, Facts, Target, Tool};
-use inferometer_stats::{Distribution, Spread};
 
 /// The published table of chatglm3-6b.
 pub const CHATGLM3: &str = include_str!("../fixtures/chatglm3-6b.md");

@@ -1,7 +1,7 @@
 //! Records for tests of charts: streams of tokens whose latencies vary like those of a loaded server.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::Timeline;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
 use inferometer_model::sample::{CardSample, Observed, Quantity, Sample, ServerSample};

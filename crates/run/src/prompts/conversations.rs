@@ -1,7 +1,7 @@
 //! The conversations of a pass. The turns of users are made before the pass, and the hash of the workload covers them.
 //! The answers between them come from the server.
 
-use inferometer_load::{ConversationsPlan, PassPlan, Share};
+use inferometer_model::load::{ConversationsPlan, PassPlan, Share};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;

@@ -1,8 +1,8 @@
 //! Checks whether a run would send the same requests as an earlier run. The requests are made in the same way as in
 //! the earlier run, and only their hash is used. None of them is sent.
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::target::Environment;
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;

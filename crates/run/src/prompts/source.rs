@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::source::{Source, Supply};
+use inferometer_model::stats::seed::{below, rng};
 use inferometer_net::thread::spawn;
-use inferometer_stats::seed::{below, rng};
 use inferometer_workload::{Note, PromptScope};
 use rand_chacha::ChaCha8Rng;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::request::Request;
 use inferometer_model::source::{Prepared, Source};
 use inferometer_plan::{Grid, Plan};

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use inferometer_drive::tokenize::ServerTokenizer;
-use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_net::http::client::Client;
 use inferometer_plan::{Plan, TargetPlan};
+use inferometer_servers::tokenize::ServerTokenizer;
 
 use crate::error::RunError;
 

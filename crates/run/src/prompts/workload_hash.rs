@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inferometer_load::{Due, LoadModel, PassPlan, load_model};
+use inferometer_model::load::{Due, LoadModel, PassPlan, load_model};
 use inferometer_model::request::{Prompt, Request, WorkloadHasher};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;

@@ -8,7 +8,7 @@ use inferometer_store::{RunId, RunState, Store, StoredRun};
 
 use super::{check_plan, completed_cells};
 use crate::error::RunError;
-use crate::resumed_cell::ResumedCell;
+use crate::recording::resumed_cell::ResumedCell;
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";

@@ -18,7 +18,7 @@ use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
 use crate::error::RunError;
-use crate::resumed_cell::{ResumedCell, stored_ending};
+use crate::recording::resumed_cell::{ResumedCell, stored_ending};
 
 /// A run that is resumed.
 pub struct EarlierRun {

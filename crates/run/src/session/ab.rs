@@ -3,19 +3,19 @@
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::record::StopReason;
 use inferometer_model::time::Nanos;
 use inferometer_report::progress::PairEnded;
 
 use super::{Finished, RunRequest, Session, prepare};
 use crate::error::RunError;
-use crate::event::Event;
-use crate::event_loops::EventLoops;
-use crate::network::Network;
-use crate::servers::Servers;
-use crate::target;
+use crate::events::event::Event;
+use crate::pass::event_loops::EventLoops;
+use crate::pass::network::Network;
+use crate::target::reach;
+use crate::target::servers::Servers;
 
 /// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {
@@ -71,7 +71,7 @@ fn prepare_side<'a>(
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
     let session = prepare::prepare(net, request, servers, |servers, start| {
-        target::prepare(plan, context, servers, start)
+        reach::prepare(plan, context, servers, start)
     })?;
     let folder = session.outputs.of(session.recording.run());
     let kept = folder.and_then(|folder| session.servers.keep_files_in(&folder));

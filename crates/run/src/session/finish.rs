@@ -6,8 +6,8 @@ use inferometer_store::{Ending, RunState};
 use super::{Finished, Session};
 use crate::context::ReportFiles;
 use crate::error::RunError;
-use crate::event::Event;
-use crate::network::Network;
+use crate::events::event::Event;
+use crate::pass::network::Network;
 use crate::team;
 
 impl<N: Network> Session<'_, N> {

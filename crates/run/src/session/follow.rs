@@ -7,23 +7,23 @@ use std::sync::atomic::Ordering;
 
 use inferometer_cluster::{Member, Order, PassReport};
 use inferometer_drive::{Live, Recorder};
-use inferometer_load::PassPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 use inferometer_store::PassBegin;
 
 use super::RunRequest;
-use super::equip::{self, Equipped};
+use super::prepare::equip::{self, Equipped};
 use crate::error::RunError;
-use crate::event::Event;
-use crate::event_loops::EventLoops;
-use crate::network::Network;
-use crate::pass::{PassPart, PassRunner, PlayedPass};
-use crate::plan_memory::PlanMemory;
+use crate::estimate::memory::PlanMemory;
+use crate::events::event::Event;
+use crate::pass::event_loops::EventLoops;
+use crate::pass::network::Network;
+use crate::pass::runner::{PassPart, PassRunner, PlayedPass};
 use crate::prompts::{self, PassRequests, PromptCursor, Prompts, WorkloadHash};
-use crate::record_queue::{ToWriter, record_queue};
-use crate::servers::Servers;
-use crate::target;
+use crate::recording::queue::{ToWriter, record_queue};
+use crate::target::reach;
+use crate::target::servers::Servers;
 use crate::team::{self, MemberGate, Team};
 
 /// A rank other than 0, with everything that it needs to send requests.
@@ -83,8 +83,8 @@ impl<'a> Follower<'a> {
         let tokenizer = prompts::named_tokenizer(plan)?;
         prompts::check_dataset(plan)?;
         let mut servers = Servers::default();
-        let connect = |servers: &mut Servers, start: crate::servers::Start<'_>| {
-            target::prepare(plan, context, servers, start)
+        let connect = |servers: &mut Servers, start: crate::target::servers::Start<'_>| {
+            reach::prepare(plan, context, servers, start)
         };
         let nowhere = Path::new(".");
         let equipped = equip::equip(net, request, &mut servers, nowhere, tokenizer, connect)?;

@@ -1,14 +1,14 @@
 //! Handles the death of a server that the plan starts. The first start is not in this module.
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
 use inferometer_report::progress::Notice;
 
 use super::{RunRequest, Session};
 use crate::error::RunError;
-use crate::network::Network;
-use crate::servers::{Death, Failures, Start};
+use crate::pass::network::Network;
+use crate::target::servers::{Death, Failures, Start};
 
 impl<N: Network> Session<'_, N> {
     /// Starts the server again if it died in the previous cell.

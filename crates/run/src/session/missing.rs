@@ -5,7 +5,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_plan::{Plan, Procedure};
 
 use super::Session;
-use crate::network::Network;
+use crate::pass::network::Network;
 
 impl<N: Network> Session<'_, N> {
     /// Finds passes and cells of the plan that were not measured. Returns whether a cell is missing.

@@ -2,15 +2,17 @@
 //! calls the steps in their order.
 
 mod ab;
-mod equip;
+mod dataset_exhausted;
 mod finish;
-mod first_requests;
 mod follow;
 mod launched;
 mod missing;
 mod passes;
+mod prefix_cache;
 mod prepare;
+mod prompt_findings;
 mod resume;
+mod slow;
 mod trials;
 
 pub use ab::{Pairing, carry_out_pairs};
@@ -25,31 +27,31 @@ use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::BodyHasher;
-use inferometer_observe::Observer;
 use inferometer_plan::precision::Precision;
 use inferometer_plan::{Plan, Procedure, Repeat};
 use inferometer_report::progress::Notice;
+use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, RunId};
 
 use crate::context::Context;
-use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
-use crate::event::Event;
-use crate::event_loops::EventLoops;
-use crate::events::Events;
-use crate::grid::Grid;
-use crate::network::Network;
-use crate::outputs::Outputs;
-use crate::pass::PassRunner;
-use crate::prefix_cache::PrefixCache;
+use crate::events::event::Event;
+use crate::events::sender::Events;
+use crate::pass::event_loops::EventLoops;
+use crate::pass::network::Network;
+use crate::pass::runner::PassRunner;
 use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
-use crate::ready_target::ReadyTarget;
-use crate::recording::Recording;
+use crate::recording::recorder::Recording;
+use crate::results::grid::Grid;
+use crate::results::outputs::Outputs;
+use crate::results::summarise::{RunFacts, summarise};
 use crate::resume::SentPass;
-use crate::servers::{Servers, Start};
-use crate::summarise::{RunFacts, summarise};
-use crate::target;
+use crate::target::embedded::EmbeddedServer;
+use crate::target::reach;
+use crate::target::ready::ReadyTarget;
+use crate::target::servers::{Servers, Start};
 use crate::team;
+use prefix_cache::PrefixCache;
 
 /// The input of a run.
 #[derive(Clone, Copy)]
@@ -84,7 +86,7 @@ pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finis
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
     carry_out_over(net, request, servers, |servers, start| {
-        target::prepare(plan, context, servers, start)
+        reach::prepare(plan, context, servers, start)
     })
 }
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_cluster::{Lead, Order, RankReport};
 use inferometer_drive::{Live, Recorder};
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::digits;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
@@ -19,17 +19,16 @@ use inferometer_plan::stop::StopPlan;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{Ending, PassBegin, StoreError};
 
-use super::{RunRequest, Session};
+use super::{RunRequest, Session, dataset_exhausted, prompt_findings};
 use crate::error::RunError;
-use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
-use crate::network::Network;
-use crate::pass::{PassPart, PlayedPass};
-use crate::pass_figures::PassResult;
-use crate::plan_memory::PlanMemory;
+use crate::estimate::memory::PlanMemory;
+use crate::events::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
+use crate::pass::network::Network;
+use crate::pass::runner::{PassPart, PlayedPass};
 use crate::prompts::{self, PassRequests, WorkloadHash};
-use crate::record_queue::{FromDriver, ToWriter, record_queue};
+use crate::recording::pass_figures::PassResult;
+use crate::recording::queue::{FromDriver, ToWriter, record_queue};
 use crate::team::{self, LeadGate, Team};
-use crate::{dataset_exhausted, prompt_findings};
 
 /// Counts the outcomes of requests that are not recorded.
 #[derive(Default)]

@@ -3,15 +3,15 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_cluster::Order;
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
 use inferometer_model::record::Record;
 use inferometer_store::{LoggedPass, PassBegin};
 
 use super::Session;
 use crate::error::RunError;
-use crate::network::Network;
+use crate::pass::network::Network;
 use crate::prompts;
 
 impl<N: Network> Session<'_, N> {

@@ -12,9 +12,9 @@ use inferometer_model::time::Nanos;
 use inferometer_report::progress::{Notice, SearchTrial, SweepTrial};
 
 use super::Session;
+use super::prepare::overhead;
 use crate::error::RunError;
-use crate::network::Network;
-use crate::overhead;
+use crate::pass::network::Network;
 
 /// The maximum number of short requests between two trials.
 const MOST_PROBES: u32 = 30;

@@ -3,9 +3,9 @@
 use inferometer_drive::Endpoint;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
-use inferometer_http::Server;
 use inferometer_model::target::{Facts, Target};
 use inferometer_net::Net;
+use inferometer_net::http::Server;
 use inferometer_net::virtual_net::hosts;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, TargetPlan};

@@ -3,7 +3,7 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::range::Trust;
 use inferometer_analysis::trust;
-use inferometer_metrics::{Statistic, e2e, ttft};
+use inferometer_model::metrics::{Statistic, e2e, ttft};
 use inferometer_run::resume::EarlierRun;
 use inferometer_run::{Event, Events, Interrupt, summarise_log};
 use inferometer_store::Store;

@@ -11,7 +11,7 @@ mod recording;
 mod restoring;
 mod sample;
 
-use inferometer_metrics::{itl, registry, ttft};
+use inferometer_model::metrics::{itl, registry, ttft};
 use std::path::PathBuf;
 
 use common::streamed;

@@ -13,8 +13,8 @@ mod writing;
 use std::path::{Path, PathBuf};
 
 use common::streamed;
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Event, EventKind, Record};
 use inferometer_model::time::Nanos;

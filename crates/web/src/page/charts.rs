@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
+use inferometer_model::stats::histogram::Histogram;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use inferometer_report::plot::figure;
-use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 

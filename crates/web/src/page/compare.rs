@@ -12,7 +12,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::lines;
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response, link};
+use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The maximum number of runs in one comparison. More runs would make the charts unreadable, because charts
 /// name each run.

@@ -1,13 +1,13 @@
 //! The page with the definitions of the metrics. The texts come from the crates that compute the metrics.
 
 use inferometer_analysis::{blocks, serving_run};
-use inferometer_metrics::{CoveredRequests, Direction, Origin, definitions as metrics};
+use inferometer_model::metrics::{CoveredRequests, Direction, Origin, definitions as metrics};
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response};
+use inferometer_net::http::pages::{RequestTarget, Response};
 
 /// The page `/metrics`.
 pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {

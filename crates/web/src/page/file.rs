@@ -5,7 +5,7 @@ use inferometer_report::{page, plot};
 use crate::error::PageError;
 use crate::files;
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response};
+use inferometer_net::http::pages::{RequestTarget, Response};
 
 /// The number of pixels of a PNG image per pixel of the SVG drawing.
 const PNG_SCALE: f32 = 2.0;

@@ -5,7 +5,7 @@ use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError}
 
 use crate::error::PageError;
 use crate::markup::Html;
-use inferometer_http::pages::RequestTarget;
+use inferometer_net::http::pages::RequestTarget;
 
 /// A run in a list, with the texts that are shown.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 //! a report shows slightly different ones.
 
 use inferometer_analysis::so_far::SoFar;
-use inferometer_metrics::Statistic;
+use inferometer_model::metrics::Statistic;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::{Quantity, ServerSample};
+use inferometer_model::stats::histogram::Histogram;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
-use inferometer_stats::histogram::Histogram;
 use inferometer_store::{LiveNote, RunState, StoredRun};
 
 use crate::error::PageError;
@@ -18,7 +18,7 @@ use crate::markup::Html;
 use crate::page::charts::{distributions, ms, over_time};
 use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
-use inferometer_http::pages::{Event, RequestTarget, Response, link};
+use inferometer_net::http::pages::{Event, RequestTarget, Response, link};
 
 /// The time, in nanoseconds, for which a live note is valid. A run writes a note every second.
 const NOTE_VALID_NS: u64 = 10_000_000_000;

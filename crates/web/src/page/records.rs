@@ -6,7 +6,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response, link};
+use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The page `/records`.
 pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {

@@ -9,7 +9,7 @@ use crate::markup::Html;
 use crate::page::lines::RunLine;
 use crate::report::plan_text;
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response, link};
+use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The page `/runs/RUN`.
 pub(crate) fn run(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {

@@ -6,7 +6,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{Filter, RunLine};
 use crate::site::Site;
-use inferometer_http::pages::{RequestTarget, Response, link};
+use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The number of runs on a page: the default, and the maximum.
 const PAGE_SIZE: usize = 50;

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use inferometer_http::Server;
-use inferometer_http::pages::{PageHandler, ReaderAccess};
+use inferometer_net::http::Server;
+use inferometer_net::http::pages::{PageHandler, ReaderAccess};
 use inferometer_net::virtual_net::{VirtualNet, hosts, run};
 use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
 use inferometer_store::Ending;

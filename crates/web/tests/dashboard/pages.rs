@@ -1,6 +1,6 @@
 //! Tests of pages as functions, with a small store.
 
-use inferometer_http::pages::Body;
+use inferometer_net::http::pages::Body;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{Ending, LiveNote, RunState, Store};
 use inferometer_web::Site;

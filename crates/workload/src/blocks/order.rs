@@ -1,7 +1,7 @@
 //! Computes the order in which the blocks of a corpus are used, as positions in the corpus. The text is
 //! not read here.
 
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 /// The order of the blocks of one size, for a whole run.
 ///

@@ -11,11 +11,11 @@ mod sharegpt;
 
 use std::sync::Arc;
 
-use inferometer_load::PassPlan;
-use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_model::finding::Finding;
+use inferometer_model::load::PassPlan;
+use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_model::request::{Prompt, Request};
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;

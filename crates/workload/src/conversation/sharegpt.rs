@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use inferometer_model::finding::{Finding, code};
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 use rand_core::RngCore;
 use serde_json::Value;
 

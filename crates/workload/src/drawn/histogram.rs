@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
+use inferometer_model::stats::seed::{below, unit};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::MAX_LENGTH;
-use inferometer_stats::seed::{below, unit};
 use rand_core::RngCore;
 
 use crate::error::WorkloadError;
@@ -99,7 +99,7 @@ fn bin(line: &str) -> Option<(u32, u32, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_stats::seed::rng;
+    use inferometer_model::stats::seed::rng;
 
     use super::*;
 

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use inferometer_model::cell::CellPlan;
+use inferometer_model::stats::portable;
+use inferometer_model::stats::seed::{self, below, unit};
 use inferometer_plan::PrefixPlan;
-use inferometer_stats::portable;
-use inferometer_stats::seed::{self, below, unit};
 
 use super::words::{self, Shape};
 use crate::context::PromptContext;

@@ -1,8 +1,8 @@
 //! Makes requests of seeded words, each with its own length and possibly with a shared prefix.
 
 use inferometer_model::request::{Prompt, Request};
+use inferometer_model::stats::seed;
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
-use inferometer_stats::seed;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;

@@ -11,7 +11,7 @@ use inferometer_net::thread::spawn;
 use inferometer_net::{Nanos, monotonic_now};
 use sha2::{Digest, Sha256};
 
-use inferometer_plan::spec::shown_address;
+use inferometer_model::url::shown_address;
 
 use crate::error::WorkloadError;
 

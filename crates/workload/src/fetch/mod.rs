@@ -8,7 +8,7 @@ mod download;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::spec::shown_address;
+use inferometer_model::url::shown_address;
 
 use crate::error::WorkloadError;
 use crate::tokenizer::hub::{HubAccess, HubConfig};

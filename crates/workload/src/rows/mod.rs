@@ -16,8 +16,8 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::TokenizerError;

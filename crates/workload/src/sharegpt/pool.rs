@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use inferometer_model::stats::seed;
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
-use inferometer_stats::seed;
 
 use super::file::Loaded;
 use crate::context::PromptContext;

@@ -10,7 +10,7 @@ use hf_hub::Cache;
 use hf_hub::api::sync::ApiBuilder;
 use inferometer_net::thread::spawn;
 
-use inferometer_plan::spec::shown_address;
+use inferometer_model::url::shown_address;
 
 use crate::error::WorkloadError;
 

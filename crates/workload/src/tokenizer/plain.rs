@@ -2,7 +2,7 @@
 //! decoded and encoded again. Tokenizers mark the beginning of words differently (a leading space, `▁`,
 //! or no `##`). So words are recognised by their decoded text, never by the spelling of a token.
 
-use inferometer_stats::seed;
+use inferometer_model::stats::seed;
 
 /// The largest number of words that are selected. It is large enough for different prompts, and small
 /// enough for a selection within a second.

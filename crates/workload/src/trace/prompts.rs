@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::PassPlan;
 use inferometer_model::request::Request;
+use inferometer_model::stats::seed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::TracePlan;
-use inferometer_stats::seed;
 
 use super::row::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};

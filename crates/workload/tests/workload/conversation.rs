@@ -1,7 +1,7 @@
 //! Tests of conversations: their turns, their words, and the rows of a file that are left out.
 
-use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
-use inferometer_load::distribution::Distribution;
+use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_model::load::distribution::Distribution;
 use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{Turn, embedded};
 

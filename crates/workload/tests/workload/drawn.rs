@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use inferometer_load::distribution::Distribution;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::distribution::Distribution;
 use inferometer_model::request::Request;
 use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
 use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use inferometer_load::{Due, RECORDED, load_model};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{Due, RECORDED, load_model};
 use inferometer_model::request::{Request, Sampling, WorkloadHasher};
 use inferometer_plan::WorkloadPlan;
 use inferometer_plan::spec::{Known, Spec, WorkloadKeys};

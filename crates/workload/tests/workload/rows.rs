@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use inferometer_load::{Due, PassPlan};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::{Due, PassPlan};
 use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
 use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};

@@ -1,7 +1,7 @@
 //! Tests searches with several tiers, and searches with objectives that no load meets.
 
 use super::*;
-use inferometer_metrics::Gaps;
+use inferometer_model::metrics::Gaps;
 
 fn tiers(texts: &[&str]) -> Settings {
     Settings {

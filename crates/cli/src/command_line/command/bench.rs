@@ -204,7 +204,7 @@ impl<'a> Server<'a> {
         match self {
             Self::Named => None,
             Self::OfSettings(url, origin) => {
-                let url = inferometer_plan::spec::shown_address(url);
+                let url = inferometer_model::url::shown_address(url);
                 Some(format!(
                     "target: {url}, from {origin} (--base-url, --host or --port select another address)"
                 ))

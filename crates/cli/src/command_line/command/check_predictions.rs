@@ -6,8 +6,8 @@ use std::path::Path;
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::profile::profile as profile_named;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::stats::percentile;
 use inferometer_predict::{Expected, ProfileChoice, Unpredictable, expected};
-use inferometer_stats::percentile;
 use inferometer_store::Store;
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use inferometer_engine::{Dtype, Weights};
-use inferometer_launch::preset;
 use inferometer_model::finding::code;
 use inferometer_plan::TraceFormat;
 use inferometer_plan::spec::{takes_workload, workload_names};
+use inferometer_servers::launch::preset;
 use inferometer_wire::dialect::dialects;
 use serde_json::Value;
 

@@ -143,7 +143,9 @@ impl Command {
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
             Self::CheckPart(arguments) => check_part::part(arguments),
-            Self::ServerGuard => inferometer_launch::guard::guard().map_err(Failure::run_failed),
+            Self::ServerGuard => {
+                inferometer_servers::launch::guard::guard().map_err(Failure::run_failed)
+            }
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Import(arguments) => import::import(&arguments),

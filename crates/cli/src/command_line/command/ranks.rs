@@ -107,7 +107,8 @@ pub fn join(
     let wait = flags.join_timeout.unwrap_or(JOIN_TIMEOUT);
     let meeting = Meeting::of(place, rendezvous, secret.transpose()?, wait);
     let meeting = meeting.map_err(Failure::usage)?;
-    let host = inferometer_observe::environment().host.unwrap_or_else(|| "unknown".to_owned());
+    let host =
+        inferometer_servers::observe::environment().host.unwrap_or_else(|| "unknown".to_owned());
     let me = Introduction {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         plan_hash: plan.hash(),

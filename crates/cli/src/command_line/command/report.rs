@@ -11,7 +11,8 @@ use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
 use inferometer_report::plot::{Form, PlotFiles, Theme};
 use inferometer_report::{ab, json, terminal};
-use inferometer_run::{AB, AnsweredAgain, answered_again, outputs, write_ab};
+use inferometer_run::results::outputs;
+use inferometer_run::{AB, AnsweredAgain, answered_again, write_ab};
 use inferometer_store::{Store, StoreError};
 
 use super::ab::text as ab_text;

@@ -9,7 +9,7 @@ use crate::stored::plan_of;
 use clap::Args;
 use inferometer_plan::{Plan, TargetPlan, shell};
 use inferometer_report::{plan_toml, terminal};
-use inferometer_run::outputs::DEFAULT_FOLDER;
+use inferometer_run::results::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::profiles;
-use inferometer_launch::preset::EMBEDDED;
 use inferometer_plan::spec::{ObserveKeys, ServerSpec, Spec, Variant};
 use inferometer_run::PlanError;
+use inferometer_servers::launch::preset::EMBEDDED;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};

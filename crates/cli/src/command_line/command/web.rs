@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use inferometer_http::pages::{ReaderAccess, ServeError, serve};
+use inferometer_net::http::pages::{ReaderAccess, ServeError, serve};
 use inferometer_store::{Store, StoreError};
 use inferometer_web::Site;
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use inferometer_http::pages::{Pages, ReaderAccess, RequestTarget, Response, serve};
-use inferometer_http::prometheus::CONTENT_TYPE;
 use inferometer_net::Waker;
+use inferometer_net::http::pages::{Pages, ReaderAccess, RequestTarget, Response, serve};
+use inferometer_net::http::prometheus::CONTENT_TYPE;
 use inferometer_net::thread::spawn;
 use inferometer_run::LiveState;
 

@@ -2,8 +2,8 @@
 //! process. All other values were counted elsewhere; this module only formats them. Chunks and tokens have separate
 //! metrics.
 
-use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
+use inferometer_net::http::prometheus::{Exposition, Kind};
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
@@ -204,11 +204,11 @@ mod tests {
 
     use inferometer_analysis::fold::PassFold;
     use inferometer_drive::Live;
-    use inferometer_http::prometheus::{Metric, metrics};
-    use inferometer_metrics::Timeline;
+    use inferometer_model::metrics::Timeline;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::process::Process;
     use inferometer_model::record::Record;
+    use inferometer_net::http::prometheus::{Metric, metrics};
     use inferometer_run::{Event, PassEnded};
 
     use super::*;

@@ -8,10 +8,10 @@ use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::LiveCounts;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
+use inferometer_model::stats::histogram::Histogram;
 use inferometer_model::visible;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_run::{LivePass, Snapshot, left};
-use inferometer_stats::histogram::Histogram;
 
 use crate::command_line::progress::spoken;
 

@@ -10,7 +10,7 @@ mod refits;
 mod search;
 mod steps;
 
-use inferometer_load::{ClosedPlan, PassPlan, SaturatedPlan};
+use inferometer_model::load::{ClosedPlan, PassPlan, SaturatedPlan};
 
 use crate::config::EngineConfig;
 use crate::cost::StepShape;

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_load::{PassPlan, load_model};
-use inferometer_stats::percentile;
+use inferometer_model::load::{PassPlan, load_model};
+use inferometer_model::stats::percentile;
 
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::config::EngineConfig;

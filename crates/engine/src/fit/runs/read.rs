@@ -1,9 +1,9 @@
 //! Parses measured runs and their details (send times and lengths of the requests).
 
 use csv::{DeserializeErrorKind, StringRecord};
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::json::{form, one_of};
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Deserializer};

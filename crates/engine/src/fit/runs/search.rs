@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use inferometer_load::{OpenPlan, PassPlan};
+use inferometer_model::load::{OpenPlan, PassPlan};
 
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 use super::play::{has_known_arrivals, simulate_run, step_error};

@@ -8,7 +8,7 @@ mod events;
 mod requests;
 mod source;
 
-use inferometer_metrics::{Definition, Exported, registry};
+use inferometer_model::metrics::{Definition, Exported, registry};
 
 use crate::export::value::{Field, Kind, Presence, Value};
 

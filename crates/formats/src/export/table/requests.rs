@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use inferometer_metrics::{Timeline, registry};
+use inferometer_model::metrics::{Timeline, registry};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::time::Nanos;

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::load::PassPlan;
 use inferometer_model::target::Target;
 
 /// The run of a record.

@@ -9,8 +9,8 @@ use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
-use inferometer_load::{Bound, ClosedPlan, Level, PassPlan};
 use inferometer_model::calendar;
+use inferometer_model::load::{Bound, ClosedPlan, Level, PassPlan};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
 

@@ -9,7 +9,7 @@ use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
-use inferometer_load::{Bound, Level, OpenPlan, OverLimit, PassPlan};
+use inferometer_model::load::{Bound, Level, OpenPlan, OverLimit, PassPlan};
 use inferometer_model::outcome::OutcomeCounts;
 
 use super::{Page, target};
@@ -141,7 +141,7 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), ScriptError> {
         false => PassPlan::saturated(prompts),
         true => PassPlan::Open(OpenPlan {
             rate: Level::Constant(rate),
-            arrivals: inferometer_load::arrival::Arrivals::default(),
+            arrivals: inferometer_model::load::arrival::Arrivals::default(),
             scaled: false,
             bound: Bound::requests(prompts),
             max_in_flight: None,

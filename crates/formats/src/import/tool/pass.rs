@@ -9,10 +9,10 @@ use inferometer_analysis::imported::ImportedPass;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan};
-use inferometer_metrics::{Timeline, e2e, send_delay, ttft};
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::{Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan};
+use inferometer_model::metrics::{Timeline, e2e, send_delay, ttft};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 

@@ -1,10 +1,10 @@
 //! Imports the result lines of SGLang's `bench_serving`.
 
-use inferometer_metrics::ttft;
+use inferometer_model::metrics::ttft;
 use std::collections::BTreeMap;
 
 use inferometer_model::finding::{Finding, code};
-use inferometer_stats as stats;
+use inferometer_model::stats;
 use serde_json::Value;
 
 use super::document::{Document, target};

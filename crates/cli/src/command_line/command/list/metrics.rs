@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferometer_analysis::{blocks, serving_run};
 use inferometer_formats::dialect;
-use inferometer_metrics::{Direction, Origin, definitions};
+use inferometer_model::metrics::{Direction, Origin, definitions};
 
 use super::named;
 use crate::command_line::exit::Failure;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use inferometer_launch::preset;
 use inferometer_plan::spec::{CommandLine, ServerSpec};
+use inferometer_servers::launch::preset;
 
 use super::named;
 use crate::command_line::exit::Failure;

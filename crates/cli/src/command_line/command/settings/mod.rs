@@ -210,7 +210,7 @@ fn tell_of(settings: &[(&String, &Value, &String)]) {
     let mut by_origin: Vec<(&str, Vec<&str>)> = Vec::new();
     for (key, value, origin) in settings {
         if let (true, Some(url)) = (*key == "target", value.as_str()) {
-            let url = inferometer_plan::spec::shown_address(url);
+            let url = inferometer_model::url::shown_address(url);
             tell(&format!("target: {url}, from {origin} (--target embedded ignores it)"));
             continue;
         }

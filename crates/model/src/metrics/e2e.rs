@@ -1,0 +1,84 @@
+//! E2E: end-to-end latency. A late usage event never makes it longer.
+
+use super::{
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
+    Timeline, Value, Widths,
+};
+use crate::stats::buckets::REQUEST_S;
+
+/// E2E from the send. The published tables call this metric latency.
+pub static FROM_SENT: Definition = Definition {
+    name: "e2e",
+    formula: "last token event - send_start; without streaming: ended - send_start",
+    origin: Some(Origin::Sent),
+    notes: "Excludes a late usage event. Absent if a stream had no token.",
+    source: "Inferometer; the `latency` of the published tables.",
+    value: Value::Request(from_sent),
+    title: "E2E",
+    result_key: "e2e_ms",
+    of_classes: true,
+    judged: JudgedOn::OnRequests(OnRequests {
+        value: from_sent,
+        at_least: |request| request.sent.map_or(0.0, |sent| request.at.ms_after(sent)),
+        needs_stream: false,
+    }),
+    in_tables: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: margin }),
+    exported: Some(Exported { place: 3, about: "Latency to the last output, from the send." }),
+    live: Some(Live {
+        place: 3,
+        family: "e2e_request_latency_seconds",
+        help: "From the send to the last token, of completed requests.",
+        bounds_s: &REQUEST_S,
+        watched: &[Statistic::P50],
+    }),
+    ..Definition::DEFAULT
+};
+
+/// E2E from the due time, including the client's own delays.
+pub static FROM_DUE: Definition = Definition {
+    name: "e2e_from_due",
+    formula: "last token event - due; without streaming: ended - due",
+    origin: Some(Origin::Due),
+    notes: "Includes the client's own queueing and connecting.",
+    source: "Inferometer; after Tene, coordinated omission.",
+    value: Value::Request(from_due),
+    title: "E2E from due",
+    result_key: "e2e_from_due_ms",
+    judged: JudgedOn::OnRequests(OnRequests {
+        value: from_due,
+        at_least: |request| request.at.ms_after(request.due),
+        needs_stream: false,
+    }),
+    bound: Some(ErrorBound { key: None, of: margin }),
+    exported: Some(Exported { place: 4, about: "Latency to the last output, from the due time." }),
+    ..Definition::DEFAULT
+};
+
+/// Milliseconds from the send to the last token; without streaming, to the end of the body.
+pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
+    e2e_ms(timeline, Origin::Sent)
+}
+
+/// Milliseconds from the due time to the last token; without streaming, to the end of the body.
+pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
+    e2e_ms(timeline, Origin::Due)
+}
+
+fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
+    let record = timeline.record;
+    let end = if record.streamed { timeline.events.last()?.arrival } else { record.ended? };
+    Some(end.ms_after(timeline.origin(origin)?))
+}
+
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(width_of_last(timeline, widths).map(ErrorMargin::below));
+}
+
+/// By how much E2E may be shorter than measured, in milliseconds.
+pub(crate) fn width_of_last(timeline: &Timeline<'_>, widths: &Widths) -> Option<f64> {
+    match timeline.record.streamed {
+        true => widths.events.last().copied(),
+        false => timeline.record.ended.map(|_| widths.end),
+    }
+}

@@ -1,0 +1,37 @@
+//! ICL: inter-chunk latency, the gaps between the arrivals of token events. Gaps are not divided by tokens.
+
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Timeline, Value, Widths};
+use crate::stats::Weighted;
+
+/// ICL: one value for each gap between token events.
+pub static DEFINITION: Definition = Definition {
+    name: "icl",
+    formula: "each gap between token events",
+    notes: "Equals ITL if each event has one token. Pooled over the events of all requests. Absent \
+            without streaming, and in a pass with more than 10 % of its streams in bundles.",
+    source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
+    value: Value::Pooled(icl_ms),
+    title: "ICL",
+    result_key: "icl_ms",
+    of_gaps: true,
+    judged: JudgedOn::OnPasses,
+    bound: Some(ErrorBound { key: None, of: margin }),
+    ..Definition::DEFAULT
+};
+
+/// Appends each gap between token events, in milliseconds.
+pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
+    gaps.extend(
+        timeline
+            .events
+            .windows(2)
+            .map(|pair| Weighted { value: pair[1].arrival.ms_after(pair[0].arrival), weight: 1.0 }),
+    );
+}
+
+/// If the later event arrived before its stamp, the true gap is smaller than measured. If the earlier event arrived
+/// before its stamp, the true gap is larger.
+fn margin(_: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    let of = |pair: &[f64]| ErrorMargin { below: pair[1], above: pair[0], weight: 1.0 };
+    margins.extend(widths.events.windows(2).map(of));
+}

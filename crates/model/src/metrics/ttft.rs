@@ -1,0 +1,75 @@
+//! TTFT: time to first token. An event with only a role or an empty text never counts.
+
+use super::{
+    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
+    Timeline, Value, Widths,
+};
+use crate::stats::buckets::FIRST_TOKEN_S;
+
+/// TTFT from the send to the first visible output.
+pub static FROM_SENT: Definition = Definition {
+    name: "ttft",
+    formula: "first event with text, reasoning or a tool call - send_start",
+    origin: Some(Origin::Sent),
+    notes: "A role-only or empty first event is not a token. Absent without streaming.",
+    source: "Inferometer; vLLM and AIPerf use the same end, but start before connecting.",
+    value: Value::Request(from_sent),
+    title: "TTFT",
+    result_key: "ttft_ms",
+    of_classes: true,
+    judged: JudgedOn::OnRequests(OnRequests {
+        value: from_sent,
+        at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
+        needs_stream: true,
+    }),
+    in_tables: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: Some("ttft_bound_us"), of: width_of_first }),
+    exported: Some(Exported { place: 0, about: "Time to first token, from the send." }),
+    live: Some(Live {
+        place: 0,
+        family: "time_to_first_token_seconds",
+        help: "From the send to the first visible output, of completed requests.",
+        bounds_s: &FIRST_TOKEN_S,
+        watched: &[Statistic::P50, Statistic::P99],
+    }),
+    ..Definition::DEFAULT
+};
+
+/// TTFT from the due time, including the client's own delays.
+pub static FROM_DUE: Definition = Definition {
+    name: "ttft_from_due",
+    formula: "first event with text, reasoning or a tool call - due",
+    origin: Some(Origin::Due),
+    notes: "Includes the client's own queueing and connecting. Absent without streaming.",
+    source: "Inferometer; after Tene, coordinated omission.",
+    value: Value::Request(from_due),
+    title: "TTFT from due",
+    result_key: "ttft_from_due_ms",
+    judged: JudgedOn::OnRequests(OnRequests {
+        value: from_due,
+        at_least: |request| request.first.ms_after(request.due),
+        needs_stream: true,
+    }),
+    bound: Some(ErrorBound { key: None, of: width_of_first }),
+    exported: Some(Exported { place: 1, about: "Time to first token, from the due time." }),
+    ..Definition::DEFAULT
+};
+
+/// Milliseconds from the send to the first visible event; absent if there is none.
+pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
+    ttft_ms(timeline, Origin::Sent)
+}
+
+/// Milliseconds from the due time to the first visible event; absent if there is none.
+pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
+    ttft_ms(timeline, Origin::Due)
+}
+
+fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
+    let first = &timeline.events[timeline.first_visible()?];
+    Some(first.arrival.ms_after(timeline.origin(origin)?))
+}
+
+fn width_of_first(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(timeline.first_visible().map(|first| ErrorMargin::below(widths.events[first])));
+}

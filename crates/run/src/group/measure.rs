@@ -1,0 +1,400 @@
+//! Runs a plan with several servers: one run for each server in each round. In a round, all servers get the same
+//! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use inferometer_analysis::compare::Subject;
+use inferometer_analysis::effect::{SweptRun, effects};
+use inferometer_analysis::load_ranking::load_rankings;
+use inferometer_analysis::predicted_ranking::judge_predictions;
+use inferometer_analysis::ranking::rankings;
+use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::code;
+use inferometer_model::load::PassPlan;
+use inferometer_model::target::Origin;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Spec, Variant};
+use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
+use inferometer_report::plot::PlotFiles;
+use inferometer_report::progress::Notice;
+
+use super::estimate;
+use super::names::{file_name, salt_of_round};
+use crate::context::{Context, Host};
+use crate::error::{PlanError, RunError, Shortfall};
+use crate::events::sender::Events;
+use crate::inputs::credentials::{self, Variables};
+use crate::inputs::resolve::{fresh_salt, resolve};
+use crate::results::outputs::{self, Outputs};
+use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
+use crate::session::{Finished, RunRequest, carry_out};
+use crate::target::servers::Servers;
+use crate::verdict::{Strictness, judge};
+
+/// A plan with several servers, resolved.
+pub struct Group {
+    /// The name of the group.
+    name: String,
+    /// The servers of the group, each with its plan.
+    members: Vec<Member>,
+    /// Makes the prompts of this group differ from those of groups with another salt. The salt is the same for all
+    /// servers, so that all servers get the same requests.
+    salt: String,
+    /// The number of rounds over all servers.
+    rounds: u32,
+    /// The earlier runs of the group, if it is resumed.
+    earlier: Option<EarlierGroup>,
+}
+
+/// A server of a group.
+pub struct Member {
+    /// The name of the server, and how it differs from the other servers.
+    pub variant: Variant,
+    /// The plan that is measured on the server.
+    pub plan: Plan,
+    /// The inputs of the server's runs, in addition to the plan. Folder, facts and salt are set again for each run.
+    pub context: Context,
+}
+
+/// A group that has ended, with all its runs or only some of them.
+pub struct FinishedGroup {
+    /// The comparison of the group's runs.
+    pub comparison: Comparison,
+    /// The folder of the comparison.
+    pub folder: PathBuf,
+    /// The form and the colours of its plots.
+    pub plots: PlotFiles,
+    /// Errors and shortfalls, each with the name of its run, or with `the comparison`.
+    pub failures: Vec<(String, RunError)>,
+}
+
+/// A run of the group that has results.
+struct Done {
+    variant: String,
+    settings: BTreeMap<String, String>,
+    round: u32,
+    summary: Summary,
+}
+
+impl Done {
+    fn tried(&self) -> SweptRun<'_> {
+        SweptRun { settings: &self.settings, round: self.round, cells: &self.summary.cells }
+    }
+}
+
+impl Group {
+    /// Resolves the plan of each server.
+    ///
+    /// # Errors
+    /// All mistakes, each with the name of its server. Also when a group is resumed with another plan or
+    /// another salt.
+    pub fn resolve(
+        variants: Vec<Variant>,
+        rounds: u32,
+        earlier: Option<EarlierGroup>,
+        host: &Host,
+        variables: Variables<'_>,
+    ) -> Result<Self, RunError> {
+        let given = variants.first().and_then(|variant| variant.spec.salt.clone());
+        let salt = earlier.as_ref().and_then(EarlierGroup::salt);
+        if let (Some(salt), Some(given)) = (&salt, given.as_ref())
+            && salt != given
+        {
+            return Err(RunError::plan(format!(
+                "salt (--salt): the prompts of this group have the salt `{salt}`, and the \
+                    remaining runs need the same one; leave out --salt"
+            )));
+        }
+        let salt = salt.or(given).unwrap_or_else(fresh_salt);
+        let new_name = || format!("{GROUP}{}", fresh_salt());
+        let name = earlier.as_ref().map_or_else(new_name, |group| group.name.clone());
+        let mut members = Vec::new();
+        let mut mistakes = Vec::new();
+        for variant in variants {
+            let spec = Spec { salt: Some(salt.clone()), ..variant.spec.clone() };
+            let named = credentials::check_name(&variant.name, &spec, variables);
+            match named.and_then(|()| resolve(&spec, variables)) {
+                Ok((plan, mut context)) => {
+                    let of_plan = earlier.as_ref().map(|group| group.check(&variant.name, &plan));
+                    of_plan.transpose().map_err(|error| error.of(&variant.name))?;
+                    context.host = host.clone();
+                    members.push(Member { variant, plan, context });
+                }
+                Err(error) => {
+                    let secrets = credentials::secrets(&spec, variables);
+                    mistakes.extend(error.of(&variant.name).redacted(&secrets).mistakes);
+                }
+            }
+        }
+        if !mistakes.is_empty() {
+            mistakes.dedup();
+            return Err(PlanError::from(mistakes).into());
+        }
+        Ok(Self { name, members, salt, rounds, earlier })
+    }
+
+    /// The servers of the group.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The servers of the group, mutable, so that a caller can change the inputs of their runs.
+    pub fn members_mut(&mut self) -> &mut [Member] {
+        &mut self.members
+    }
+
+    /// The number of rounds over all servers.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// How long all runs take together. For some plans, this time is not known.
+    pub fn estimate(&self) -> Notice {
+        estimate::of_all(self.members.iter().map(|member| &member.plan), self.rounds)
+    }
+
+    /// Measures all servers and writes the comparison. An error of one server is reported, and then the
+    /// next server is measured.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or the comparison cannot be written; the recorded runs remain in the store.
+    pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedGroup, RunError> {
+        self.run_with(events, strictness, &mut carry_out)
+    }
+
+    /// Like [`Group::run`], but `measure` carries out each run, and chooses its network and its server.
+    ///
+    /// # Errors
+    /// The errors of [`Group::run`].
+    pub fn run_with(
+        self,
+        events: &Events,
+        strictness: Strictness,
+        measure: &mut Measure<'_>,
+    ) -> Result<FinishedGroup, RunError> {
+        let default = || PathBuf::from(outputs::DEFAULT_FOLDER).join(&self.name);
+        let out = self.members.first().and_then(|member| member.context.out.clone());
+        // The folder is checked and locked before anything is measured.
+        let outputs = Outputs::prepare(Some(&out.unwrap_or_else(default)))?;
+        let folder = outputs.folder().to_owned();
+        let (done, failures) = (Vec::new(), Vec::new());
+        let mut run = GroupRun { group: self, folder, events, strictness, measure, done, failures };
+        run.carry_out();
+        run.finish()
+    }
+}
+
+/// Carries out one run of a group.
+pub type Measure<'a> = dyn FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> + 'a;
+
+/// A group in progress.
+struct GroupRun<'a, 'm> {
+    group: Group,
+    folder: PathBuf,
+    events: &'a Events,
+    strictness: Strictness,
+    measure: &'a mut Measure<'m>,
+    done: Vec<Done>,
+    failures: Vec<(String, RunError)>,
+}
+
+/// Whether the next run begins.
+#[derive(PartialEq, Eq)]
+enum NextRun {
+    Begins,
+    Interrupted,
+}
+
+impl GroupRun<'_, '_> {
+    /// Measures round by round. Each round has the opposite order of the previous round. So a drift over time
+    /// affects all servers alike, and the last server of a round need not be started again for the next
+    /// round.
+    fn carry_out(&mut self) {
+        let mut servers = Servers::default();
+        let (count, rounds) = (self.group.members.len(), self.group.rounds);
+        let all = count * rounds as usize;
+        self.events.say(&Notice::GroupBegins { name: self.group.name.clone(), runs: all });
+        self.events.say(&self.group.estimate());
+        for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
+            self.events.say(&Notice::RunIgnored { why: why.clone() });
+        }
+        for round in 1..=rounds {
+            for position in 0..count {
+                let index = if round % 2 == 1 { position } else { count - 1 - position };
+                let name = self.run_name(index, round);
+                let number = (round as usize - 1) * count + position + 1;
+                let measured = self.done.iter().map(|done| &done.summary);
+                let left_s = estimate::left_s(measured, all - (number - 1));
+                let name_of_run = name.clone();
+                self.events.say(&Notice::RunBegins {
+                    number,
+                    runs: all,
+                    name: name_of_run,
+                    left_s,
+                });
+                if self.one(index, round, &name, &mut servers) == NextRun::Interrupted {
+                    return servers.end(self.events);
+                }
+            }
+        }
+        servers.end(self.events);
+    }
+
+    /// The name of a run: the name of the server, such as `max-num-seqs=16`, and the round if there are
+    /// several rounds.
+    fn run_name(&self, index: usize, round: u32) -> String {
+        let name = match self.group.members[index].variant.name.as_str() {
+            "" => "server",
+            name => name,
+        };
+        if self.group.rounds > 1 { format!("{name}, round {round}") } else { name.to_owned() }
+    }
+
+    fn one(&mut self, index: usize, round: u32, name: &str, servers: &mut Servers) -> NextRun {
+        let Group { name: group, members, salt, earlier, .. } = &mut self.group;
+        let Member { variant, plan, context } = &mut members[index];
+        context.out = Some(self.folder.join(file_name(name)));
+        context.origin = Origin {
+            group: Some(group.clone()),
+            variant: Some(variant.name.clone()),
+            round: Some(round),
+            group_salt: Some(salt.clone()),
+            ..Origin::default()
+        };
+        context.salt = salt_of_round(salt, round);
+        context.resumed = Vec::new();
+        let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
+        let finished = match attempt.transpose() {
+            Ok(Some(EarlierAttempt::Complete(summary, run))) => {
+                self.events.say(&Notice::RunCopied { run: summary.run_id.clone() });
+                Ok(Finished { summary: *summary, run, folder: None, interrupted: false })
+            }
+            Ok(Some(EarlierAttempt::Partial(cells, run))) => {
+                context.resumed = cells;
+                context.origin.resumes = run;
+                (self.measure)(RunRequest { plan, context, events: self.events }, servers)
+            }
+            Ok(None) => (self.measure)(RunRequest { plan, context, events: self.events }, servers),
+            Err(error) => {
+                self.failures.push((name.to_owned(), error));
+                return NextRun::Begins;
+            }
+        };
+        match finished {
+            Ok(finished) => {
+                let judged = judge(plan, context, &finished, self.strictness);
+                self.failures.extend(judged.err().map(|why| (name.to_owned(), why.into())));
+                self.done.push(Done {
+                    variant: variant.name.clone(),
+                    settings: variant.settings.clone(),
+                    round,
+                    summary: finished.summary,
+                });
+                if finished.interrupted { NextRun::Interrupted } else { NextRun::Begins }
+            }
+            Err(error) => {
+                self.events
+                    .say(&Notice::RunFailed { name: name.to_owned(), why: error.to_string() });
+                let interrupted = matches!(error, RunError::Interrupted(_));
+                self.failures.push((name.to_owned(), error));
+                if interrupted { NextRun::Interrupted } else { NextRun::Begins }
+            }
+        }
+    }
+
+    /// Each server with the figures of its rounds.
+    fn servers(&self) -> Vec<Subject> {
+        let mut rounds: Vec<(&str, Vec<Subject>)> = Vec::new();
+        for done in &self.done {
+            let run = Subject::of_run(done.summary.run_id.clone(), &done.summary);
+            match rounds.iter_mut().find(|(name, _)| *name == done.variant) {
+                Some((_, runs)) => runs.push(run),
+                None => rounds.push((&done.variant, vec![run])),
+            }
+        }
+        rounds.into_iter().map(|(name, runs)| Subject::of_several(name, runs)).collect()
+    }
+
+    /// The report files of the runs that exist, relative to the folder.
+    fn reports(&self) -> Vec<String> {
+        let (rounds, members) = (1..=self.group.rounds, 0..self.group.members.len());
+        let names = rounds.flat_map(|round| members.clone().map(move |index| (index, round)));
+        let names = names.map(|(index, round)| file_name(&self.run_name(index, round)));
+        let files = names.map(|name| format!("{name}/report.html"));
+        files.filter(|file| self.folder.join(file).is_file()).collect()
+    }
+
+    /// Compares the runs that have results, and writes the comparison if there are any.
+    fn finish(mut self) -> Result<FinishedGroup, RunError> {
+        let tried: Vec<SweptRun<'_>> = self.done.iter().map(Done::tried).collect();
+        let plan = self.group.members.first().map(|member| &member.plan);
+        let remark = plan.and_then(|plan| different_requests(plan, &self.done));
+        let runs = self.done.iter().map(|done| (done.variant.as_str(), &done.summary));
+        let runs: Vec<(&str, &Summary)> = runs.collect();
+        let loads = load_rankings(&runs);
+        // The trials of searches and sweeps have different loads, so they are not ranked, and show no effects.
+        let (mut effects, mut ranking) = match loads.is_empty() {
+            true => (effects(&tried), rankings(&self.servers())),
+            false => (Vec::new(), Vec::new()),
+        };
+        let are_predicted = self.done.iter().all(|done| done.summary.predicted);
+        if are_predicted {
+            judge_predictions(&mut ranking, &runs);
+            // The rounds of a prediction do not show its error.
+            effects.iter_mut().for_each(|effect| effect.change_ci = None);
+        }
+        let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
+        let plots = self.group.members.first().map(|one| one.context.plots).unwrap_or_default();
+        let comparison = Comparison {
+            schema: COMPARISON_SCHEMA.to_owned(),
+            group: self.group.name.clone(),
+            effects,
+            answers: comparison::answers(&ranking, &loads, are_predicted),
+            ranking,
+            failed: failed.collect(),
+            remarks: remark.iter().cloned().collect(),
+            runs: self.done.iter().map(|done| done.summary.clone()).collect(),
+        };
+        if !comparison.runs.is_empty() {
+            outputs::write_group(&self.folder, &comparison, &self.reports(), plots)?;
+        }
+        let failed = remark.map(|why| ("the comparison".to_owned(), Shortfall::Failed(why).into()));
+        self.failures.extend(failed);
+        Ok(FinishedGroup { comparison, folder: self.folder, plots, failures: self.failures })
+    }
+}
+
+/// A remark if the servers got different requests although the plan fixes the number of requests. If a time
+/// limit ends a load, the number of requests depends on the server, so there is no remark.
+fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
+    let is_counted = |pass: &PassPlan| match pass {
+        PassPlan::Replay(_) | PassPlan::Conversations(_) => false,
+        counted => counted.bound().duration.is_none(),
+    };
+    // The number of requests is not fixed in a search or a sweep, or if the plan may end a pass early.
+    let is_fixed = plan.passes.iter().all(is_counted)
+        && plan.repeat.at_least == plan.repeat.at_most
+        && !plan.procedure.chooses_loads()
+        && plan.stop.is_never();
+    // A run that lacks passes also lacks their requests, so its requests are not compared.
+    let is_whole = |summary: &Summary| {
+        let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
+        !summary.findings.iter().any(|finding| finding.is_one_of(&codes))
+    };
+    let whole: Vec<&Done> = done.iter().filter(|done| is_whole(&done.summary)).collect();
+    let differ = |one: &Done, other: &Done| {
+        one.round == other.round && one.summary.workload_hash != other.summary.workload_hash
+    };
+    let (first, other) = whole.iter().find_map(|first| {
+        let other = whole.iter().find(|other| differ(first, other))?;
+        Some((first, other))
+    })?;
+    is_fixed.then(|| {
+        format!(
+            "{} and {} did not get the same requests: they count tokens differently, or differ in \
+                `extra_body`; give one `tokenizer` for all, or do not compare them",
+            first.variant, other.variant
+        )
+    })
+}

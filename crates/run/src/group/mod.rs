@@ -1,0 +1,5 @@
+//! A plan with several servers: a run of each server in each round.
+
+mod estimate;
+pub(crate) mod measure;
+mod names;

@@ -1,0 +1,156 @@
+//! The figures and findings of one pass. The figures depend only on the plan and on data that the log contains, so a
+//! report that is made again from the log has the same figures. Some findings also depend on the chat template, and on
+//! how the server treats `ignore_eos`.
+
+use inferometer_analysis::ab::{Block, BlockFold};
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::inspect::{
+    Inspector, card_findings, part_findings, server_findings, writer_finding,
+};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::trials::{TrialResult, TrialResultFold};
+use inferometer_model::finding::Finding;
+use inferometer_model::metrics::{RequestFigures, Timeline};
+use inferometer_model::process::Process;
+use inferometer_model::sample::Observed;
+use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_report::trace::{PassTrace, PassTracer};
+use inferometer_store::PassBegin;
+
+/// The results of a pass.
+pub struct PassResult {
+    /// The figures of the pass.
+    pub summary: PassSummary,
+    /// Findings on the pass.
+    pub findings: Vec<Finding>,
+    /// Why the server rejected requests: see [`Inspector::rejection`].
+    pub rejection: Option<String>,
+    /// The same results as a trial, if the plan searches or sweeps.
+    pub trial: Option<TrialResult>,
+    /// The same results as a block, if the plan compares two servers and the pass ran to its end.
+    pub block: Option<Block>,
+    /// Data for the charts of single requests, if they are drawn.
+    pub trace: Option<PassTrace>,
+}
+
+/// Collects the records of a pass.
+pub struct PassFigures {
+    fold: PassFold,
+    inspector: Inspector,
+    trial: Option<TrialResultFold>,
+    block: Option<BlockFold>,
+    tracer: Option<PassTracer>,
+}
+
+impl PassFigures {
+    /// Creates figures without records. `template` is the number of chat template tokens that input lengths do not
+    /// include. `origin_unix_ns` is the wall-clock time of instant 0 of the records, in nanoseconds since 1970.
+    pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
+        let fold = PassFold::new(&begin.plan)
+            .judging(&plan.goodput)
+            .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false));
+        let fold = match plan.procedure.chooses_loads() {
+            true => fold.of_trial(begin.repeat),
+            false => fold.of_repeat(begin.repeat),
+        };
+        let fold = match (&plan.workload, plan.workload.block_pass(begin.cell, origin_unix_ns)) {
+            (_, Some(pass)) => fold.over_blocks(pass),
+            (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
+            _ => fold,
+        };
+        let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
+        Self {
+            fold,
+            tracer: None,
+            trial: TrialResultFold::of(plan, &begin.plan),
+            block: plan.procedure.ab().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
+            inspector: match plan.procedure.chooses_loads() {
+                true => inspector.of_trial(begin.repeat),
+                false => inspector.of_repeat(begin.repeat),
+            }
+            .with_template(template),
+        }
+    }
+
+    /// Sets the names of the servers that share the load, if there are several.
+    #[must_use]
+    pub fn of_servers(mut self, names: &[String]) -> Self {
+        self.fold = self.fold.of_servers(names);
+        self
+    }
+
+    /// Sets whether the server continues after end-of-text if a request sets `ignore_eos`.
+    #[must_use]
+    pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
+        self.inspector = self.inspector.with_ignore_eos(is_honoured);
+        self
+    }
+
+    /// Also collects the data for the charts of single requests.
+    #[must_use]
+    pub fn traced(mut self, begin: &PassBegin) -> Self {
+        self.tracer = Some(PassTracer::new(begin.cell));
+        self
+    }
+
+    /// Adds a record.
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        self.fold.add(timeline);
+        self.add_beside_fold(timeline);
+    }
+
+    /// Adds `count` requests that differ only in their index; `timeline` is that of the first request. If
+    /// `count` is above 1, none of the requests has begun.
+    pub fn add_repeated(&mut self, timeline: &Timeline<'_>, count: u32) {
+        if count == 1 {
+            return self.add(timeline);
+        }
+        self.fold.add_never_begun(timeline, count);
+        let mut record = timeline.record.clone();
+        for _ in 0..count {
+            self.add_beside_fold(&Timeline::new(&record));
+            record.index = record.index.wrapping_add(1);
+        }
+    }
+
+    fn add_beside_fold(&mut self, timeline: &Timeline<'_>) {
+        self.inspector.add(timeline);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.add(timeline);
+        }
+        if let Some(trial) = &mut self.trial {
+            trial.add(&RequestFigures::of(timeline));
+        }
+        if let Some(block) = &mut self.block {
+            block.add(timeline);
+        }
+    }
+
+    /// Adds the metrics of the server and the cards.
+    pub fn observe(&mut self, observed: Observed) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.observe(&observed);
+        }
+        self.fold.observe(observed);
+    }
+
+    /// Returns the results. `process` is the resource use of the client, which is not in the records.
+    pub fn finish(self, process: Option<Process>) -> PassResult {
+        let mut summary = self.fold.finish();
+        summary.instrument.process = process;
+        let place = self.inspector.place().to_owned();
+        let in_common = self.inspector.cached_in_common();
+        let rejection = self.inspector.rejection();
+        let mut findings = self.inspector.finish();
+        let observed =
+            server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
+        let observed = observed.chain(part_findings(&summary));
+        let observed = observed.chain(process.as_ref().and_then(writer_finding));
+        findings.extend(observed.map(|finding| finding.at(&place)));
+        let stopped = summary.stopped;
+        let (trial, trace) =
+            (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
+        let block = self.block.and_then(BlockFold::finish);
+        PassResult { summary, findings, rejection, trial, block, trace }
+    }
+}

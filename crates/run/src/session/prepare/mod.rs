@@ -1,0 +1,237 @@
+//! All steps before the first pass: checks that need no server, the start of the server, the first requests,
+//! the estimated duration, and the entry of the run in the store.
+
+pub(crate) mod equip;
+mod first_requests;
+mod messages;
+mod model_limit;
+pub(crate) mod overhead;
+
+use std::time::Duration;
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::BodyHasher;
+use inferometer_model::target::{Environment, EventLoopCount, Side, Target};
+use inferometer_plan::{Plan, Procedure};
+use inferometer_report::progress::{Notice, SlowStep};
+use inferometer_servers::observe::Observer;
+use inferometer_store::{RunHeader, Store};
+use inferometer_workload::PromptScope;
+
+use super::prefix_cache::PrefixCache;
+use super::slow::report_if_slow;
+use super::{RunRequest, Session};
+use crate::context::{DurationEstimate, ReportFiles};
+use crate::error::RunError;
+use crate::estimate::bound::LongestRun;
+use crate::estimate::duration;
+use crate::events::event::{Event, RunStarted};
+use crate::events::sender::Events;
+use crate::pass::event_loops::event_loops;
+use crate::pass::network::Network;
+use crate::pass::runner::PassRunner;
+use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
+use crate::recording::header::{self, TimeOrigin};
+use crate::recording::recorder::Recording;
+use crate::results::grid::Grid;
+use crate::results::outputs::Outputs;
+use crate::resume::sent_before;
+use crate::target::ignore_eos::IgnoreEos;
+use crate::target::ready::ReadyTarget;
+use crate::target::servers::{Servers, Start};
+use equip::{Equipped, equip, fit_prompts, if_interrupted};
+use first_requests::First;
+use overhead::Overhead;
+
+/// The results of the checks that need no server.
+struct CheckedPlan {
+    tokenizer: Option<PromptTokenizer>,
+    outputs: Outputs,
+    store: Store,
+    longest: LongestRun,
+    /// The estimated duration of the plan in `longest` on the embedded engine, or according to its schedule; absent if
+    /// the duration depends on the server.
+    estimate: Option<Duration>,
+}
+
+impl CheckedPlan {
+    fn of(RunRequest { plan, context, .. }: RunRequest<'_>) -> Result<Self, RunError> {
+        let tokenizer = prompts::named_tokenizer(plan)?;
+        prompts::check_dataset(plan)?;
+        let outputs = Outputs::prepare(context.out.as_deref())?;
+        let store = Store::open(&context.store)
+            .map_err(|error| RunError::plan(format!("store (--store): {error}")))?;
+        let longest = LongestRun::of(plan);
+        let estimate = duration::of_plan(&longest.plan)?;
+        Ok(Self { tokenizer, outputs, store, longest, estimate })
+    }
+}
+
+/// Prepares a run up to its first pass.
+///
+/// # Errors
+/// When the run cannot be carried out, or is interrupted or refused.
+pub(super) fn prepare<'a, N: Network>(
+    net: N,
+    request: RunRequest<'a>,
+    servers: &'a mut Servers,
+    connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
+) -> Result<Session<'a, N>, RunError> {
+    let RunRequest { plan, context, events } = request;
+    let CheckedPlan { tokenizer, outputs, store, longest, estimate } = CheckedPlan::of(request)?;
+    let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
+    let Equipped { ready, observer, mut findings, counter, mut prompts, mut runner, first } =
+        equipped;
+    if let Some(run) = outputs.replaced() {
+        let folder = outputs.folder().to_owned();
+        events.say(&Notice::ReplacesReport { folder, run: run.to_string() });
+    }
+    let First { seen, ignore_eos } = first;
+    let estimate = estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
+    let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
+    tell(&findings, events);
+    for &cell in &plan.cells {
+        // If no prompt can be made for a cell, the run ends with an error before anything is measured.
+        let scope = PromptScope::new(cell.to_string(), "check", 0);
+        let asks_server = prompts.tokenizer().asks_the_server;
+        let step = SlowStep::FirstPrompt { cell, asks_server };
+        report_if_slow(events, step, || prompts.build(cell, &scope, 1))
+            .map_err(|error| if_interrupted(request, error))?;
+    }
+    if let Some(earlier) = &context.same_work {
+        events.say(&Notice::CheckingSameWork { run: earlier.run.to_string() });
+        prompts::check_same_work(&prompts, plan, earlier)
+            .map_err(|error| if_interrupted(request, error))?;
+    }
+    match &plan.procedure {
+        Procedure::Search(search) => messages::search(events, plan, search, estimate),
+        Procedure::Sweep(sweep) => messages::sweep(events, plan, sweep),
+        // The limits are those of both sides, so they are printed once, for the first side.
+        Procedure::Ab(_) if context.origin.side == Some(Side::B) => {}
+        Procedure::Ab(ab) => messages::ab(events, plan, ab, estimate),
+        Procedure::Passes => messages::estimate(events, estimate),
+    }
+    context.host.confirm.as_ref().map_or(Ok(()), |ask| ask(estimate).map_err(RunError::Refused))?;
+    let header = header_of(request, &ready.target, &prompts, &runner, &observer);
+    let mut recording = Recording::begin(store, &header, counter)?;
+    recording.template = template;
+    recording.honours_ignore_eos = ignore_eos == IgnoreEos::Honoured;
+    recording.traced = context.files == ReportFiles::All;
+    let workload_hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
+    started(request, &recording, &header);
+    Ok(Session {
+        request,
+        servers,
+        outputs,
+        runner,
+        prompts,
+        recording,
+        observer: with_sample_events(observer, request),
+        header,
+        grid: Grid::default(),
+        findings,
+        workload_hash,
+        body_hasher: BodyHasher::new(),
+        bodies_are_known: true,
+        pass_number: 0,
+        completed: 0,
+        cache: PrefixCache::of(&ready, plan),
+        cursor: PromptCursor::default(),
+        cursor_is_upper_bound: false,
+        sent_before: sent_before(plan, context),
+        broken: None,
+        reports: Vec::new(),
+        _embedded: ready.embedded,
+    })
+}
+
+/// Sends the findings from before the measurement as events.
+fn tell(findings: &[Finding], events: &Events) {
+    for finding in findings {
+        events.emit(Event::Finding(finding));
+        if finding.severity == Severity::Warning {
+            events.say(&Notice::Finding { finding: Box::new(finding.clone()) });
+        }
+    }
+}
+
+/// How long the run takes. If this time does not follow from the plan, it is estimated from the first requests.
+fn estimate_after<N: Network>(
+    request: RunRequest<'_>,
+    longest: &LongestRun,
+    estimate: Option<Duration>,
+    prompts: &Prompts,
+    seen: &Overhead,
+    runner: &mut PassRunner<N>,
+) -> Result<DurationEstimate, RunError> {
+    if let Some(limit) = longest.limit() {
+        // If the user set a time limit, no estimate is needed, so no requests are sent for it.
+        return Ok(Some((limit, limit)));
+    }
+    let lengths = || duration::with_lengths(&longest.plan, prompts);
+    let spans = match (estimate, estimate.map_or_else(lengths, |_| None)) {
+        (Some(span), _) => Some((span, span)),
+        (None, None) => None,
+        (None, Some(plans)) => {
+            let first = seen.last_complete.as_ref();
+            // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
+            // scope contains the id of the resumed run, which makes the prompt different.
+            let resumed = request.context.origin.resumes.as_ref();
+            let scope =
+                resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
+            let speed = report_if_slow(request.events, SlowStep::LongPrompt, || {
+                overhead::speed(runner, &plans, prompts, &scope, first)
+            });
+            let speed = speed.map_err(|error| if_interrupted(request, error))?;
+            duration::of_plans(&plans, speed.as_ref())
+        }
+    };
+    if runner.interrupted() {
+        return Err(RunError::Interrupted("anything was measured"));
+    }
+    Ok(spans.and_then(|(one, other)| longest.time(one).zip(longest.time(other))))
+}
+
+fn header_of<N: Network>(
+    RunRequest { plan, context, .. }: RunRequest<'_>,
+    target: &Target,
+    prompts: &Prompts,
+    runner: &PassRunner<N>,
+    observer: &Observer,
+) -> RunHeader {
+    let environment = Environment {
+        tokenizer: Some(prompts.tokenizer().tokenizer.name()),
+        tokenizer_sha256: prompts.tokenizer().tokenizer.sha256(),
+        salt: Some(context.salt.clone()),
+        event_loops: Some(EventLoopCount { count: runner.net.loops() as u32, ..event_loops(plan) }),
+        cards: observer.cards.iter().flat_map(|source| source.cards()).collect(),
+        ..inferometer_servers::observe::environment()
+    };
+    header::of_run(plan, target.clone(), environment, TimeOrigin::Clock(runner.net.now()))
+}
+
+/// Sends the event that the run begins.
+fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
+    request.events.emit(Event::RunStarted(&RunStarted {
+        id: recording.run().to_string(),
+        title: messages::title(&header.target),
+        target: header.target.clone(),
+        started_unix_ns: header.started_unix_ns,
+        passes: max_passes(request.plan),
+        passes_are_known: request.plan.procedure.most_trials().is_none()
+            && request.plan.repeat.at_least == request.plan.repeat.at_most,
+    }));
+}
+
+/// The maximum number of passes of a run.
+fn max_passes(plan: &Plan) -> usize {
+    let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
+    once * plan.procedure.most_trials().unwrap_or(plan.repeat.at_most) as usize
+}
+
+/// An observer that sends its samples as events.
+fn with_sample_events(mut observer: Observer, request: RunRequest<'_>) -> Observer {
+    let events = request.events.clone();
+    observer.on_sample = Some(Box::new(move |sample| events.emit(Event::Sample(sample))));
+    observer
+}
