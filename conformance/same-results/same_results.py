@@ -273,7 +273,7 @@ def main():
     began = time.monotonic()
     allowed = Allowed()
     store = (flags.store or folder / "store").resolve()
-    if not store.exists():
+    if not (store / "inferometer.db").exists():
         measure.record(flags.old, store)
         print(f"recorded the store in {time.monotonic() - began:.0f} s", file=sys.stderr)
     normalise.begin()
