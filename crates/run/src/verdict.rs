@@ -65,7 +65,9 @@ pub fn judge_results(
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Shortfall::Failed(format!("{place}: {}", died.message)));
     }
-    stopped_by_failures(summary)?;
+    if let Some(failed) = stops(summary).find(|stop| matches!(stop, Shortfall::Failed(_))) {
+        return Err(failed);
+    }
     let has_trials = !summary.searches.is_empty() || !summary.sweeps.is_empty();
     let failed = match has_trials {
         true => judged_answers::nothing_completed(summary),
@@ -74,7 +76,9 @@ pub fn judge_results(
     if let Some(why) = failed {
         return Err(Shortfall::Failed(why));
     }
-    stopped_by_saturation(summary)?;
+    if let Some(missed) = stops(summary).next() {
+        return Err(missed);
+    }
     judge_searches(&summary.searches)?;
     judge_sweeps(&summary.sweeps)?;
     let missed = missed_objectives(summary);
@@ -116,21 +120,19 @@ pub(crate) fn suspect(summary: &Summary) -> Option<Shortfall> {
     Some(Shortfall::Suspect(format!("the {what} is suspect: {}", reasons.join("; "))))
 }
 
-/// The first pass that ended early for the reason `why`, as text; absent if there is none.
-fn stopped_for(summary: &Summary, why: StopReason) -> Option<String> {
-    let find = |cell: &Cell| {
-        let pass = cell.passes.iter().find(|pass| pass.stopped == Some(why))?;
-        Some(format!("{}, {}: {}", cell.plan(), pass.label(), why.name()))
+/// What the passes that ended early miss, in the order of the passes. A pass that a time limit ended misses nothing.
+fn stops(summary: &Summary) -> impl Iterator<Item = Shortfall> {
+    let stop = |cell: &Cell, pass: &PassSummary| {
+        let reason = pass.stopped?;
+        let why = format!("{}, {}: {}", cell.plan(), pass.label(), reason.name());
+        match reason {
+            StopReason::ErrorRate => Some(Shortfall::Failed(why)),
+            StopReason::Saturated => Some(Shortfall::Objective(why)),
+            StopReason::MaxTime => None,
+        }
     };
-    summary.cells.iter().find_map(find)
-}
-
-fn stopped_by_failures(summary: &Summary) -> Result<(), Shortfall> {
-    stopped_for(summary, StopReason::ErrorRate).map_or(Ok(()), |why| Err(Shortfall::Failed(why)))
-}
-
-fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
-    stopped_for(summary, StopReason::Saturated).map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
+    let passes = summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |it| (cell, it)));
+    passes.filter_map(move |(cell, pass)| stop(cell, pass))
 }
 
 /// The objectives that were not met, each with its figure, its cell and pass. Undecided objectives are not among them.

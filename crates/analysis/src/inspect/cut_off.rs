@@ -36,21 +36,8 @@ impl CutOff {
                 code::SEARCH_TRIAL_CUT_OFF,
                 "The trial was ended early, because its result was already certain",
             ),
-            Detail::Stopped(StopReason::Saturated) => (
-                code::PASS_STOPPED,
-                "The pass was ended early, because requests arrived faster than the server \
-                    completed them (--stop-when-saturated)",
-            ),
-            Detail::Stopped(StopReason::MaxTime) => (
-                code::PASS_STOPPED,
-                "The time limit --max-time ended the pass (a sweep uses it if enough requests had \
-                    completed; a search and a comparison discard it)",
-            ),
-            _ => (
-                code::PASS_STOPPED,
-                "The pass was ended early, because more requests had failed than \
-                    --stop-at-error-rate allows",
-            ),
+            Detail::Stopped(reason) => (code::PASS_STOPPED, ended_by(reason)),
+            Detail::Interrupted | Detail::EarlierTurn(_) | Detail::Said(_) => return None,
         };
         let cancelled = match in_flight {
             1 => "1 request in flight was".to_owned(),
@@ -62,5 +49,22 @@ impl CutOff {
                 sent. They are not failures of the server."
         );
         Some(Finding::of(code, message))
+    }
+}
+
+fn ended_by(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Saturated => {
+            "The pass was ended early, because requests arrived faster than the server \
+                completed them (--stop-when-saturated)"
+        }
+        StopReason::MaxTime => {
+            "The time limit --max-time ended the pass (a sweep uses it if enough requests had \
+                completed; a search and a comparison discard it)"
+        }
+        StopReason::ErrorRate => {
+            "The pass was ended early, because more requests had failed than \
+                --stop-at-error-rate allows"
+        }
     }
 }

@@ -244,15 +244,22 @@ fn an_import_cycle_through_a_reexport_or_an_attribute_is_found() {
 #[test]
 fn every_source_file_begins_with_a_module_comment_and_none_is_too_long() {
     let crates = crates();
-    for (package, _) in MAY_DEPEND_ON {
-        for file in rust_files(&crates.join(package).join("src")) {
-            let text = fs::read_to_string(&file).expect("a source file");
-            let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
-            assert!(text.starts_with("//!"), "{name}: does not begin with a module comment");
-            let lines = text.lines().count();
-            assert!(lines <= MOST_LINES, "{name}: has {lines} lines, more than {MOST_LINES}");
+    let files =
+        MAY_DEPEND_ON.iter().flat_map(|(name, _)| rust_files(&crates.join(name).join("src")));
+    let faults = files.filter_map(|file| {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
+        let lines = text.lines().count();
+        match text.starts_with("//!") {
+            false => Some(format!("{name}: does not begin with a module comment")),
+            true if lines > MOST_LINES => Some(format!(
+                "{name}: has {lines} lines, more than {MOST_LINES}; move a part, or its tests, to a file of its own"
+            )),
+            true => None,
         }
-    }
+    });
+    let faults: Vec<String> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
