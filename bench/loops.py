@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def start_server(binary):
-    command = [binary, "check-part", "server", "--first-us", "0", "--gap-us", "0"]
+    command = [binary, "check-part", json.dumps({"server": {"first_us": 0, "gap_us": 0}})]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     return server, f"http://{server.stdout.readline().strip().rsplit('/', 1)[-1]}"
 

@@ -88,8 +88,8 @@ class Server:
             while not answers(self.port):
                 time.sleep(0.01)
         else:
-            command = [options.binary, "check-part", "server",
-                       "--first-us", str(load.first_ms * 1_000), "--gap-us", str(load.gap_ms * 1_000)]
+            pace = {"first_us": load.first_ms * 1_000, "gap_us": load.gap_ms * 1_000}
+            command = [options.binary, "check-part", json.dumps({"server": pace})]
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
@@ -107,8 +107,9 @@ def reader(options, load, port):
     if options.reader:
         command = shlex.split(options.reader.format(port=port, **load._asdict()))
     else:
-        command = [options.binary, "check-part", "reader", "--server", f"127.0.0.1:{port}",
-                   "--streams", str(load.streams), "--requests", str(load.requests), "--tokens", str(load.tokens)]
+        part = {"server": f"127.0.0.1:{port}", "streams": load.streams, "requests": load.requests,
+                "tokens": load.tokens}
+        command = [options.binary, "check-part", json.dumps({"reader": part})]
     told, cpu_s, peak = finished(command)
     return Run(cpu_s, told["out_tokens"], told["ttft"]["mean"], told["ttft"]["p99"], peak)
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::truth::{ErrorSpread, Errors, ServerStats};
+use crate::truth::{ClientErrors, ErrorSpread, Errors, ServerStats};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_model::load::PassPlan;
@@ -31,7 +31,7 @@ use inferometer_store::{Ending, PassBegin, Store};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
-use crate::document::{ClientErrors, ClientMeasure, Ttft};
+use crate::document::{ClientMeasure, Ttft};
 use crate::error::CheckError;
 use crate::load::ClientLoad;
 
@@ -256,13 +256,7 @@ fn errors(
     for (record, text) in &records {
         errors.add(record, text).map_err(CheckError::new)?;
     }
-    Ok(ClientErrors {
-        ttft_us: errors.ttft_us(),
-        gap_us: errors.gap_us(),
-        arrival_us: errors.arrival_us(),
-        width_us: errors.width_us(),
-        unstamped: errors.unstamped(),
-    })
+    Ok(errors.finish())
 }
 
 /// A memory figure of this process, in bytes. `key` is the start of its line in `/proc/self/status`.

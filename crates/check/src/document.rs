@@ -1,6 +1,6 @@
 //! The results of `check`, as `check --json` prints them, and the reports of the processes of a check.
 
-use crate::truth::{ErrorSpread, ServerStats, Stamped};
+use crate::truth::{ClientErrors, ErrorSpread, ServerStats, Stamped};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the document.
@@ -126,21 +126,6 @@ pub struct ClientMeasure {
     pub mean_concurrency: f64,
     /// The server's own statistics; `None` if the client did not request them.
     pub server: Option<ServerStats>,
-}
-
-/// The errors of one measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClientErrors {
-    /// See [`Level::ttft_error_us`].
-    pub ttft_us: Stamped,
-    /// See [`Level::gap_error_us`].
-    pub gap_us: Stamped,
-    /// See [`Level::arrival_error_us`].
-    pub arrival_us: Stamped,
-    /// See [`Level::arrival_width_us`].
-    pub width_us: ErrorSpread,
-    /// See [`Level::unstamped_events`].
-    pub unstamped: u64,
 }
 
 /// TTFT in milliseconds, from the send to the arrival.

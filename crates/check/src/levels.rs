@@ -1,6 +1,5 @@
 //! The measurements of a check, with their loads and limits.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use inferometer_model::digits::with_unit;
@@ -9,6 +8,7 @@ use crate::document::{
     ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Ttft, Verdict,
 };
 use crate::error::CheckError;
+use crate::load::{ClientLoad, Load, Part};
 use crate::process;
 
 /// The extent of a check.
@@ -21,7 +21,7 @@ pub enum Extent {
 }
 
 /// A number of streams and their pace.
-struct Load {
+struct LoadOfLevel {
     streams: u32,
     gap_us: u64,
     /// Tokens of each request at this pace. Each stream has two requests, one after the other.
@@ -39,9 +39,13 @@ const FAST_TOKENS: u32 = 128;
 const OPEN_TOKENS: u32 = 2;
 
 impl Extent {
-    fn loads(self) -> Vec<Load> {
-        let load =
-            |streams, gap_us, tokens, fast_tokens| Load { streams, gap_us, tokens, fast_tokens };
+    fn loads(self) -> Vec<LoadOfLevel> {
+        let load = |streams, gap_us, tokens, fast_tokens| LoadOfLevel {
+            streams,
+            gap_us,
+            tokens,
+            fast_tokens,
+        };
         match self {
             Self::Full => vec![
                 load(1, 10_000, 128, 100_000),
@@ -84,37 +88,38 @@ pub fn measure(extent: Extent, program: &Path, say: impl Fn(&str)) -> Result<Doc
     Ok(Document { schema: SCHEMA, levels, open_loops, verdict })
 }
 
-fn arguments(server: SocketAddr, streams: u32, requests: u32, tokens: u32) -> Vec<String> {
-    let flags = [("--streams", streams), ("--requests", requests), ("--tokens", tokens)];
-    let flags = flags.iter().flat_map(|(flag, value)| [flag.to_string(), value.to_string()]);
-    ["--server".to_owned(), server.to_string()].into_iter().chain(flags).collect()
+fn read(program: &Path, load: Load) -> Result<ReaderMeasure, CheckError> {
+    process::run(program, "reader", Part::Reader(load))
 }
 
-fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
-    let Load { streams, gap_us, tokens, fast_tokens } = *load;
+fn measured(
+    program: &Path,
+    load: Load,
+    rate: Option<f64>,
+    errors: bool,
+) -> Result<ClientMeasure, CheckError> {
+    process::run(program, "client", Part::Client(ClientLoad { load, rate, errors }))
+}
+
+fn level(program: &Path, load: &LoadOfLevel) -> Result<Level, CheckError> {
+    let LoadOfLevel { streams, gap_us, tokens, fast_tokens } = *load;
     let server = process::server(program, FIRST_US, gap_us)?;
-    let mut flags = arguments(server.address, streams, 2 * streams, tokens);
-    let paced_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
+    let paced = Load { server: server.address, streams, requests: 2 * streams, tokens };
+    let paced_reader = read(program, paced)?;
     drop(server);
     // A new server, so that its statistics contain only the requests of the client, not those of the reader.
     let server = process::server(program, FIRST_US, gap_us)?;
-    flags = arguments(server.address, streams, 2 * streams, tokens);
-    flags.push("--errors".to_owned());
-    let paced: ClientMeasure = process::run(program, "client", &flags)?;
+    let paced = measured(program, Load { server: server.address, ..paced }, None, true)?;
     drop(server);
     let requests = (fast_tokens / FAST_TOKENS).max(streams);
     let server = process::server(program, 0, 0)?;
-    let flags = arguments(server.address, streams, requests, FAST_TOKENS);
-    let fast_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
-    let fast: ClientMeasure = process::run(program, "client", &flags)?;
+    let fast = Load { server: server.address, streams, requests, tokens: FAST_TOKENS };
+    let fast_reader = read(program, fast)?;
+    let fast = measured(program, fast, None, false)?;
     drop(server);
-    let missing = || {
-        CheckError::new(
-            "check: the client's report lacks the errors of its time stamps or the server's \
-        statistics",
-        )
-    };
-    let (errors, told) = paced.errors.zip(paced.server).ok_or_else(missing)?;
+    let missing = "check: the client's report lacks the errors of its time stamps or the server's \
+                   statistics";
+    let (errors, told) = paced.errors.zip(paced.server).ok_or_else(|| CheckError::new(missing))?;
     let per_mtok = |cpu_s: f64, tokens: u64| cpu_s / tokens as f64 * 1e6;
     let growth = paced.rss_peak.saturating_sub(paced.rss_before);
     Ok(Level {
@@ -146,9 +151,8 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
 
 fn open_loop(program: &Path, rate: f64, requests: u32) -> Result<OpenLoop, CheckError> {
     let server = process::server(program, 1_000, 1_000)?;
-    let mut flags = arguments(server.address, 1, requests, OPEN_TOKENS);
-    flags.extend(["--rate".to_owned(), rate.to_string()]);
-    let measure: ClientMeasure = process::run(program, "client", &flags)?;
+    let load = Load { server: server.address, streams: 1, requests, tokens: OPEN_TOKENS };
+    let measure = measured(program, load, Some(rate), false)?;
     Ok(OpenLoop {
         rate,
         requests: measure.requests,

@@ -25,7 +25,7 @@ pub use client::measure as client;
 pub use document::{Document, Level, OpenLoop, Verdict};
 pub use error::CheckError;
 pub use levels::{Extent, measure};
-pub use load::{ClientLoad, Load};
+pub use load::{ClientLoad, Load, Part};
 pub use reader::reader;
 pub use server::server;
 pub use table::text;

@@ -1,9 +1,29 @@
-//! The load of a check, for the client and for the bare reader. This module contains only values.
+//! What the processes of a check do. This module contains only values.
 
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
+/// What a process of a check does. The command line passes it to the process as JSON.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The reference server. It sends the first token of a stream `first_us` microseconds after the request, and each
+    /// further token `gap_us` microseconds after the previous token. If `gap_us` is 0, it sends as fast as it can.
+    Server {
+        /// Time until the first token, in microseconds.
+        first_us: u64,
+        /// Time between two tokens, in microseconds.
+        gap_us: u64,
+    },
+    /// The bare reader.
+    Reader(Load),
+    /// The client.
+    Client(ClientLoad),
+}
+
 /// Requests to the reference server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Load {
     /// The address on which the server listens.
     pub server: SocketAddr,
@@ -16,7 +36,7 @@ pub struct Load {
 }
 
 /// The load of the client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ClientLoad {
     /// The requests, as for the bare reader.
     pub load: Load,

@@ -9,6 +9,7 @@ use inferometer_run::ServerProcess;
 use serde::de::DeserializeOwned;
 
 use crate::error::CheckError;
+use crate::load::Part;
 
 /// A reference server in its own process, which ends when the value is dropped.
 pub struct Server {
@@ -17,15 +18,17 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
-/// Starts a reference server. It sends the first token of a stream `first_us` microseconds after the request, and each
-/// further token `gap_us` microseconds after the previous token. If `gap_us` is 0, it sends as fast as it can.
+/// The arguments of a process that does a part.
+fn arguments(part: Part) -> [String; 2] {
+    ["check-part".to_owned(), serde_json::json!(part).to_string()]
+}
+
+/// Starts a reference server: see [`Part::Server`].
 ///
 /// # Errors
 /// If the server cannot be started.
 pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, CheckError> {
-    let (first, gap) = (first_us.to_string(), gap_us.to_string());
-    let arguments = ["check-part", "server", "--first-us", &first, "--gap-us", &gap];
-    let arguments = arguments.map(OsString::from);
+    let arguments = arguments(Part::Server { first_us, gap_us }).map(OsString::from);
     let process = ServerProcess::spawn("reference server", program, &arguments);
     let process = process.map_err(CheckError::new)?;
     let address = process.url.authority().parse();
@@ -40,15 +43,10 @@ pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, Chec
 /// # Errors
 /// If the part cannot be started or fails, or if its output is invalid. The part writes its own message to
 /// standard error.
-pub fn run<T: DeserializeOwned>(
-    program: &Path,
-    name: &str,
-    arguments: &[String],
-) -> Result<T, CheckError> {
+pub fn run<T: DeserializeOwned>(program: &Path, name: &str, part: Part) -> Result<T, CheckError> {
     let failed = |what: String| CheckError::new(format!("check, {name}: {what}"));
     let output = Command::new(program)
-        .args(["check-part", name])
-        .args(arguments)
+        .args(arguments(part))
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_analysis::fold::PassFold;
-use inferometer_check::truth::{BareReader, ErrorSpread, Errors, Pace, Stamped, TruthServer};
+use inferometer_check::truth::{BareReader, ClientErrors, Errors, Pace, TruthServer};
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_model::load::{Bound, ClosedPlan, OverLimit, PassPlan, load_model};
 use inferometer_model::metrics::Timeline;
@@ -100,9 +100,7 @@ fn recorded_token_arrivals_of_1000_streams_equal_the_servers_send_times() {
         let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
         assert!(arrivals.iter().copied().eq(expected), "{arrivals:?}");
     }
-    let exact = Stamped::default();
-    assert_eq!((errors.ttft_us(), errors.gap_us(), errors.arrival_us()), (exact, exact, exact));
-    assert_eq!((errors.width_us(), errors.unstamped()), (ErrorSpread::default(), 0));
+    assert_eq!(errors.finish(), ClientErrors::default());
 
     let told = server.handler().counters().stats();
     assert_eq!((told.requests, told.tokens), (2_000, 40_000));

@@ -58,6 +58,21 @@ pub struct Stamped {
     pub user: ErrorSpread,
 }
 
+/// The errors of one measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientErrors {
+    /// The absolute errors of TTFT: the difference between arrival and send time of the first token of each record.
+    pub ttft_us: Stamped,
+    /// The absolute errors of the gaps between successive tokens of a stream.
+    pub gap_us: Stamped,
+    /// For every token, the absolute difference between its arrival and its send time.
+    pub arrival_us: Stamped,
+    /// For each token, the width of the interval that certainly contains its arrival time.
+    pub width_us: ErrorSpread,
+    /// The number of token events whose read had no kernel time stamp.
+    pub unstamped: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Both {
     kernel_us: Vec<f64>,
@@ -129,28 +144,14 @@ impl Errors {
         Ok(())
     }
 
-    /// The absolute errors of TTFT: the difference between arrival and send time of the first token of each record.
-    pub fn ttft_us(&mut self) -> Stamped {
-        self.ttft.stamped()
-    }
-
-    /// The absolute errors of the gaps between successive tokens of a stream.
-    pub fn gap_us(&mut self) -> Stamped {
-        self.gap.stamped()
-    }
-
-    /// For every token, the absolute difference between its arrival and its send time.
-    pub fn arrival_us(&mut self) -> Stamped {
-        self.arrival.stamped()
-    }
-
-    /// For each token, the width of the interval that certainly contains its arrival time.
-    pub fn width_us(&mut self) -> ErrorSpread {
-        spread(&mut self.widths_us)
-    }
-
-    /// The number of token events whose read had no kernel time stamp.
-    pub fn unstamped(&self) -> u64 {
-        self.unstamped
+    /// The errors of all records.
+    pub fn finish(mut self) -> ClientErrors {
+        ClientErrors {
+            ttft_us: self.ttft.stamped(),
+            gap_us: self.gap.stamped(),
+            arrival_us: self.arrival.stamped(),
+            width_us: spread(&mut self.widths_us),
+            unstamped: self.unstamped,
+        }
     }
 }

@@ -13,7 +13,7 @@ mod stats;
 mod errors;
 mod reader;
 
-pub use errors::{ErrorSpread, Errors, Mismatch, Stamped};
+pub use errors::{ClientErrors, ErrorSpread, Errors, Mismatch, Stamped};
 pub use reader::BareReader;
 pub use server::{Pace, TruthServer};
 pub use stats::{Counters, ServerStats};

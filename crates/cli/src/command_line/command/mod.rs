@@ -142,7 +142,7 @@ impl Command {
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
-            Self::CheckPart(arguments) => check_part::part(arguments),
+            Self::CheckPart(arguments) => check_part::part(&arguments),
             Self::ServerGuard => {
                 inferometer_servers::launch::guard::guard().map_err(Failure::run_failed)
             }
