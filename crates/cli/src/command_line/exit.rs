@@ -13,64 +13,82 @@ use crate::reproduce::ReproduceError;
 use crate::stored::OtherVersion;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
-use inferometer_report::judgement::Verdict;
+use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_run::{PlanError, RunError, Shortfall};
 
 use crate::command_line::console;
 
-/// A failed command. Everything that could be stored has been stored.
-#[derive(Debug)]
-pub enum Failure {
-    /// Wrong usage or a wrong plan, with the mistakes that were found. Nothing was measured.
-    Usage(Vec<String>),
+/// The kinds of failures, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Interrupted by the user.
+    Interrupted,
+    /// Wrong usage or a wrong plan. Nothing was measured.
+    Usage,
     /// The command could not be carried out, or too many requests of its run failed.
-    RunFailed(String),
+    RunFailed,
     /// An objective or a condition of a gate was not met, or requests arrived faster than the server completed them.
     /// With `--strict`, also: a condition of a gate is undecided.
-    Objective(String),
+    Objective,
     /// The run is suspect, and `--strict` was given.
-    Suspect(String),
+    Suspect,
     /// An objective or the answer of a search is undecided, and `--strict` was given.
-    Undecided(String),
-    /// Interrupted by the user.
-    Interrupted(String),
-    /// A failure of a run with objectives or a gate: it is printed as FAIL.
-    Judged(Box<Self>),
+    Undecided,
+}
+
+/// A failed command. Everything that could be stored has been stored.
+#[derive(Debug)]
+pub struct Failure {
+    /// The kind of the failure.
+    pub kind: Kind,
+    /// The mistakes in the usage or in the plan; for other kinds, one message.
+    pub lines: Vec<String>,
+    /// Whether a run with objectives or a gate failed: the failure is printed as FAIL.
+    is_judged: bool,
 }
 
 impl Failure {
+    /// A failure with one message.
+    pub fn new(kind: Kind, message: impl Display) -> Self {
+        Self { kind, lines: vec![message.to_string()], is_judged: false }
+    }
+
     /// Wrong usage, with one message.
     pub fn usage(error: impl Display) -> Self {
-        Self::Usage(vec![error.to_string()])
+        Self::new(Kind::Usage, error)
+    }
+
+    /// Wrong usage, with the mistakes that were found.
+    pub fn mistakes(lines: Vec<String>) -> Self {
+        Self { kind: Kind::Usage, lines, is_judged: false }
     }
 
     /// The command could not be carried out.
     pub fn run_failed(error: impl Display) -> Self {
-        Self::RunFailed(error.to_string())
+        Self::new(Kind::RunFailed, error)
+    }
+
+    /// A failure if the judgement is FAIL.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn of_judgement(judgement: Option<&Judgement>) -> Result<(), Self> {
+        match judgement {
+            Some(Judgement { verdict: Verdict::Fail, sentence }) => {
+                Err(Self::new(Kind::Objective, sentence))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The exit code of the process: 1 to 4, or 130 after an interruption.
     pub fn code(&self) -> u8 {
-        match self {
-            Self::RunFailed(_) => 1,
-            Self::Usage(_) => 2,
-            Self::Objective(_) => 3,
-            Self::Suspect(_) | Self::Undecided(_) => 4,
-            Self::Interrupted(_) => 130,
-            Self::Judged(failure) => failure.code(),
-        }
-    }
-
-    /// The severity; 0 is the most serious. Of several failures, the most serious one determines the exit code.
-    pub fn severity(&self) -> u8 {
-        match self {
-            Self::Interrupted(_) => 0,
-            Self::Usage(_) => 1,
-            Self::RunFailed(_) => 2,
-            Self::Objective(_) => 3,
-            Self::Suspect(_) => 4,
-            Self::Undecided(_) => 5,
-            Self::Judged(failure) => failure.severity(),
+        match self.kind {
+            Kind::RunFailed => 1,
+            Kind::Usage => 2,
+            Kind::Objective => 3,
+            Kind::Suspect | Kind::Undecided => 4,
+            Kind::Interrupted => 130,
         }
     }
 
@@ -78,71 +96,39 @@ impl Failure {
     /// begins with PASS.) `Objective` and `Undecided` need no mark, because their lines always begin with a verdict.
     /// Wrong usage is not marked, because nothing was measured.
     #[must_use]
-    pub fn judged(self) -> Self {
-        match self {
-            Self::RunFailed(_) | Self::Suspect(_) | Self::Interrupted(_) => {
-                Self::Judged(Box::new(self))
-            }
-            Self::Usage(_) | Self::Objective(_) | Self::Undecided(_) | Self::Judged(_) => self,
-        }
+    pub fn judged(mut self) -> Self {
+        self.is_judged = matches!(self.kind, Kind::RunFailed | Kind::Suspect | Kind::Interrupted);
+        self
     }
 
     /// Adds the name of the server to the failure; an empty name changes nothing.
     #[must_use]
-    pub fn of(self, name: &str) -> Self {
-        if name.is_empty() {
-            return self;
+    pub fn of(mut self, name: &str) -> Self {
+        if !name.is_empty() {
+            self.lines.iter_mut().for_each(|line| line.insert_str(0, &format!("{name}: ")));
         }
-        let named = |line: String| format!("{name}: {line}");
-        match self {
-            Self::Usage(lines) => Self::Usage(lines.into_iter().map(named).collect()),
-            Self::RunFailed(line) => Self::RunFailed(named(line)),
-            Self::Objective(line) => Self::Objective(named(line)),
-            Self::Suspect(line) => Self::Suspect(named(line)),
-            Self::Undecided(line) => Self::Undecided(named(line)),
-            Self::Interrupted(line) => Self::Interrupted(named(line)),
-            Self::Judged(failure) => Self::Judged(Box::new(failure.of(name))),
-        }
+        self
     }
 
     /// Adds a failure of the same kind, so that one line names all of them.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        let both = |one: String, other: &Self| format!("{one}; {other}");
-        match self {
-            Self::Usage(mut lines) => {
-                lines.extend(other.lines().iter().cloned());
-                Self::Usage(lines)
-            }
-            Self::RunFailed(line) => Self::RunFailed(both(line, &other)),
-            Self::Objective(line) => Self::Objective(both(line, &other)),
-            Self::Suspect(line) => Self::Suspect(both(line, &other)),
-            Self::Undecided(line) => Self::Undecided(both(line, &other)),
-            Self::Interrupted(line) => Self::Interrupted(both(line, &other)),
-            Self::Judged(failure) => Self::Judged(Box::new(failure.and(other))),
+    pub fn and(mut self, other: Self) -> Self {
+        self.lines.extend(other.lines);
+        if self.kind != Kind::Usage {
+            self.lines = vec![self.lines.join("; ")];
         }
-    }
-
-    fn lines(&self) -> &[String] {
-        match self {
-            Self::Usage(errors) => errors.as_slice(),
-            Self::RunFailed(line)
-            | Self::Objective(line)
-            | Self::Suspect(line)
-            | Self::Undecided(line)
-            | Self::Interrupted(line) => std::slice::from_ref(line),
-            Self::Judged(failure) => failure.lines(),
-        }
+        self
     }
 
     /// Prints the failure on standard error, one line for each message.
     pub fn print(&self) {
-        let word = match self {
-            Self::Objective(_) | Self::Judged(_) => Verdict::Fail.word(),
-            Self::Undecided(_) => Verdict::Undecided.word(),
+        let word = match self.kind {
+            Kind::Objective => Verdict::Fail.word(),
+            _ if self.is_judged => Verdict::Fail.word(),
+            Kind::Undecided => Verdict::Undecided.word(),
             _ => "error",
         };
-        for line in self.lines() {
+        for line in &self.lines {
             console::tell(&format!("{word}: {line}"));
         }
     }
@@ -150,25 +136,26 @@ impl Failure {
 
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.lines().join("; "))
+        f.write_str(&self.lines.join("; "))
     }
 }
 
 impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Self {
-        Self::Usage(error.mistakes)
+        Self::mistakes(error.mistakes)
     }
 }
 
 impl From<Shortfall> for Failure {
     fn from(shortfall: Shortfall) -> Self {
-        match shortfall {
-            Shortfall::Interrupted(line) => Self::Interrupted(line),
-            Shortfall::Failed(line) => Self::RunFailed(line),
-            Shortfall::Objective(line) => Self::Objective(line),
-            Shortfall::Suspect(line) => Self::Suspect(line),
-            Shortfall::Undecided(line) => Self::Undecided(line),
-        }
+        let kind = match shortfall {
+            Shortfall::Interrupted(_) => Kind::Interrupted,
+            Shortfall::Failed(_) => Kind::RunFailed,
+            Shortfall::Objective(_) => Kind::Objective,
+            Shortfall::Suspect(_) => Kind::Suspect,
+            Shortfall::Undecided(_) => Kind::Undecided,
+        };
+        Self::new(kind, shortfall)
     }
 }
 
@@ -178,7 +165,7 @@ impl From<RunError> for Failure {
             RunError::Plan(error) => error.into(),
             RunError::Shortfall(shortfall) => shortfall.into(),
             RunError::OfServer { name, source } => Self::from(*source).of(&name),
-            RunError::Interrupted(_) => Self::Interrupted(error.to_string()),
+            RunError::Interrupted(_) => Self::new(Kind::Interrupted, error),
             _ => Self::run_failed(error),
         }
     }
@@ -205,14 +192,14 @@ impl From<CheckError> for Failure {
 
 impl From<CompareError> for Failure {
     fn from(error: CompareError) -> Self {
-        Self::Usage(error.mistakes)
+        Self::mistakes(error.mistakes)
     }
 }
 
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Files(problems) => Self::Usage(problems),
+            ImportError::Files(problems) => Self::mistakes(problems),
             ImportError::Bundle(error) => error.into(),
             ImportError::Open(error) => Self::usage(error),
             ImportError::Store(error) => Self::run_failed(error),

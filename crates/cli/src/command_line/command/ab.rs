@@ -291,14 +291,9 @@ impl AbArgs {
         })?;
         let written = self.write_files(&document, &judged, judgement.as_ref());
         let failed = failures.into_iter().map(|(name, error)| Failure::from(error).of(&name));
-        let gravest = failed.min_by_key(Failure::severity).map_or(Ok(()), Err);
+        let gravest = failed.min_by_key(|failure| failure.kind).map_or(Ok(()), Err);
         let gravest = gravest.map_err(|it| if has_gate { it.judged() } else { it });
-        let missed = match &judgement {
-            Some(Judgement { verdict: Verdict::Fail, sentence }) => {
-                Err(Failure::Objective(sentence.clone()))
-            }
-            _ => Ok(()),
-        };
+        let missed = Failure::of_judgement(judgement.as_ref());
         first_of(gravest.and(missed), written)?;
         if let Some(judgement) = judgement {
             tell(&judgement.to_string());

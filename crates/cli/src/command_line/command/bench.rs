@@ -120,7 +120,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     let server = Server::of(&arguments.given, &settings);
     let Translated { mut keys, outcome, notes } =
-        translate(&arguments.given, server.url()).map_err(Failure::Usage)?;
+        translate(&arguments.given, server.url()).map_err(Failure::mistakes)?;
     own.add_to(&mut keys);
     let chosen = server.message();
     if !own.quiet {

@@ -7,7 +7,7 @@ use crate::compare::{
 };
 use clap::Args;
 use inferometer_analysis::compare::Options;
-use inferometer_report::judgement::{Judgement, Verdict};
+use inferometer_report::judgement::Judgement;
 use inferometer_report::{difference, gate_summary, junit};
 
 use crate::command_line::console::tell;
@@ -88,13 +88,7 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     // Print before writing files, so that a write error does not lose the comparison.
     show(arguments, &judged, judgement.as_ref())?;
     let written = write_files(arguments, &judged, judgement.as_ref());
-    let met = match &judgement {
-        Some(Judgement { verdict: Verdict::Fail, sentence }) => {
-            Err(Failure::Objective(sentence.clone()))
-        }
-        _ => Ok(()),
-    };
-    first_of(met, written)?;
+    first_of(Failure::of_judgement(judgement.as_ref()), written)?;
     if let Some(judgement) = judgement {
         tell(&judgement.to_string());
     }

@@ -13,7 +13,7 @@ use inferometer_plan::spec::{Value, Variant, span};
 use inferometer_run::{Context, Events, Host, RunRequest, Team, check_ranks, follow, resolve};
 
 use crate::command_line::console::{tell, variable};
-use crate::command_line::exit::Failure;
+use crate::command_line::exit::{Failure, Kind};
 use crate::command_line::interrupt;
 
 /// How the processes that a launcher (srun, mpirun, a Kubernetes Job) started find each other.
@@ -147,7 +147,7 @@ impl From<JoinError> for Failure {
         match error {
             JoinError::Mistake(_) => Self::usage(error),
             JoinError::Failed(_) => Self::run_failed(error),
-            JoinError::Interrupted => Self::Interrupted(error.to_string()),
+            JoinError::Interrupted => Self::new(Kind::Interrupted, error),
         }
     }
 }

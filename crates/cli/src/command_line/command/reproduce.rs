@@ -11,7 +11,6 @@ use inferometer_engine::EngineConfig;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_predict::predict as predict_plan;
-use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{difference, terminal};
 use inferometer_run::{Clock, Events, Host, PlanFormat, Shortfall, Strictness, dry_run, judge};
 use inferometer_store::{RunKind, Store};
@@ -170,14 +169,9 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let judgement = judgement(std::slice::from_ref(&reproduced.comparison), arguments.strict);
     print(&text(arguments, &reproduced, &new)?)?;
     failed?;
-    match judgement {
-        Some(Judgement { verdict: Verdict::Fail, sentence }) => Err(Failure::Objective(sentence)),
-        Some(judgement) => {
-            tell(&judgement.to_string());
-            Ok(())
-        }
-        None => Ok(()),
-    }
+    Failure::of_judgement(judgement.as_ref())?;
+    judgement.iter().for_each(|judgement| tell(&judgement.to_string()));
+    Ok(())
 }
 
 impl ReproduceArgs {

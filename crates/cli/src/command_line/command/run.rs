@@ -20,7 +20,7 @@ use super::ranks;
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
 use crate::command_line::console::{screen, secrets, tell, variable};
-use crate::command_line::exit::{Failure, first_of, print};
+use crate::command_line::exit::{Failure, Kind, first_of, print};
 use crate::command_line::files;
 use crate::command_line::prometheus::Exposed;
 use crate::command_line::terminal::{View, show};
@@ -234,14 +234,12 @@ pub(super) fn conclude(
 }
 
 /// Inserts the path of the plan file into the printed command that resumes a group.
-fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
-    match (failure, plan) {
-        (Failure::Interrupted(line), Some(plan)) => {
-            let plan = format!(" '{}' --resume", plan.display());
-            Failure::Interrupted(line.replace(" PLAN.toml --resume", &plan))
-        }
-        (failure, _) => failure,
+fn with_plan(mut failure: Failure, plan: Option<&Path>) -> Failure {
+    if let (Kind::Interrupted, Some(plan)) = (failure.kind, plan) {
+        let plan = format!(" '{}' --resume", plan.display());
+        failure.lines[0] = failure.lines[0].replace(" PLAN.toml --resume", &plan);
     }
+    failure
 }
 
 /// Prints the verdict on the objectives of `runs` as the last line, if there are objectives. Must be called only if
@@ -280,7 +278,7 @@ fn write_junit(
 ) -> Result<(), Failure> {
     let Some(file) = &arguments.junit else { return Ok(()) };
     // Missed objectives are already test cases of their runs.
-    let others = failures.iter().filter(|(_, why)| !matches!(why, Failure::Objective(_)));
+    let others = failures.iter().filter(|(_, why)| why.kind != Kind::Objective);
     let others: Vec<(String, String)> = others
         .map(|(name, why)| (name.clone(), secrets().redact_name(&why.to_string()).to_string()))
         .collect();
@@ -376,8 +374,8 @@ fn group_text(
 
 /// The failure that determines the exit code: all failures of the most serious kind, each with the name of its run.
 pub(super) fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
-    let gravest = failures.iter().map(|(_, failure)| failure.severity()).min();
-    let all = failures.into_iter().filter(|(_, failure)| Some(failure.severity()) == gravest);
+    let gravest = failures.iter().map(|(_, failure)| failure.kind).min();
+    let all = failures.into_iter().filter(|(_, failure)| Some(failure.kind) == gravest);
     all.map(|(name, failure)| failure.of(&name)).reduce(Failure::and).map_or(Ok(()), Err)
 }
 
@@ -388,8 +386,8 @@ mod tests {
     #[test]
     fn the_failure_of_a_group_names_each_run_with_a_failure_of_the_gravest_kind() {
         let missed =
-            |name: &str| (name.to_owned(), Failure::Objective("not met: a<1ms".to_owned()));
-        let suspect = ("c".to_owned(), Failure::Suspect("the run is suspect".to_owned()));
+            |name: &str| (name.to_owned(), Failure::new(Kind::Objective, "not met: a<1ms"));
+        let suspect = ("c".to_owned(), Failure::new(Kind::Suspect, "the run is suspect"));
         let found = gravest(vec![suspect, missed("a"), missed("b")]).unwrap_err();
         assert_eq!(found.to_string(), "a: not met: a<1ms; b: not met: a<1ms");
         assert_eq!(found.code(), 3);

@@ -114,6 +114,7 @@ impl Pages for Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command_line::exit::Kind;
 
     #[test]
     fn a_listen_address_without_a_host_means_loopback() {
@@ -136,7 +137,9 @@ mod tests {
         let mut one = Exposed::open(address("0").unwrap(), LiveState::default()).unwrap();
         assert_eq!(one.announced(false), one.announced(true), "the system chose the port");
         assert!(one.announced(true).concat().contains(&one.at.to_string()));
-        let Err(Failure::Usage(told)) = Exposed::open(one.at, LiveState::default()) else {
+        let Err(Failure { kind: Kind::Usage, lines: told, .. }) =
+            Exposed::open(one.at, LiveState::default())
+        else {
             panic!("two listen on {}", one.at)
         };
         assert!(told[0].contains("--metrics-listen 127.0.0.1:"), "{told:?}");

@@ -37,12 +37,8 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         }
         let is_of_plan = of_plans.contains(&key);
         if !known().any(|name| name == key) {
-            let what = if is_of_plan {
-                "is allowed only in a plan file"
-            } else {
-                "is not a \
-                setting"
-            };
+            let what =
+                if is_of_plan { "is allowed only in a plan file" } else { "is not a setting" };
             mistakes.push(format!("{origin}: `{key}` {what}{}", did_you_mean(&key, known())));
         } else if is_of_plan {
             let is_path = command.get_arguments().any(|flag| {
@@ -74,7 +70,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             }
         }
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
+    if mistakes.is_empty() { Ok(()) } else { Err(Failure::mistakes(mistakes)) }
 }
 
 /// Whether the value of a flag is a path, according to the placeholder in the help.
