@@ -158,14 +158,15 @@ impl Scale {
     /// The scale for these values: logarithmic if all are above zero and the largest is more than 20
     /// times the smallest, otherwise linear.
     pub(crate) fn for_values(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = ends(values.filter(|value| value.is_finite()));
+        let [low, high] = ends(values);
         if low > 0.0 && high / low > LOG_FROM_FACTOR { Self::Log } else { Self::Linear }
     }
 }
 
-/// The smallest and the largest of the values.
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+/// The smallest and the largest of the finite values; infinity and minus infinity if there are none.
+pub(crate) fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let finite = values.filter(|value| value.is_finite());
+    finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
 }
 
 impl Range {
@@ -178,8 +179,8 @@ impl Range {
         if let Extent::Fixed(from, to) = axis.extent {
             return Self { scale, from, to };
         }
-        let usable = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
-        let (low, high) = ends(values.filter(usable));
+        let usable = |value: &f64| scale == Scale::Linear || *value > 0.0;
+        let [low, high] = ends(values.filter(usable));
         let (from, to) = match (scale, axis.extent) {
             (Scale::Log, _) if low > high => (0.1, 1.0),
             (Scale::Log, Extent::Values) if low < high => (low, high),
@@ -202,7 +203,7 @@ impl Range {
     /// Extends the end of a linear axis, so that at least this share of the axis is above the largest value. The share
     /// is at least 0 and below 1. A log axis is not changed.
     pub fn with_room_above(self, values: impl Iterator<Item = f64>, share: f64) -> Self {
-        let (_, high) = ends(values.filter(|value| value.is_finite()));
+        let [_, high] = ends(values);
         let needed = self.from + (high - self.from) / (1.0 - share);
         let to = if self.scale == Scale::Linear { self.to.max(needed) } else { self.to };
         Self { to, ..self }

@@ -7,8 +7,8 @@ mod series;
 
 pub mod thin;
 
-pub(crate) use axis::Range;
 pub use axis::{Axis, Extent, Scale, Tick};
+pub(crate) use axis::{Range, ends};
 pub use series::{Series, Shape, Tint};
 
 /// A chart: one or more panels with the same horizontal axis.

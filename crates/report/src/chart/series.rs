@@ -81,6 +81,11 @@ pub enum Shape {
 }
 
 impl Series {
+    /// A series without points.
+    pub fn new(name: impl Into<String>, style_index: usize, shape: Shape) -> Self {
+        Self { name: name.into(), style_index, shape, ..Self::default() }
+    }
+
     /// Adds a point with its value and its interval. Without a value, the point is a gap.
     pub(crate) fn push(&mut self, x: f64, y: Option<f64>, interval: Option<[f64; 2]>) {
         let finite = |ends: &[f64; 2]| ends.iter().all(|end| end.is_finite());

@@ -53,19 +53,17 @@ pub struct Bands {
 /// Divides the range of the first coordinate into `bins` equal bins, and returns quantiles of the second
 /// coordinate in each bin.
 pub fn bands(points: &[(f64, f64)], bins: usize) -> Bands {
-    let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| {
-        (low.min(*x), high.max(*x))
-    });
-    let width = ((ends.1 - ends.0) / bins as f64).max(f64::MIN_POSITIVE);
+    let [from, to] = super::ends(points.iter().map(|(x, _)| *x));
+    let width = ((to - from) / bins as f64).max(f64::MIN_POSITIVE);
     let mut values: Vec<Vec<f64>> = vec![Vec::new(); bins];
     for &(x, y) in points {
-        values[(((x - ends.0) / width) as usize).min(bins - 1)].push(y);
+        values[(((x - from) / width) as usize).min(bins - 1)].push(y);
     }
     let mut out = Bands::default();
     for (bin, mut values) in values.into_iter().enumerate().filter(|(_, v)| !v.is_empty()) {
         values.sort_unstable_by(f64::total_cmp);
         let at = |q: f64| inferometer_model::stats::percentile(&values, q);
-        out.x.push(ends.0 + (bin as f64 + 0.5) * width);
+        out.x.push(from + (bin as f64 + 0.5) * width);
         out.p5.push(at(0.05));
         out.p50.push(at(0.5));
         out.p95.push(at(0.95));

@@ -64,12 +64,7 @@ fn course(answer: &AbAnswer, figure: &str) -> Chart {
     let title = format!("{figure} of {b} divided by that of {a}");
     let mut chart = Chart::new("ab-ratio", title, x);
     let mut known = Series { style_index: 1, shape: Shape::Marked, ..Series::default() };
-    let mut pairs = Series {
-        name: "ratio of one pair".to_owned(),
-        style_index: 3,
-        shape: Shape::Dots,
-        ..Series::default()
-    };
+    let mut pairs = Series::new("ratio of one pair", 3, Shape::Dots);
     for step in &answer.course {
         let at = f64::from(step.pair);
         pairs.push(at, Some(step.of_pair), None);

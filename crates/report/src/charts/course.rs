@@ -41,7 +41,7 @@ pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize
 /// A series from the points of a line.
 pub(super) fn series(name: &str, style_index: usize, shape: Shape, line: &[(f64, f64)]) -> Series {
     let (x, y) = line.iter().copied().unzip();
-    Series { name: name.to_owned(), style_index, shape, x, y, ..Series::default() }
+    Series { x, y, ..Series::new(name, style_index, shape) }
 }
 
 fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel {
@@ -118,12 +118,7 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
         return None;
     }
     let every = trace.failures.len().div_ceil(200).max(1);
-    let mut series = Series {
-        name: "failed".to_owned(),
-        style_index: 6,
-        shape: Shape::Marks,
-        ..Series::default()
-    };
+    let mut series = Series::new("failed", 6, Shape::Marks);
     for (at_s, kind, index) in trace.failures.iter().step_by(every) {
         series.x.push(from_s + at_s);
         series.y.push(0.0);
@@ -165,15 +160,12 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         let bands = bands(&pairs, parts);
         many = Some(pairs.len());
         all.push(Series {
-            name: format!("{name}, median and p5 to p95"),
-            style_index,
-            shape: Shape::Line,
             texts: bands.n.iter().map(|n| format!("of {} requests", count(*n))).collect(),
             x: bands.x,
             y: bands.p50,
             low: bands.p5,
             high: bands.p95,
-            ..Series::default()
+            ..Series::new(format!("{name}, median and p5 to p95"), style_index, Shape::Line)
         });
     }
     if all.is_empty() {
@@ -200,12 +192,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
 /// row. `from_s` is the beginning of the pass on the axis, in seconds. `of` is a prefix of the texts.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
     let every = trace.requests.len().div_ceil(most.max(1)).max(1);
-    let mut series = Series {
-        name: "requests: before, then after the first output".to_owned(),
-        style_index: 0,
-        shape: Shape::Spans,
-        ..Series::default()
-    };
+    let mut series = Series::new("requests: before, then after the first output", 0, Shape::Spans);
     for span in trace.requests.iter().step_by(every) {
         series.y.push(row + series.y.len() as f64);
         series.x.push(from_s + span.sent_s);

@@ -8,7 +8,7 @@ use inferometer_analysis::summary::Summary;
 
 use super::grid::{Length, Metric, mapped};
 use crate::answers;
-use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint};
+use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint, ends};
 use crate::number::{count, significant};
 use crate::trace::Traces;
 
@@ -35,10 +35,7 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
         .iter()
         .filter_map(|cell| Some((cell, (metric.value)(cell).filter(|value| value.is_finite())?)))
         .collect();
-    let ends =
-        figures.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (_, value)| {
-            [low.min(*value), high.max(*value)]
-        });
+    let ends = ends(figures.iter().map(|(_, value)| *value));
     if figures.len() < 2 {
         return None;
     }
@@ -81,9 +78,7 @@ fn named((length, values): (Length, &[u32])) -> Axis {
 
 fn tile((x, y): (f64, f64), name: String, shade: f64, value: f64) -> Series {
     Series {
-        name,
         tint: Tint::Ramp(shade),
-        shape: Shape::Tiles,
         x: vec![x],
         y: vec![y],
         low: vec![y - 0.5],
@@ -92,6 +87,6 @@ fn tile((x, y): (f64, f64), name: String, shade: f64, value: f64) -> Series {
         right: vec![x + 0.5],
         texts: vec![significant(value)],
         labelled: true,
-        ..Series::default()
+        ..Series::new(name, 0, Shape::Tiles)
     }
 }

@@ -9,8 +9,7 @@ use crate::trace::Latency;
 
 /// The histogram of one latency of one pass, with the figures of the tables.
 pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {
-    let mut bars =
-        Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
+    let mut bars = Series::new("share of values", 0, Shape::Bars);
     // In a page with many passes, each pair of neighbouring columns becomes one column.
     let joined = if points < 150 { 2 } else { 1 };
     let mut reaches_below = false;
@@ -38,13 +37,10 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
         ] {
             let Some(value) = value.filter(|value| value.is_finite()) else { continue };
             series.push(Series {
-                name: name.to_owned(),
-                style_index,
-                shape: Shape::Marks,
                 x: vec![value],
                 y: vec![0.0],
                 texts: vec![format!("{} ms", significant(value))],
-                ..Series::default()
+                ..Series::new(name, style_index, Shape::Marks)
             });
         }
     }

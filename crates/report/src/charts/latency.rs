@@ -45,7 +45,7 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
 fn line(name: String, style_index: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
-    let mut series = Series { name, style_index, shape, ..Series::default() };
+    let mut series = Series::new(name, style_index, shape);
     if let Some(smallest) = points.first() {
         series.x.push(smallest.value);
         series.y.push(0.0);
@@ -72,8 +72,7 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
 
 /// The percentiles of the tables, as a series of points on the curve.
 fn marks(name: &str, style_index: usize, values: &Distribution) -> Series {
-    let mut series =
-        Series { name: name.to_owned(), style_index, shape: Shape::Dots, ..Series::default() };
+    let mut series = Series::new(name, style_index, Shape::Dots);
     for statistic in MARKED {
         let value = statistic.of(values).filter(|value| value.is_finite());
         if let (Some(value), Some(share)) = (value, statistic.share()) {
@@ -255,8 +254,7 @@ pub(super) fn cumulative(
     ];
     if trace.lacks_gaps {
         notes.push(
-            "Tokens arrived in bundles: the times between them are unknown and not \
-                drawn."
+            "Tokens arrived in bundles: the times between them are unknown and not drawn."
                 .to_owned(),
         );
     }

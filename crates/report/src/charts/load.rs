@@ -10,7 +10,7 @@ use inferometer_model::load::PassKind;
 use inferometer_model::metrics::{Definition, Statistic, registry};
 
 use super::objective;
-use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
+use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape, ends};
 use crate::trace::Traces;
 
 /// The planned load of a pass.
@@ -105,8 +105,8 @@ fn latency_panel(
     mut series: Vec<Series>,
     notes: &mut Vec<String>,
 ) -> Panel {
-    let positions = objective::ends(series.iter().flat_map(|of| &of.x));
-    let values = objective::ends(series.iter().flat_map(|of| &of.y));
+    let positions = ends(series.iter().flat_map(|of| &of.x).copied());
+    let values = ends(series.iter().flat_map(|of| &of.y).copied());
     let scale = Scale::for_values(series.iter().flat_map(|of| &of.y).copied());
     let of = (metric, statistic);
     let (limits, words) = objective::along(summary, of, positions, values, scale);
@@ -160,7 +160,7 @@ fn over_throughput(
 }
 
 fn marked(name: String, style_index: usize, points: impl Iterator<Item = (f64, Figure)>) -> Series {
-    let mut series = Series { name, style_index, shape: Shape::Marked, ..Series::default() };
+    let mut series = Series::new(name, style_index, Shape::Marked);
     for (x, (y, interval)) in points {
         series.push(x, y, interval);
     }

@@ -65,13 +65,11 @@ pub(super) fn across(
         of(summary, metric).into_iter().partition(|objective| is_near(objective.limit, values));
     near.sort_by(|one, other| one.limit.total_cmp(&other.limit));
     let series = (!near.is_empty()).then(|| Series {
-        name: "limit of an objective".to_owned(),
         tint: Tint::Alert,
-        shape: Shape::Marks,
         x: near.iter().map(|objective| objective.limit).collect(),
         texts: near.into_iter().map(|objective| objective.text).collect(),
         labelled: true,
-        ..Series::default()
+        ..Series::new("limit of an objective", 0, Shape::Marks)
     });
     (series, far.iter().map(too_far).collect())
 }
@@ -111,12 +109,4 @@ pub(super) fn level(name: String, positions: [f64; 2], value: f64) -> Series {
         labelled: true,
         ..Series::default()
     }
-}
-
-/// The smallest and the largest of the finite values; infinity and minus infinity if there are none.
-pub(super) fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
-    let finite = values.copied().filter(|value| value.is_finite());
-    finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
-        [low.min(value), high.max(value)]
-    })
 }

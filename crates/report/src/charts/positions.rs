@@ -119,14 +119,8 @@ pub(super) fn name_columns(chart: &mut Chart) {
 }
 
 fn series(line: FigureLine, style_index: usize, tint: Tint, labelled: bool) -> Series {
-    let mut series = Series {
-        name: line.name,
-        style_index,
-        tint,
-        shape: Shape::Marked,
-        labelled,
-        ..Series::default()
-    };
+    let mut series =
+        Series { tint, labelled, ..Series::new(line.name, style_index, Shape::Marked) };
     for point in line.points {
         series.push(point.x, point.y.filter(|y| y.is_finite()), point.interval);
         series.failed.push(point.is_partial);

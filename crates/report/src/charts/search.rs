@@ -13,7 +13,7 @@ use inferometer_model::metrics::{Definition, Statistic, registry, tpot, ttft};
 use inferometer_plan::search::Over;
 
 use super::{SEARCH, objective};
-use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
+use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, ends};
 use crate::number::{count, significant, with_unit};
 use crate::search;
 use crate::trace::Traces;
@@ -168,14 +168,11 @@ fn mark_answer(panel: &mut Panel, answer: &SearchAnswer) {
     let ends: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
     if !ends.is_empty() {
         panel.series.push(Series {
-            name: "interval of the answer".to_owned(),
-            style_index: 6,
-            shape: Shape::Marks,
             y: vec![0.0; ends.len()],
             texts: ends.iter().map(|end| Decimals::of(&ends).text(*end)).collect(),
             x: ends,
             labelled: true,
-            ..Series::default()
+            ..Series::new("interval of the answer", 6, Shape::Marks)
         });
     }
     if let (Some(from), Some(to)) = (answer.low, answer.high) {
@@ -188,7 +185,7 @@ fn mark_answer(panel: &mut Panel, answer: &SearchAnswer) {
 /// objective in `texts` selects its colour, so that different objectives have different colours.
 fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Series> {
     let mut all = Vec::new();
-    let [first, last] = objective::ends(drawn(answer).map(|load| &load.load));
+    let [first, last] = ends(drawn(answer).map(|load| load.load));
     for (index, objective) in answer.objectives.iter().enumerate() {
         let Some(needed) = objective.share else { continue };
         let style_index = texts.iter().position(|text| *text == objective.text);
@@ -196,7 +193,7 @@ fn attainment<'a>(answer: &'a SearchAnswer, texts: &mut Vec<&'a str>) -> Vec<Ser
             texts.push(&objective.text);
             texts.len() - 1
         });
-        let mut line = marked(&objective.text, style_index);
+        let mut line = Series::new(&objective.text, style_index, Shape::Marked);
         for load in drawn(answer) {
             let measured = load.objectives.get(index).filter(|it| it.counted > 0);
             let Some(measured) = measured else { continue };
@@ -223,7 +220,7 @@ fn latencies(
     let statistics = objective::statistics(summary, metric, &ALWAYS);
     for &statistic in &statistics {
         let at = Statistic::ALL.iter().position(|one| *one == statistic).unwrap_or_default();
-        let mut line = marked(statistic.name(), STYLES[at]);
+        let mut line = Series::new(statistic.name(), STYLES[at], Shape::Marked);
         for load in drawn(answer).map(|load| load.load) {
             let pass = cell.and_then(|cell| longest(answer.over, cell, load));
             let Some(values) = pass.and_then(|pass| pass.latency(metric)) else { continue };
@@ -232,20 +229,16 @@ fn latencies(
         all.push(line);
     }
     let scale = Scale::for_values(all.iter().flat_map(|line| &line.y).copied());
-    let positions = objective::ends(drawn(answer).map(|load| &load.load));
+    let positions = ends(drawn(answer).map(|load| load.load));
     let (mut limits, mut notes) = (Vec::new(), Vec::new());
     for (statistic, line) in statistics.into_iter().zip(&all) {
-        let values = objective::ends(line.y.iter());
+        let values = ends(line.y.iter().copied());
         let (own, words) = objective::along(summary, (metric, statistic), positions, values, scale);
         limits.extend(own);
         notes.extend(words);
     }
     all.extend(limits);
     (scale, all, notes)
-}
-
-fn marked(name: &str, style_index: usize) -> Series {
-    Series { name: name.to_owned(), style_index, shape: Shape::Marked, ..Series::default() }
 }
 
 /// The trial with the most requests among the trials at a load. Trials that were cut off are ignored: they

@@ -138,14 +138,11 @@ fn mark_knees(
         let Some(knee) = &answer.knee else { continue };
         let Some(x) = at(answer, knee.load) else { continue };
         panel.series.push(Series {
-            name: format!("knee of {name}"),
-            style_index,
-            shape: Shape::Marks,
             x: vec![x],
             y: vec![0.0],
             texts: vec![knee_text(knee)],
             labelled: true,
-            ..Series::default()
+            ..Series::new(format!("knee of {name}"), style_index, Shape::Marks)
         });
         // Bands of several servers would hide each other.
         let ends = (at(answer, knee.low.unwrap_or(knee.load)), at(answer, knee.high));
@@ -188,7 +185,7 @@ fn throughput(cells: &Cells<'_>) -> Chart {
         let mut panel = Panel::new(Axis::new("Throughput", "requests/s"), HEIGHT, Vec::new());
         panel.title.clone_from(cell);
         for (style_index, Curve { name, answer }) in curves.iter().enumerate() {
-            let mut line = line(name, style_index);
+            let mut line = Series::new(name, style_index, Shape::Marked);
             for level in answer.levels.iter().filter(|level| level.by == by) {
                 let ends = level.requests_per_s.map(|ends| [ends.low, ends.high]);
                 line.push(level.load, level.requests_per_s.map(|ends| ends.value), ends);
@@ -263,7 +260,8 @@ fn panels(
 ) -> Vec<Panel> {
     let panel = |(cell, curves): &(String, Vec<Curve<'_>>)| {
         let lines = curves.iter().enumerate().map(|(style_index, Curve { name, answer })| {
-            let mut line = Series { labelled: true, ..line(name, style_index) };
+            let series = Series::new(name, style_index, Shape::Marked);
+            let mut line = Series { labelled: true, ..series };
             for level in &answer.levels {
                 let Some((across, up)) = of(level) else { continue };
                 line.push(across.value, Some(up.value), Some([up.low, up.high]));
@@ -283,10 +281,6 @@ fn panels(
 fn log_axis(name: &str, unit: &str, lines: &[Series]) -> Axis {
     let values = lines.iter().flat_map(|line| &line.y).copied();
     Axis::new(name, unit).with_scale(Scale::for_values(values)).with_extent(Extent::Close)
-}
-
-fn line(name: &str, style_index: usize) -> Series {
-    Series { name: name.to_owned(), style_index, shape: Shape::Marked, ..Series::default() }
 }
 
 #[cfg(test)]

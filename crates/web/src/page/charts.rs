@@ -36,19 +36,14 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
         before.checked_sub(1).map_or(0.0, |last| steps[last].1 as f64)
     };
     let tokens = Series {
-        name: "output tokens/s".to_owned(),
-        shape: Shape::Step,
         x: moments().map(seconds).collect(),
         y: moments().map(|at| pass.tokens.between(at, at + step) / step.as_secs_f64()).collect(),
-        ..Series::default()
+        ..Series::new("output tokens/s", 0, Shape::Step)
     };
     let requests = Series {
-        name: "in flight".to_owned(),
-        style_index: 1,
-        shape: Shape::Step,
         x: moments().map(seconds).collect(),
         y: moments().map(|at| in_flight(at + step / 2)).collect(),
-        ..Series::default()
+        ..Series::new("in flight", 1, Shape::Step)
     };
     let x = Axis::new("Time in the pass", "s").with_extent(Extent::Values);
     let mut chart = Chart::new("live-time", "Over time", x);
@@ -89,14 +84,11 @@ fn columns(name: &str, style_index: usize, spans: &Histogram) -> Option<Series> 
     let share = |at: u32| 100.0 * (up_to(at + 1) - up_to(at)) as f64 / spans.count() as f64;
     let each = |of: &dyn Fn(u32) -> f64| (0..COLUMNS).map(of).collect::<Vec<f64>>();
     Some(Series {
-        name: name.to_owned(),
-        style_index,
-        shape: Shape::Bars,
         x: each(&|at| 1e3 * (edge(at) * edge(at + 1)).sqrt()),
         y: each(&share),
         left: each(&|at| 1e3 * edge(at)),
         right: each(&|at| 1e3 * edge(at + 1)),
-        ..Series::default()
+        ..Series::new(name, style_index, Shape::Bars)
     })
 }
 
