@@ -9,48 +9,40 @@ pub(super) const TOOL: Tool =
     Tool { name: "aiperf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 8] = [
-    Definition {
-        name: "Time to First Token",
-        unit: "ms",
-        formula: "first response with content - pick",
-    },
-    Definition {
-        name: "Time to Second Token",
-        unit: "ms",
-        formula: "second response with content - first response with content",
-    },
-    Definition {
-        name: "Inter Token Latency",
-        unit: "ms",
-        formula: "(Request Latency - TTFT) / (output tokens - 1); other tools call this TPOT",
-    },
-    Definition {
-        name: "Inter Token Latency, --per-chunk-usage",
-        unit: "ms",
-        formula: "(Request Latency - TTFT) / (output tokens - tokens of the first response); only \
+    Definition::new("Time to First Token", "ms", "first response with content - pick"),
+    Definition::new(
+        "Time to Second Token",
+        "ms",
+        "second response with content - first response with content",
+    ),
+    Definition::new(
+        "Inter Token Latency",
+        "ms",
+        "(Request Latency - TTFT) / (output tokens - 1); other tools call this TPOT",
+    ),
+    Definition::new(
+        "Inter Token Latency, --per-chunk-usage",
+        "ms",
+        "(Request Latency - TTFT) / (output tokens - tokens of the first response); only \
             if the server states token counts per chunk",
-    },
-    Definition {
-        name: "Inter Chunk Latency",
-        unit: "ms",
-        formula: "every gap between responses with content, pooled over all requests; other tools \
+    ),
+    Definition::new(
+        "Inter Chunk Latency",
+        "ms",
+        "every gap between responses with content, pooled over all requests; other tools \
             call this ITL",
-    },
-    Definition {
-        name: "Request Latency",
-        unit: "ms",
-        formula: "last response with content - pick",
-    },
-    Definition {
-        name: "Output Token Throughput Per User",
-        unit: "tokens/s",
-        formula: "1 / Inter Token Latency, per request",
-    },
-    Definition {
-        name: "Benchmark Duration",
-        unit: "s",
-        formula: "last response with content - first pick; only completed requests are considered",
-    },
+    ),
+    Definition::new("Request Latency", "ms", "last response with content - pick"),
+    Definition::new(
+        "Output Token Throughput Per User",
+        "tokens/s",
+        "1 / Inter Token Latency, per request",
+    ),
+    Definition::new(
+        "Benchmark Duration",
+        "s",
+        "last response with content - first pick; only completed requests are considered",
+    ),
 ];
 
 /// The index in the table directly after the line of the inter-token latency.

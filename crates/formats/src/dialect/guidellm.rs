@@ -9,31 +9,31 @@ pub(super) const TOOL: Tool =
     Tool { name: "guidellm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 5] = [
-    Definition {
-        name: "Time to First Token",
-        unit: "ms",
-        formula: "first chunk with content, reasoning or tool call - pick",
-    },
-    Definition {
-        name: "Time per Output Token",
-        unit: "ms",
-        formula: "(last chunk with content, reasoning or tool call - pick) / output tokens; this \
+    Definition::new(
+        "Time to First Token",
+        "ms",
+        "first chunk with content, reasoning or tool call - pick",
+    ),
+    Definition::new(
+        "Time per Output Token",
+        "ms",
+        "(last chunk with content, reasoning or tool call - pick) / output tokens; this \
                   includes the wait for the first token; one value per request, weighted by its \
                   output tokens",
-    },
-    Definition {
-        name: "Inter-Token Latency",
-        unit: "ms",
-        formula: "(last chunk - first chunk with content, reasoning or tool call) / (output tokens \
+    ),
+    Definition::new(
+        "Inter-Token Latency",
+        "ms",
+        "(last chunk - first chunk with content, reasoning or tool call) / (output tokens \
                   - 1); one value per request, weighted by its output tokens - 1",
-    },
-    Definition { name: "Request Latency", unit: "s", formula: "end of the request - pick" },
-    Definition {
-        name: "median, percentiles",
-        unit: "-",
-        formula: "nearest rank: the smallest value v for which at least this percentage of the \
+    ),
+    Definition::new("Request Latency", "s", "end of the request - pick"),
+    Definition::new(
+        "median, percentiles",
+        "-",
+        "nearest rank: the smallest value v for which at least this percentage of the \
                   requests, or of the weight, has values of at most v",
-    },
+    ),
 ];
 
 /// The times of a request in seconds, and its number of output tokens.

@@ -9,28 +9,24 @@ pub(super) const TOOL: Tool =
     Tool { name: "inference-perf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 5] = [
-    Definition {
-        name: "time_to_first_token",
-        unit: "s",
-        formula: "first chunk with content - pick; only requests with more than one output token",
-    },
-    Definition {
-        name: "time_per_output_token",
-        unit: "s",
-        formula: "(last chunk with content - first chunk with content) / (output tokens - 1)",
-    },
-    Definition {
-        name: "inter_token_latency",
-        unit: "s",
-        formula: "time between tokens: 0 between tokens of one chunk, otherwise the gap between \
+    Definition::new(
+        "time_to_first_token",
+        "s",
+        "first chunk with content - pick; only requests with more than one output token",
+    ),
+    Definition::new(
+        "time_per_output_token",
+        "s",
+        "(last chunk with content - first chunk with content) / (output tokens - 1)",
+    ),
+    Definition::new(
+        "inter_token_latency",
+        "s",
+        "time between tokens: 0 between tokens of one chunk, otherwise the gap between \
             the chunks; pooled over all requests",
-    },
-    Definition {
-        name: "normalized_time_per_output_token",
-        unit: "s",
-        formula: "request latency / output tokens",
-    },
-    Definition { name: "request_latency", unit: "s", formula: "end of the request - pick" },
+    ),
+    Definition::new("normalized_time_per_output_token", "s", "request latency / output tokens"),
+    Definition::new("request_latency", "s", "end of the request - pick"),
 ];
 
 fn printed(pass: &Pass<'_>) -> ToolTable {

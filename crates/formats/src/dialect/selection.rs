@@ -19,31 +19,15 @@ pub enum ServingMetric {
     E2elIncludingClientQueue,
 }
 
+// The names are those in flags and in result files.
+inferometer_model::names!(ServingMetric {
+    Ttft => "ttft", Tpot => "tpot", Itl => "itl", E2el => "e2el",
+    ClientQueueTime => "client_queue_time", E2elIncludingClientQueue => "e2el_including_client_queue",
+});
+
 impl ServingMetric {
-    /// All metrics, in the order of the table.
-    pub const ALL: [Self; 6] = [
-        Self::Ttft,
-        Self::Tpot,
-        Self::Itl,
-        Self::E2el,
-        Self::ClientQueueTime,
-        Self::E2elIncludingClientQueue,
-    ];
-
-    /// The name in flags and in result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Ttft => "ttft",
-            Self::Tpot => "tpot",
-            Self::Itl => "itl",
-            Self::E2el => "e2el",
-            Self::ClientQueueTime => "client_queue_time",
-            Self::E2elIncludingClientQueue => "e2el_including_client_queue",
-        }
-    }
-
     /// The name in lines of the table.
-    pub fn name(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Ttft => "TTFT",
             Self::Tpot => "TPOT",

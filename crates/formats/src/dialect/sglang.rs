@@ -9,34 +9,25 @@ pub(super) const TOOL: Tool =
     Tool { name: "sglang", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 5] = [
-    Definition {
-        name: "TTFT",
-        unit: "ms",
-        formula: "first chunk with text, reasoning or a tool call - pick",
-    },
-    Definition {
-        name: "TPOT",
-        unit: "ms",
-        formula: "(E2E latency - TTFT) / (output tokens - 1); requests with one output token are \
-                  left out",
-    },
-    Definition {
-        name: "ITL",
-        unit: "ms",
-        formula: "every gap between chunks with text, reasoning or a tool call, pooled over all \
+    Definition::new("TTFT", "ms", "first chunk with text, reasoning or a tool call - pick"),
+    Definition::new(
+        "TPOT",
+        "ms",
+        "(E2E latency - TTFT) / (output tokens - 1); requests with one output token are left out",
+    ),
+    Definition::new(
+        "ITL",
+        "ms",
+        "every gap between chunks with text, reasoning or a tool call, pooled over all \
                   requests; with the native /generate, each gap is divided evenly among the tokens \
                   of the later chunk",
-    },
-    Definition {
-        name: "E2E Latency",
-        unit: "ms",
-        formula: "last line of the stream (including usage and [DONE]) - pick",
-    },
-    Definition {
-        name: "Concurrency",
-        unit: "requests",
-        formula: "sum of E2E latencies / benchmark duration",
-    },
+    ),
+    Definition::new(
+        "E2E Latency",
+        "ms",
+        "last line of the stream (including usage and [DONE]) - pick",
+    ),
+    Definition::new("Concurrency", "requests", "sum of E2E latencies / benchmark duration"),
 ];
 
 /// Output tokens as the server's usage states them, otherwise as requested.

@@ -40,6 +40,12 @@ pub struct Definition {
     pub formula: &'static str,
 }
 
+impl Definition {
+    pub(super) const fn new(name: &'static str, unit: &'static str, formula: &'static str) -> Self {
+        Self { name, unit, formula }
+    }
+}
+
 /// A pass with its records.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass<'a> {

@@ -15,28 +15,24 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 static DEFINITIONS: [Definition; 6] = [
-    Definition { name: "Total time", unit: "s", formula: "last end - first send" },
-    Definition {
-        name: "Throughput",
-        unit: "requests/s",
-        formula: "completed requests / total time",
-    },
-    Definition { name: "Average latency", unit: "s", formula: "mean of E2E" },
-    Definition {
-        name: "Average latency per token",
-        unit: "s",
-        formula: "mean of (E2E / (requested prompt tokens + requested output tokens))",
-    },
-    Definition {
-        name: "Average latency per output token",
-        unit: "s",
-        formula: "mean of (E2E / requested output tokens)",
-    },
-    Definition {
-        name: "Completion tokens per second",
-        unit: "tokens/s",
-        formula: "requested output tokens of the completed requests / total time",
-    },
+    Definition::new("Total time", "s", "last end - first send"),
+    Definition::new("Throughput", "requests/s", "completed requests / total time"),
+    Definition::new("Average latency", "s", "mean of E2E"),
+    Definition::new(
+        "Average latency per token",
+        "s",
+        "mean of (E2E / (requested prompt tokens + requested output tokens))",
+    ),
+    Definition::new(
+        "Average latency per output token",
+        "s",
+        "mean of (E2E / requested output tokens)",
+    ),
+    Definition::new(
+        "Completion tokens per second",
+        "tokens/s",
+        "requested output tokens of the completed requests / total time",
+    ),
 ];
 
 fn printed(pass: &Pass<'_>) -> ToolTable {

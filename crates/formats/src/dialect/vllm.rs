@@ -19,35 +19,31 @@ pub(super) const TOOL: Tool =
     Tool { name: "vllm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
 static DEFINITIONS: [Definition; 6] = [
-    Definition {
-        name: "TTFT",
-        unit: "ms",
-        formula: "first chunk with choices, even if its text is empty (chat: first chunk with \
+    Definition::new(
+        "TTFT",
+        "ms",
+        "first chunk with choices, even if its text is empty (chat: first chunk with \
                   content, reasoning or tool call, or empty content without a role) - pick",
-    },
-    Definition {
-        name: "TPOT",
-        unit: "ms",
-        formula: "(E2EL - TTFT) / (output tokens - 1); requests with one output token are left out",
-    },
-    Definition {
-        name: "ITL",
-        unit: "ms",
-        formula: "every gap between chunks, pooled over all requests",
-    },
-    Definition { name: "E2EL", unit: "ms", formula: "last chunk with a token - pick" },
-    Definition {
-        name: "Peak output token throughput",
-        unit: "tokens/s",
-        formula: "maximum number of chunks that arrived in one second; seconds are counted from \
+    ),
+    Definition::new(
+        "TPOT",
+        "ms",
+        "(E2EL - TTFT) / (output tokens - 1); requests with one output token are left out",
+    ),
+    Definition::new("ITL", "ms", "every gap between chunks, pooled over all requests"),
+    Definition::new("E2EL", "ms", "last chunk with a token - pick"),
+    Definition::new(
+        "Peak output token throughput",
+        "tokens/s",
+        "maximum number of chunks that arrived in one second; seconds are counted from \
             the first pick",
-    },
-    Definition {
-        name: "Peak concurrent requests",
-        unit: "requests",
-        formula: "maximum number of requests that are in flight in one second; seconds are \
+    ),
+    Definition::new(
+        "Peak concurrent requests",
+        "requests",
+        "maximum number of requests that are in flight in one second; seconds are \
             counted from the first pick",
-    },
+    ),
 ];
 
 /// A request as the tool's result file states it. Times are in seconds.
@@ -265,7 +261,7 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> ToolTable
 }
 
 fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<TableLine> {
-    let (name, key) = (metric.name(), metric.key());
+    let (name, key) = (metric.label(), metric.name());
     let median = values.percentile(50.0);
     let mut lines = vec![
         number(&format!("Mean {name} (ms):"), &format!("mean_{key}_ms"), values.mean()),

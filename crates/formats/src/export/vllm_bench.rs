@@ -138,7 +138,7 @@ fn figures(
         map.insert("steady_state".to_owned(), json!(steady));
     }
     for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
-        map.extend(statistics(metric.key(), figures.of_metric(metric), &selection.percentiles));
+        map.extend(statistics(metric.name(), figures.of_metric(metric), &selection.percentiles));
     }
     map
 }

@@ -86,7 +86,7 @@ impl ServingOutput {
     /// The plan key `goodput` with the objectives of --goodput; None without objectives.
     pub fn goodput_key(&self) -> Option<(String, Value)> {
         let limits = self.selection.goodput.iter().map(|(metric, limit)| {
-            let name = if *metric == ServingMetric::E2el { "e2e" } else { metric.key() };
+            let name = if *metric == ServingMetric::E2el { "e2e" } else { metric.name() };
             format!("{name}<={limit}ms")
         });
         let text = limits.collect::<Vec<_>>().join(",");
@@ -249,10 +249,10 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     let mut metrics = Vec::new();
     let asked = reader.text("--percentile-metrics").unwrap_or("ttft,tpot,itl");
     for name in asked.split(',').map(str::trim) {
-        match ServingMetric::ALL.into_iter().find(|metric| metric.key() == name) {
+        match ServingMetric::ALL.into_iter().find(|metric| metric.name() == name) {
             Some(metric) => metrics.push(metric),
             None => {
-                let known = ServingMetric::ALL.map(ServingMetric::key).join(", ");
+                let known = ServingMetric::ALL.map(ServingMetric::name).join(", ");
                 let problem = format!("`{name}` is not one of {known}");
                 reader.mistake("--percentile-metrics", problem);
             }
