@@ -1,17 +1,15 @@
 //! Distributions of metrics, in the order and under the keys of the registry of metrics.
 
-use std::fmt;
-
 use inferometer_model::metrics::{Definition, registry};
 use inferometer_model::stats::Distribution;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::keyed::{self, Keyed};
 
 /// The distribution of each metric in results; absent if the metric was not measured. In JSON, its key is the metric's
 /// `result_key`. Distributions of the bounds of the client's error have separate keys.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Distributions(Vec<(&'static str, Option<Distribution>)>);
+pub struct Distributions(Keyed<Option<Distribution>>);
 
 impl Default for Distributions {
     /// No distribution for any metric in the results of a pass.
@@ -72,40 +70,14 @@ impl Distributions {
 
 impl Serialize for Distributions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, distribution) in &self.0 {
-            map.serialize_entry(key, distribution)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|(key, of)| (key, of)))
     }
 }
 
 impl<'de> Deserialize<'de> for Distributions {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Keys;
-
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Distributions;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("distributions by the keys of metrics")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distributions, A::Error> {
-                let mut found = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    let results = registry::in_results().map(|(key, _)| key);
-                    let mut keys = results.chain(registry::bounded().map(|(_, key)| key));
-                    match keys.find(|known| *known == key) {
-                        Some(key) => found.push((key, map.next_value()?)),
-                        // Other fields of the document are in the same map; they are skipped.
-                        None => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(Distributions(found))
-            }
-        }
-
-        deserializer.deserialize_map(Keys)
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let results = || registry::in_results().map(|(key, _)| key);
+        let all = || results().chain(registry::bounded().map(|(_, key)| key));
+        keyed::deserialize(from, |key| all().find(|known| *known == key)).map(Self)
     }
 }

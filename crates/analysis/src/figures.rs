@@ -1,15 +1,13 @@
 //! Values of metrics of whole passes, in the order and under the keys of the registry of metrics.
 
-use std::fmt;
-
 use inferometer_model::metrics::{Definition, PassData, registry};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::keyed::{self, Keyed};
 
 /// The value of each metric of whole passes that has one, under the metric's `result_key`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures(Vec<(&'static str, f64)>);
+pub struct Figures(Keyed<f64>);
 
 impl Figures {
     /// Computes every metric of whole passes.
@@ -31,41 +29,14 @@ impl Figures {
 
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().copied())
     }
 }
 
 impl<'de> Deserialize<'de> for Figures {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Keys;
-
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Figures;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("values by the keys of metrics")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Figures, A::Error> {
-                let mut found = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    match registry::of_passes().find(|(known, _)| *known == key) {
-                        Some((key, _)) => {
-                            let value: Option<f64> = map.next_value()?;
-                            found.extend(value.map(|value| (key, value)));
-                        }
-                        // Other fields of the document are in the same map; they are skipped.
-                        None => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(Figures(found))
-            }
-        }
-
-        deserializer.deserialize_map(Keys)
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let key = |key: &str| registry::of_passes().map(|(key, _)| key).find(|known| *known == key);
+        let found: Keyed<Option<f64>> = keyed::deserialize(from, key)?;
+        Ok(Self(found.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()))
     }
 }

@@ -9,6 +9,7 @@ pub mod distributions;
 pub mod growth;
 pub mod instrument;
 pub mod interval;
+mod keyed;
 pub mod load_ranking;
 pub mod observed;
 mod per_request;
