@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::slo::{Comparison, JudgedMetric, LimitUnit, limit_of, split};
+use crate::metrics::slo::{Comparison, JudgedMetric, LimitUnit, each, limit_of, split};
 use crate::metrics::{Timeline, Unit, registry};
 use crate::suggest::did_you_mean;
 
@@ -70,14 +70,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
 /// # Errors
 /// One error for each objective that cannot be parsed.
 pub fn parse(text: &str) -> Result<Vec<RequestObjective>, Vec<GoodputError>> {
-    let (mut objectives, mut errors) = (Vec::new(), Vec::new());
-    for part in text.split(',') {
-        match objective(part.trim()) {
-            Ok(objective) => objectives.push(objective),
-            Err(error) => errors.push(error),
-        }
-    }
-    if errors.is_empty() { Ok(objectives) } else { Err(errors) }
+    each(text, objective)
 }
 
 fn objective(text: &str) -> Result<RequestObjective, GoodputError> {

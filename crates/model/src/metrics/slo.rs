@@ -13,6 +13,7 @@ use crate::metrics::registry;
 mod parse;
 
 pub use crate::metrics::statistic::Statistic;
+pub(crate) use parse::each;
 pub use parse::{SloError, by_value, limit_of, parse, quantity, split};
 
 /// One objective: a statistic of a metric that must stay below or above a limit.

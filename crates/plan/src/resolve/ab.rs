@@ -104,8 +104,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     if uncounted > 0 && matches!(pass, PassPlan::Saturated(_)) {
         mistakes.add(
             "uncounted",
-            "must be 0: this load sends all requests at once, so all of \
-            them are counted",
+            "must be 0: this load sends all requests at once, so all of them are counted",
         );
     }
     if uncounted < requests {

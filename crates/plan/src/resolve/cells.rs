@@ -18,10 +18,7 @@ impl Spec {
                     let name = workload.name();
                     mistakes.add(
                         key,
-                        format!(
-                            "is not used: requests of {name} have their own \
-                        lengths"
-                        ),
+                        format!("is not used: requests of {name} have their own lengths"),
                     );
                 }
             }
@@ -51,8 +48,7 @@ impl Spec {
         }
         if let Some(short) = inputs.iter().find(|&&input| input > 0 && input <= prefix) {
             let problem = format!(
-                "{prefix} is not less than the input length {short}, which includes the \
-                    prefix"
+                "{prefix} is not less than the input length {short}, which includes the prefix"
             );
             mistakes.add("prefix_length", problem);
         }

@@ -16,8 +16,7 @@ pub(super) fn begun_by(
     if spec.requests.is_some() {
         mistakes.add(
             "requests",
-            "is not used: a pass has a number of conversations; give \
-            --conversations",
+            "is not used: a pass has a number of conversations; give --conversations",
         );
     }
     if spec.token_ids == Some(true) {

@@ -39,11 +39,12 @@ pub(super) fn passes(
     match procedure {
         Procedure::Search(search) => {
             let limit = limit(spec, mistakes);
-            return super::search::passes(spec, search, limit, mistakes);
+            let load = (search.over, search.start, "--over rate");
+            return super::search::passes(spec, load, limit, mistakes);
         }
         Procedure::Sweep(sweep) => {
             let limit = limit(spec, mistakes);
-            return super::sweep::passes(spec, sweep, limit, mistakes);
+            return super::search::passes(spec, (sweep.by, 1.0, "--by rate"), limit, mistakes);
         }
         Procedure::Passes | Procedure::Ab(_) => {}
     }

@@ -26,14 +26,7 @@ const FIRST_CONCURRENCY: f64 = 8.0;
 /// The search of a spec, if it has one.
 pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan> {
     let asked = spec.search.as_ref()?;
-    let over = match asked.over.as_deref() {
-        None | Some("rate") => Over::Rate,
-        Some("concurrency") => Over::Concurrency,
-        Some(other) => {
-            mistakes.add("over", format!("`{other}` is not one of rate, concurrency"));
-            Over::Rate
-        }
-    };
+    let over = varied("over", asked.over.as_deref(), [Over::Rate, Over::Concurrency], mistakes);
     let mut load = |key, given: &Option<Value>| {
         mistakes.read(key, given.as_ref(), |value| match over {
             Over::Rate => levels::constant_rate(value),
@@ -68,19 +61,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         ("confidence", &asked.confidence, CONFIDENCE),
         ("precision", &asked.precision, PRECISION),
     ]
-    .map(|(key, given, usual)| {
-        let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
-            share if share > 0.0 && share < 1.0 => Ok(share),
-            // A share of 100 % is accepted here. `criteria` refuses it, and its message suggests a valid
-            // share.
-            share if share >= 1.0 && key == "attainment" => Ok(share),
-            _ => Err("must be above 0% and below 100%"),
-        });
-        share.unwrap_or(usual)
-    });
-    if confidence < 0.5 {
-        mistakes.add("confidence", "is below 50%, the minimum; give a higher value, such as 95%");
-    }
+    .map(|(key, given, usual)| share(key, given.as_ref(), usual, mistakes));
     let stride =
         mistakes.read("stride", asked.stride.as_ref(), |value| match values::positive(value)? {
             stride if stride > 1.0 => Ok(stride),
@@ -145,8 +126,7 @@ fn criteria_of(
         let named = text.split_once('=').map(|(name, objectives)| (name.trim(), objectives));
         let Some((name, objectives)) = named.filter(|(name, _)| is_name(name)) else {
             problems.push(format!(
-                "`{text}` is not NAME=OBJECTIVES; write it like \
-                    gold='ttft_p95<300ms'"
+                "`{text}` is not NAME=OBJECTIVES; write it like gold='ttft_p95<300ms'"
             ));
             continue;
         };
@@ -195,29 +175,60 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
     value
 }
 
-/// The only pass of a plan with a search, at the load of the first trial. The trials differ only in the
-/// load and in the number of requests.
+/// The load that is varied; without a given one, the first of `all`.
+pub(super) fn varied(
+    key: &'static str,
+    given: Option<&str>,
+    all: [Over; 2],
+    mistakes: &mut Mistakes,
+) -> Over {
+    let Some(given) = given else { return all[0] };
+    all.into_iter().find(|over| over.name() == given).unwrap_or_else(|| {
+        mistakes.add(key, format!("`{given}` is not one of {}, {}", all[0], all[1]));
+        all[0]
+    })
+}
+
+/// The given share, or the default. A probability is at least 50 %.
+pub(super) fn share(
+    key: &'static str,
+    given: Option<&Value>,
+    usual: f64,
+    mistakes: &mut Mistakes,
+) -> f64 {
+    let share = mistakes.read(key, given, |value| match values::share(value)? {
+        // A share of 100 % of requests is accepted here. `criteria` refuses it, and its message suggests a valid share.
+        share if share > 0.0 && (share < 1.0 || key == "attainment") => Ok(share),
+        _ => Err("must be above 0% and below 100%"),
+    });
+    if ["confidence", "knee"].contains(&key) && share.is_some_and(|share| share < 0.5) {
+        mistakes.add(key, "is below 50%, the minimum; give a higher value, such as 95%");
+    }
+    share.unwrap_or(usual)
+}
+
+/// The only pass of a plan with a search or a sweep, at the load of the first trial. The trials differ only in the load
+/// and in the number of requests. In a sweep of rates, a trial with a number of requests in flight has a closed loop
+/// instead of this pass. `by_rate` is the flag for rates.
 pub(crate) fn passes(
     spec: &Spec,
-    search: &SearchPlan,
+    (over, load, by_rate): (Over, f64, &str),
     limit: (Option<u32>, inferometer_model::load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
     let bound = Bound::requests(100);
-    match search.over {
-        Over::Rate => {
-            vec![open_pass(spec, search.start, bound, limit, mistakes)]
-        }
+    match over {
+        Over::Rate => vec![open_pass(spec, load, bound, limit, mistakes)],
         Over::Concurrency => {
-            refuse_arrivals(spec, "--over rate", mistakes);
-            vec![PassPlan::closed(search.start as u32, bound)]
+            refuse_arrivals(spec, by_rate, mistakes);
+            vec![PassPlan::closed(load as u32, bound)]
         }
     }
 }
 
 /// Adds a mistake for each given option about arrivals, because the loads are closed loops. `instead` is
 /// the flag for rates.
-pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
+fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
     for (key, given) in [
         ("burstiness", spec.burstiness.is_some()),
         ("arrivals", spec.arrivals.is_some()),
@@ -234,7 +245,7 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
 
 /// An open pass. Its arrivals are not scaled to the exact rate, because the result must hold for
 /// arrivals that vary randomly, as those of users do.
-pub(super) fn open_pass(
+fn open_pass(
     spec: &Spec,
     rate_per_s: f64,
     bound: Bound,

@@ -1,11 +1,10 @@
 //! Resolves the sweep of a plan from a spec: its limits, and the pass that its trials vary.
 
-use super::search::{at_least_1, open_pass, refuse_arrivals};
+use super::search::{at_least_1, share, varied};
 use crate::search::Over;
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, levels, values};
 use crate::sweep::{FEWEST_REQUESTS, SweepPlan};
-use inferometer_model::load::{Bound, OverLimit, PassPlan};
 
 const KNEE: f64 = 0.95;
 const CONFIDENCE: f64 = 0.95;
@@ -22,14 +21,7 @@ const MAX_GPUS: u32 = 65_536;
 /// The sweep of a spec, if it has one.
 pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     let asked = spec.sweep.as_ref()?;
-    let by = match asked.by.as_deref() {
-        None | Some("concurrency") => Over::Concurrency,
-        Some("rate") => Over::Rate,
-        Some(other) => {
-            mistakes.add("by", format!("`{other}` is not one of concurrency, rate"));
-            Over::Concurrency
-        }
-    };
+    let by = varied("by", asked.by.as_deref(), [Over::Concurrency, Over::Rate], mistakes);
     let max_rate = mistakes.read("max_rate", asked.max_rate.as_ref(), levels::constant_rate);
     if asked.max_concurrency.is_some_and(|most| most == 0 || most > MAX_IN_FLIGHT) {
         let problem = format!("is not a number of requests in flight from 1 to {MAX_IN_FLIGHT}");
@@ -47,13 +39,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
         let problem = "limits a sweep by concurrency; leave out --by rate, or give --max-rate";
         mistakes.add("max_concurrency", problem);
     }
-    let mut share = |key, given: &Option<_>, usual| {
-        let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
-            share if share > 0.0 && share < 1.0 => Ok(share),
-            _ => Err("must be above 0% and below 100%"),
-        });
-        share.unwrap_or(usual)
-    };
+    let mut share = |key, given: &Option<_>, usual| share(key, given.as_ref(), usual, mistakes);
     let knee = share("knee", &asked.knee, KNEE);
     let confidence = share("confidence", &asked.confidence, CONFIDENCE);
     let precision = match by {
@@ -61,12 +47,6 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
         Over::Rate => PRECISION_OF_RATE,
     };
     let precision = share("precision", &asked.precision, precision);
-    if confidence < 0.5 {
-        mistakes.add("confidence", "is below 50%, the minimum; give a higher value, such as 95%");
-    }
-    if knee < 0.5 {
-        mistakes.add("knee", "is below 50%, the minimum; give a higher value, such as 95%");
-    }
     let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);
     if asked.gpus.is_some_and(|gpus| gpus == 0 || gpus > MAX_GPUS) {
         mistakes.add("gpus", format!("is not a number of cards from 1 to {MAX_GPUS}"));
@@ -91,26 +71,10 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     })
 }
 
-/// The only pass of a plan with a sweep. Each trial replaces its load and its number of requests. In a sweep of
-/// rates, a trial with a number of requests in flight has a closed loop instead of this pass.
-pub(crate) fn passes(
-    spec: &Spec,
-    sweep: &SweepPlan,
-    limit: (Option<u32>, OverLimit),
-    mistakes: &mut Mistakes,
-) -> Vec<PassPlan> {
-    let bound = Bound::requests(100);
-    match sweep.by {
-        Over::Rate => vec![open_pass(spec, 1.0, bound, limit, mistakes)],
-        Over::Concurrency => {
-            refuse_arrivals(spec, "--by rate", mistakes);
-            vec![PassPlan::closed(1, bound)]
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use inferometer_model::load::{Bound, PassPlan};
+
     use super::*;
     use crate::spec::Known;
 

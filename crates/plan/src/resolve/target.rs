@@ -57,11 +57,9 @@ impl Spec {
                     [server]"
                     .to_owned(),
             )),
-            (None, None) => Err(mistake(
-                "needs a target; the embedded engine is always \
-                ready"
-                    .to_owned(),
-            )),
+            (None, None) => {
+                Err(mistake("needs a target; the embedded engine is always ready".to_owned()))
+            }
             (Some(_), None) => Ok(Some(span)),
         }
     }

@@ -65,15 +65,22 @@ pub enum SloError {
 /// # Errors
 /// One error for each objective that cannot be parsed.
 pub fn parse(text: &str) -> Result<Vec<Objective>, Vec<SloError>> {
-    let mut objectives = Vec::new();
-    let mut errors = Vec::new();
+    each(text, objective)
+}
+
+/// Parses the parts of a text, which are separated by commas.
+pub(crate) fn each<T, E>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, Vec<E>> {
+    let (mut parsed, mut errors) = (Vec::new(), Vec::new());
     for part in text.split(',') {
-        match objective(part.trim()) {
-            Ok(objective) => objectives.push(objective),
+        match parse(part.trim()) {
+            Ok(part) => parsed.push(part),
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(objectives) } else { Err(errors) }
+    if errors.is_empty() { Ok(parsed) } else { Err(errors) }
 }
 
 fn objective(text: &str) -> Result<Objective, SloError> {
