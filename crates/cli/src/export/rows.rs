@@ -111,28 +111,23 @@ pub fn rows(
 fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, Failed> {
     let cells = cells_of(job)?;
     let run_id = job.run.row.id.as_str();
-    let (form, rows) = match job.what {
-        ExportedRows::Requests => {
-            let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
-            let mut form = open(head)?;
-            let rows = requests(job, &mut *form)?;
-            (form, rows)
-        }
-        ExportedRows::Events => {
-            let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
-            let mut form = open(head)?;
-            let rows = events(job, &mut *form)?;
-            (form, rows)
-        }
+    let (fields, schema) = match job.what {
+        ExportedRows::Requests => (REQUESTS.fields(), REQUESTS.schema),
+        ExportedRows::Events => (EVENTS.fields(), EVENTS.schema),
         ExportedRows::Cells => {
-            let rows = &cells;
-            let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
-            let mut form = open(Head { fields, schema: CELLS_SCHEMA, run_id })?;
-            for row in rows {
+            (cells.first().map(|row| fields_of(row)).unwrap_or_default(), CELLS_SCHEMA)
+        }
+    };
+    let mut form = open(Head { fields, schema, run_id })?;
+    let rows = match job.what {
+        ExportedRows::Requests => requests(job, &mut *form)?,
+        ExportedRows::Events => events(job, &mut *form)?,
+        ExportedRows::Cells => {
+            for row in &cells {
                 let values: Vec<Value<'_>> = row.iter().map(|(_, value)| any(value)).collect();
                 form.row(&values)?;
             }
-            (form, rows.len() as u64)
+            cells.len() as u64
         }
     };
     form.finish()?;
