@@ -21,12 +21,14 @@ pub(crate) struct Follow {
     reader: LogReader,
     /// Whether the passes are trials of a search or a sweep.
     is_search: bool,
-    passes: Vec<PassSoFar>,
-    ending: Option<Ending>,
+    /// The passes that have begun so far.
+    pub(crate) passes: Vec<PassSoFar>,
+    /// How the run ended; `None` if the log has no end yet.
+    pub(crate) ending: Option<Ending>,
     /// Whether the last call of [`Follow::look`] stopped before the end of the log.
-    is_behind: bool,
+    pub(crate) is_behind: bool,
     /// The time of the last call of [`Follow::look`], or of the creation.
-    looked_at: Nanos,
+    pub(crate) looked_at: Nanos,
 }
 
 /// The recorded part of a pass.
@@ -96,25 +98,5 @@ impl Follow {
             // not happen.
             (Entry::Record(_) | Entry::Observed(_) | Entry::PassEnd(_), None) => {}
         }
-    }
-
-    /// The time of the last call of [`Follow::look`], or of the creation.
-    pub(crate) fn looked_at(&self) -> Nanos {
-        self.looked_at
-    }
-
-    /// The passes that have begun so far.
-    pub(crate) fn passes(&self) -> &[PassSoFar] {
-        &self.passes
-    }
-
-    /// How the run ended; `None` if the log has no end yet.
-    pub(crate) fn ending(&self) -> Option<Ending> {
-        self.ending
-    }
-
-    /// Whether the last call of [`Follow::look`] stopped before the end of the log.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.is_behind
     }
 }

@@ -16,6 +16,13 @@ use crate::calendar;
 use crate::error::StoreError;
 use crate::log::as_stored;
 
+/// Adds a run in the state `running`.
+pub(super) const INSERT: &str =
+    "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns, tool_version,
+         predicted, log_file, plan_hash, plan, target, environment)
+     VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log, :plan_hash,
+         :plan, :target, :environment)";
+
 impl Store {
     /// Adds a run in the state `running`, and creates the folder of its log. [`crate::RunRecording`] calls
     /// this function and also creates the log.
@@ -27,10 +34,7 @@ impl Store {
         self.create_log_folder()?;
         let id = RunId::new(header.started_unix_ns, header.suffix);
         let inserted = self.connection.execute(
-            "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
-                 tool_version, predicted, log_file, plan_hash, plan, target, environment)
-             VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log,
-                 :plan_hash, :plan, :target, :environment)",
+            INSERT,
             named_params! {
                 ":id": id.as_str(),
                 ":started_at": calendar::rfc3339(header.started_unix_ns),
@@ -154,49 +158,47 @@ impl Store {
         state: RunState,
         finished_unix_ns: i64,
     ) -> Result<(), StoreError> {
-        let updated = self.transact(|transaction| {
-            let updated = transaction.execute(
-                "UPDATE runs SET state = :state, finished_at = :finished_at,
-                     finished_unix_ns = :finished, workload_hash = :workload_hash,
-                     body_hash = :body_hash, target = :target, environment = :environment,
-                     verdict = :verdict, summary = :summary, cells = :cells
-                 WHERE id = :id",
-                named_params! {
-                    ":id": run.as_str(),
-                    ":state": state.name(),
-                    ":finished_at": calendar::rfc3339(finished_unix_ns),
-                    ":finished": finished_unix_ns,
-                    ":workload_hash": summary.workload_hash.as_deref().unwrap_or_default(),
-                    ":body_hash": summary.body_hash.as_deref().unwrap_or_default(),
-                    ":target": json(&summary.target),
-                    ":environment": json(&summary.environment),
-                    ":verdict": json(&summary.verdict),
-                    ":summary": json(summary),
-                    ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
-                },
-            )?;
-            if updated == 1 {
-                insert_results(transaction, run, summary)?;
-            }
-            Ok(updated)
-        })?;
+        let finished = Some(finished_unix_ns);
+        let updated =
+            self.transact(|transaction| finish(transaction, run, summary, state, finished))?;
         self.expect_one(updated, run)
-    }
-
-    /// Sets the state of a run to `failed`, without results.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Database`].
-    pub fn fail_run(&mut self, run: &RunId, finished_unix_ns: i64) -> Result<(), StoreError> {
-        let updated = self.connection.execute(
-            "UPDATE runs SET state = 'failed', finished_at = ?, finished_unix_ns = ? WHERE id = ?",
-            params![calendar::rfc3339(finished_unix_ns), finished_unix_ns, run.as_str()],
-        );
-        self.expect_one(updated.map_err(database(&self.path))?, run)
     }
 }
 
-pub(super) fn insert_results(
+/// Adds the results of a run, if the run exists. Returns the number of runs with this id.
+pub(super) fn finish(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    summary: &Summary,
+    state: RunState,
+    finished_unix_ns: Option<i64>,
+) -> rusqlite::Result<usize> {
+    let updated = transaction.execute(
+        "UPDATE runs SET state = :state, finished_at = :finished_at, finished_unix_ns = :finished,
+             workload_hash = :workload_hash, body_hash = :body_hash, target = :target,
+             environment = :environment, verdict = :verdict, summary = :summary, cells = :cells
+         WHERE id = :id",
+        named_params! {
+            ":id": run.as_str(),
+            ":state": state.name(),
+            ":finished_at": finished_unix_ns.map(calendar::rfc3339),
+            ":finished": finished_unix_ns,
+            ":workload_hash": summary.workload_hash.as_deref().unwrap_or_default(),
+            ":body_hash": summary.body_hash.as_deref().unwrap_or_default(),
+            ":target": json(&summary.target),
+            ":environment": json(&summary.environment),
+            ":verdict": json(&summary.verdict),
+            ":summary": json(summary),
+            ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
+        },
+    )?;
+    if updated == 1 {
+        insert_results(transaction, run, summary)?;
+    }
+    Ok(updated)
+}
+
+fn insert_results(
     transaction: &Transaction<'_>,
     run: &RunId,
     summary: &Summary,

@@ -9,7 +9,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
-use super::lifecycle::insert_results;
+use super::lifecycle::{INSERT, finish};
 use super::open::database;
 use super::requests::{self, NEVER_BEGUN_INDEXED, RowFigures};
 use super::run::RunState;
@@ -109,35 +109,22 @@ impl Store {
 fn insert(transaction: &Transaction<'_>, run: &RestoredRun) -> rusqlite::Result<()> {
     let summary = &run.summary;
     transaction.execute(
-        "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns, finished_at,
-             finished_unix_ns, tool_version, predicted, log_file, plan_hash, workload_hash, body_hash,
-             plan, target, environment, verdict, summary, cells)
-         VALUES (:id, :state, :started_at, :started, :origin, :finished_at, :finished, :tool,
-             :predicted, :log, :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment,
-             :verdict, :summary, :cells)",
+        INSERT,
         named_params! {
             ":id": run.id.as_str(),
-            ":state": run.state.name(),
             ":started_at": calendar::rfc3339(run.started_unix_ns),
             ":started": run.started_unix_ns,
             ":origin": run.origin_unix_ns,
-            ":finished_at": run.finished_unix_ns.map(calendar::rfc3339),
-            ":finished": run.finished_unix_ns,
             ":tool": run.tool_version,
             ":predicted": summary.predicted,
             ":log": log_file(&run.id),
             ":plan_hash": run.plan_hash,
-            ":workload_hash": summary.workload_hash.as_deref().unwrap_or_default(),
-            ":body_hash": summary.body_hash.as_deref().unwrap_or_default(),
             ":plan": run.plan_json,
             ":target": json(&summary.target),
             ":environment": json(&summary.environment),
-            ":verdict": json(&summary.verdict),
-            ":summary": json(summary),
-            ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
         },
     )?;
-    insert_results(transaction, &run.id, summary)
+    finish(transaction, &run.id, summary, run.state, run.finished_unix_ns).map(drop)
 }
 
 /// Adds a row for each request of the log. Requests that never began (outcome `skipped`) are an exception:

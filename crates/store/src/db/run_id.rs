@@ -1,14 +1,13 @@
 //! The identity of a run: it sorts by time, is readable, and is short enough to type.
 
-use std::fmt;
-
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::calendar;
 
 /// A run's identity in the store, such as `20261120-051233-ab12`: the UTC second in which the run began,
 /// and four hexadecimal digits that distinguish runs of the same second.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display)]
 #[serde(transparent)]
 pub struct RunId(String);
 
@@ -46,11 +45,5 @@ impl RunId {
     /// The identity as text.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }

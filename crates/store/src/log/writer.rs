@@ -103,8 +103,7 @@ impl LogWriter {
             }
             _ => {
                 return Err(self.order(format!(
-                    "a record of pass {} was added while another pass, or no \
-                        pass, was open",
+                    "a record of pass {} was added while another pass, or no pass, was open",
                     record.pass
                 )));
             }

@@ -120,7 +120,7 @@ fn an_unfinished_run_has_no_summary_and_a_failed_run_has_the_state_failed() {
     // The database contains `running`. The reader finds that no process writes the log.
     assert_eq!((stored.row.state, stored.summary), (RunState::Killed, None));
     assert_eq!(ask(&folder, "SELECT state FROM runs"), ["running"]);
-    store.fail_run(&run, START_NS).unwrap();
+    store.finish_run(&run, &summary(&run), RunState::Failed, START_NS).unwrap();
     assert_eq!(store.run(run.as_str()).unwrap().row.state, RunState::Failed);
 }
 
@@ -133,7 +133,6 @@ fn writes_for_an_unknown_run_and_duplicate_writes_are_refused_and_change_nothing
         assert!(matches!(result, Err(StoreError::NoSuchRun { .. })), "{result:?}");
     };
     missing(store.index_requests(&stranger, &records()[0]));
-    missing(store.fail_run(&stranger, 0));
     missing(store.finish_run(&stranger, &summary(&stranger), RunState::Failed, 0));
     let again = store.begin_run(&run_header(0, 0xab12));
     assert!(matches!(again, Err(StoreError::RunExists { .. })), "{again:?}");

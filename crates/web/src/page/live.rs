@@ -89,7 +89,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
     let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
     if !site.followed.contains_key(id) {
         while site.followed.len() >= MAX_FOLLOWED {
-            let oldest = site.followed.iter().min_by_key(|(_, follow)| follow.looked_at());
+            let oldest = site.followed.iter().min_by_key(|(_, follow)| follow.looked_at);
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
             site.followed.remove(&oldest);
         }
@@ -106,17 +106,17 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
         return Err(error.into());
     }
     let is_over =
-        !follow.is_behind() && (follow.ending().is_some() || stored.row.state != RunState::Running);
+        !follow.is_behind && (follow.ending.is_some() || stored.row.state != RunState::Running);
     let note = LiveNote::read(&site.store.live_note(&stored.row.id));
     let note = note.filter(|note| stored.row.state == RunState::Running && is_fresh(note));
     let mut out = Html::new();
     state(&mut out, stored, follow);
-    if let Some(pass) = follow.passes().last() {
+    if let Some(pass) = follow.passes.last() {
         plan_progress(&mut out, follow, plan.as_ref());
         let note = note.filter(|note| note.pass == pass.begin.pass && pass.ending.is_none());
         current(&mut out, pass, note.as_ref());
     }
-    passes(&mut out, follow.passes());
+    passes(&mut out, &follow.passes);
     if is_over {
         site.followed.remove(id);
     }
@@ -131,7 +131,7 @@ fn is_fresh(note: &LiveNote) -> bool {
 /// Appends the state of the run in words.
 fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     let id = stored.row.id.as_str();
-    let text = match (stored.row.state, follow.ending(), follow.is_behind()) {
+    let text = match (stored.row.state, follow.ending, follow.is_behind) {
         (_, _, true) => "Reading the records so far …".to_owned(),
         (RunState::Running, None, _) => "In progress. Completed so far:".to_owned(),
         (RunState::Running, Some(_), _) => {
@@ -144,7 +144,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
         out.raw(" ").link(&link(&["runs", id], &[]), "Open its report");
     }
     out.raw("</p>\n");
-    if follow.passes().is_empty() {
+    if follow.passes.is_empty() {
         out.paragraph(
             "No pass has started. Before the first pass, servers start, prompts are made, and \
             the warm-up runs.",
@@ -155,7 +155,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
 /// Appends the number of ended passes, and a progress bar.
 fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
-    let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
+    let done = follow.passes.iter().filter(|pass| pass.ending.is_some()).count();
     let (all, up_to) = match plan.procedure.most_trials() {
         Some(trials) => (plan.cells.len() * trials as usize, "up to "),
         None => {
