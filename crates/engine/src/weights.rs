@@ -1,11 +1,13 @@
 //! The storage formats of a model's weights, and their sizes in bytes. Weights are never loaded.
 
-use std::fmt;
-
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 /// The storage format of the weights of the linear layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
+#[display("{}", self.name())]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
     /// Sixteen bits per weight.
@@ -53,11 +55,5 @@ impl Weights {
             Self::Fp32 => 4.0,
             Self::Fp16 | Self::Fp8 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
         }
-    }
-}
-
-impl fmt::Display for Weights {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
 
 use crate::digits;
 
 /// The phase of a request in which it failed or timed out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
+#[display("{}", self.name().replace('_', " "))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Opening the connection: the TCP handshake and the TLS handshake.
@@ -32,12 +34,6 @@ crate::names!(Phase {
     Connect => "connect", Tls => "tls", Send => "send", Headers => "headers",
     FirstToken => "first_token", BetweenEvents => "between_events", Total => "total",
 });
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name().replace('_', " "))
-    }
-}
 
 /// The outcome of a planned request. A failed request is data, never an error of the program.
 #[derive(

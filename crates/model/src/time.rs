@@ -1,9 +1,9 @@
 //! Instants of a run: nanoseconds on one monotonic axis. No clock is read here.
 
-use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 /// An instant: nanoseconds since the origin of the run's monotonic axis.
@@ -11,8 +11,20 @@ use serde::{Deserialize, Serialize};
 /// The origin is arbitrary; the run log stores its wall time. Only the difference of two instants has a
 /// meaning. This difference is a [`Duration`].
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
 )]
+#[display("{:.6} s", self.0 as f64 * 1e-9)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -59,12 +71,6 @@ impl Sub<Duration> for Nanos {
 
     fn sub(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
-    }
-}
-
-impl fmt::Display for Nanos {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.6} s", self.0 as f64 * 1e-9)
     }
 }
 

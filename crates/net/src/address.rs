@@ -1,16 +1,19 @@
 //! Where a server listens: an IP address with a port, or a Unix socket.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use derive_more::{Display, From};
+
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Display, From)]
 pub enum Address {
     /// An IP address and a port.
+    #[from]
     Internet(SocketAddr),
     /// The path of a Unix socket.
+    #[display("unix:{}", _0.display())]
     Unix(Arc<Path>),
 }
 
@@ -20,21 +23,6 @@ impl Address {
         match self {
             Self::Internet(address) => address.ip().is_loopback(),
             Self::Unix(_) => true,
-        }
-    }
-}
-
-impl From<SocketAddr> for Address {
-    fn from(address: SocketAddr) -> Self {
-        Self::Internet(address)
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Internet(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! States in one line whether objectives or a gate are met. The line begins with PASS, FAIL or UNDECIDED. The
 //! results come from the analysis; this module does not compare values with limits.
 
+use derive_more::Display;
 use inferometer_model::target::Origin;
-use std::fmt;
 
 use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
@@ -36,18 +36,13 @@ impl Verdict {
 }
 
 /// A verdict with a sentence that explains it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Display)]
+#[display("{}: {sentence}", self.verdict.word())]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
     /// The explanation, in one sentence.
     pub sentence: String,
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.verdict.word(), self.sentence)
-    }
 }
 
 impl Judgement {

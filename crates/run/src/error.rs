@@ -16,7 +16,7 @@ use inferometer_store::{RunId, StoreError};
 use crate::target_error::TargetError;
 
 /// A plan that cannot be measured as written. Nothing was measured.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, derive_more::From)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {
     /// Every mistake. A mistake in a key of the plan names the key, its flag, or both.
@@ -44,12 +44,6 @@ impl PlanError {
             name => format!("{name}: {mistake}"),
         };
         Self { mistakes: self.mistakes.into_iter().map(named).collect() }
-    }
-}
-
-impl From<Vec<String>> for PlanError {
-    fn from(mistakes: Vec<String>) -> Self {
-        Self { mistakes }
     }
 }
 

@@ -86,15 +86,10 @@ fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
     Ok(made.traces)
 }
 
+#[derive(derive_more::From)]
 enum Failed {
     Io(io::Error),
     Artifacts(RunError),
-}
-
-impl From<io::Error> for Failed {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
 }
 
 /// The parameters of the run: the target and its facts, the tokenizer, the host and two hashes. If the run has a plan,

@@ -34,8 +34,7 @@ impl<'a> Out<'a> {
             return match is_text || !io::stdout().is_terminal() {
                 true => Ok(Self::Stdout),
                 false => Err(ExportRunError::request(
-                    "--out: give a file, because this format is \
-                    not text",
+                    "--out: give a file, because this format is not text",
                 )),
             };
         };
@@ -121,21 +120,10 @@ impl<'a> Out<'a> {
 }
 
 /// Why an export failed.
+#[derive(derive_more::From)]
 pub enum Failed {
     /// Writing failed.
     Export(ExportError),
     /// Reading the exported data failed.
     Source(ExportRunError),
-}
-
-impl From<ExportError> for Failed {
-    fn from(error: ExportError) -> Self {
-        Self::Export(error)
-    }
-}
-
-impl From<ExportRunError> for Failed {
-    fn from(error: ExportRunError) -> Self {
-        Self::Source(error)
-    }
 }

@@ -1,9 +1,10 @@
 //! The number type in which an engine computes (`--dtype`).
 
-use std::fmt;
+use derive_more::Display;
 
 /// The type of activations, and of weights that are not quantised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[display(rename_all = "lowercase")]
 pub enum Dtype {
     /// IEEE half precision; `auto` resolves to it.
     Float16,
@@ -28,18 +29,9 @@ impl Dtype {
     }
 }
 
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Float16 => "float16",
-            Self::Bfloat16 => "bfloat16",
-            Self::Float32 => "float32",
-        })
-    }
-}
-
 /// The number type of the KV cache (`--kv-cache-dtype`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[display(rename_all = "lowercase")]
 pub enum KvCacheDtype {
     /// The type of the activations.
     Auto,
@@ -58,14 +50,5 @@ impl KvCacheDtype {
             "fp8" | "fp8_e4m3" | "fp8_e5m2" => Some(Self::Fp8),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for KvCacheDtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Fp8 => "fp8",
-        })
     }
 }

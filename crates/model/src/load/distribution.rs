@@ -6,8 +6,7 @@
 //! The parameters of `lognormal` are the mean and the standard deviation of the number itself, not of its
 //! logarithm. All distributions except `uniform` are specified by the mean of the number.
 
-use std::fmt;
-
+use derive_more::Display;
 use rand_core::RngCore;
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +15,17 @@ use crate::stats::seed::{normal, unit};
 use crate::suggest::did_you_mean;
 
 /// A distribution of numbers that are 0 or more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case", tag = "distribution")]
 pub enum Distribution {
     /// Always the same number.
+    #[display("{value}")]
     Constant {
         /// The number.
         value: f64,
     },
     /// All numbers between two limits are equally likely. [`Distribution::whole`] includes both limits.
+    #[display("uniform:{least}..{most}")]
     Uniform {
         /// The smallest number.
         least: f64,
@@ -33,12 +34,14 @@ pub enum Distribution {
     },
     /// The exponential distribution, as for the times between independent events: many small numbers,
     /// few large ones.
+    #[display("exponential:{mean}")]
     Exponential {
         /// The mean.
         mean: f64,
     },
     /// The geometric distribution: whole numbers from 1 on. The ratio between the probabilities of a number
     /// and the next one is always the same.
+    #[display("geometric:{mean}")]
     Geometric {
         /// The mean, at least 1.
         mean: f64,
@@ -46,6 +49,7 @@ pub enum Distribution {
     /// The normal distribution. Smaller numbers than the minimum (0 for [`Distribution::draw`], `least` for
     /// [`Distribution::whole`]) are replaced by the minimum. If the deviation is large relative to the
     /// mean, the mean of the drawn numbers is therefore larger.
+    #[display("normal:{mean},{deviation}")]
     Normal {
         /// The mean.
         mean: f64,
@@ -54,6 +58,7 @@ pub enum Distribution {
     },
     /// The log-normal distribution: the logarithm of the number has a normal distribution. It has a long
     /// tail of large numbers.
+    #[display("lognormal:{mean},{deviation}")]
     Lognormal {
         /// The mean of the number, not of its logarithm.
         mean: f64,
@@ -213,19 +218,6 @@ fn example(name: &str) -> String {
         _ => "8,2",
     };
     format!("{name}:{rest}")
-}
-
-impl fmt::Display for Distribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Constant { value } => write!(f, "{value}"),
-            Self::Uniform { least, most } => write!(f, "uniform:{least}..{most}"),
-            Self::Exponential { mean } => write!(f, "exponential:{mean}"),
-            Self::Geometric { mean } => write!(f, "geometric:{mean}"),
-            Self::Normal { mean, deviation } => write!(f, "normal:{mean},{deviation}"),
-            Self::Lognormal { mean, deviation } => write!(f, "lognormal:{mean},{deviation}"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The types that define a metric. The formulas themselves are in the metrics' files.
 
-use std::fmt;
-
-use serde::Serialize;
+use derive_more::Display;
+use serde::{Serialize, Serializer};
 
 use super::{Origin, PassData, Statistic, Timeline, Widths};
 use crate::stats::Weighted;
@@ -229,32 +228,38 @@ pub enum CoveredRequests {
 }
 
 /// The unit of a metric's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display)]
 pub enum Unit {
     /// Milliseconds.
-    #[serde(rename = "ms")]
+    #[display("ms")]
     Milliseconds,
     /// Milliseconds per token.
-    #[serde(rename = "ms/token")]
+    #[display("ms/token")]
     MillisecondsPerToken,
     /// Seconds.
-    #[serde(rename = "s")]
+    #[display("s")]
     Seconds,
     /// Tokens per second.
-    #[serde(rename = "tokens/s")]
+    #[display("tokens/s")]
     TokensPerSecond,
     /// Requests per second.
-    #[serde(rename = "requests/s")]
+    #[display("requests/s")]
     RequestsPerSecond,
     /// Requests.
-    #[serde(rename = "requests")]
+    #[display("requests")]
     Requests,
     /// A share, from 0 to 1.
-    #[serde(rename = "share")]
+    #[display("share")]
     Share,
     /// A share in percent.
-    #[serde(rename = "%")]
+    #[display("%")]
     Percent,
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl Unit {
@@ -269,21 +274,6 @@ impl Unit {
             Self::Share => "share",
             Self::Percent => "pct",
         }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Milliseconds => "ms",
-            Self::MillisecondsPerToken => "ms/token",
-            Self::Seconds => "s",
-            Self::TokensPerSecond => "tokens/s",
-            Self::RequestsPerSecond => "requests/s",
-            Self::Requests => "requests",
-            Self::Share => "share",
-            Self::Percent => "%",
-        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! The selected part of a trace of production traffic, as data.
 
-use std::fmt;
 use std::time::Duration;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::time::{nanoseconds, optional_nanoseconds};
@@ -23,7 +23,8 @@ pub struct TracePlan {
 }
 
 /// A format of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[display("{}", self.name())]
 #[serde(rename_all = "snake_case")]
 pub enum TraceFormat {
     /// Mooncake: one JSON object per line, with a time in milliseconds, the lengths, and the hashes of
@@ -41,12 +42,6 @@ pub enum TraceFormat {
 inferometer_model::names!(TraceFormat {
     Mooncake => "mooncake", Azure => "azure", Burstgpt => "burstgpt", Plain => "plain",
 });
-
-impl fmt::Display for TraceFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A part of a trace, by the time since its earliest row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

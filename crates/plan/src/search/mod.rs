@@ -2,15 +2,16 @@
 
 mod criterion;
 
-use std::fmt;
 use std::time::Duration;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 pub use criterion::{Criterion, CriterionError, CriterionResult, criteria};
 
 /// Which load is varied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[display("{}", self.name())]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// Requests per second of an open loop.
@@ -29,12 +30,6 @@ impl Over {
             Self::Rate => "requests/s",
             Self::Concurrency => "in flight",
         }
-    }
-}
-
-impl fmt::Display for Over {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

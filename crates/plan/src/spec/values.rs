@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use derive_more::{Display, From};
 use inferometer_model::json::one_of;
 use inferometer_model::secrets::names_a_secret_parameter;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,10 +11,11 @@ use serde_json::Value as Json;
 use crate::parts::Warmup;
 
 /// A number or a text, as a plan file or a flag may give it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Display, From)]
 #[serde(untagged)]
 pub enum Value {
     /// A number.
+    #[from]
     Number(f64),
     /// A text.
     Text(String),
@@ -29,26 +31,11 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
 impl std::str::FromStr for Value {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self::Text(text.to_owned()))
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The load model of the pass "saturated": all requests are due at the start.
 
-use std::fmt;
-
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::load::bound::Bound;
@@ -10,7 +9,8 @@ use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use crate::time::Nanos;
 
 /// The description of the pass "saturated".
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]
+#[display("saturated")]
 pub struct SaturatedPlan {
     /// The number of requests.
     pub requests: u32,
@@ -51,12 +51,6 @@ impl LoadPlan for SaturatedPlan {
 
     fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
         Box::new(AtOnce::new(self.requests))
-    }
-}
-
-impl fmt::Display for SaturatedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("saturated")
     }
 }
 

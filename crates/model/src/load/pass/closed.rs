@@ -2,8 +2,8 @@
 //! request is due at that instant.
 
 use std::collections::VecDeque;
-use std::fmt;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::load::bound::Bound;
@@ -13,7 +13,8 @@ use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use crate::time::Nanos;
 
 /// The description of a closed loop. Its concurrency may change over time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]
+#[display("closed loop, {concurrency} in flight")]
 pub struct ClosedPlan {
     /// The number of requests in flight.
     pub concurrency: Level,
@@ -81,14 +82,9 @@ impl LoadPlan for ClosedPlan {
     }
 }
 
-impl fmt::Display for ClosedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "closed loop, {} in flight", self.concurrency)
-    }
-}
-
 /// The description of the pass "one by one": a closed loop with one request in flight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]
+#[display("one by one")]
 pub struct OneByOnePlan {
     /// When the pass stops starting requests.
     pub bound: Bound,
@@ -125,12 +121,6 @@ impl LoadPlan for OneByOnePlan {
 
     fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
         Box::new(Closed::new(&Level::Constant(1.0), self.bound))
-    }
-}
-
-impl fmt::Display for OneByOnePlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("one by one")
     }
 }
 

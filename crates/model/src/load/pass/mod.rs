@@ -2,8 +2,7 @@
 //! a pass ([`LoadPlan`]), and the model during a pass ([`LoadModel`]), unless the load uses the model of another
 //! file.
 
-use std::fmt;
-
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::CellPlan;
@@ -37,7 +36,8 @@ macro_rules! load_models {
         $(pub use $module::$plan;)*
 
         /// How a pass loads the server.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]
+        #[display("{}", self.load())]
         #[serde(rename_all = "snake_case", tag = "kind")]
         pub enum PassPlan {
             $($(#[$doc])* $name($plan),)*
@@ -72,12 +72,6 @@ load_models! {
 /// Creates the load model of a pass. Its random choices depend only on the seed.
 pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
     pass.load().start(seed)
-}
-
-impl fmt::Display for PassPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.load().fmt(f)
-    }
 }
 
 impl PassPlan {

@@ -8,6 +8,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use derive_more::Display;
 use inferometer_model::url::{Url, percent_decoded};
 
 use exceptions::Exceptions;
@@ -18,7 +19,8 @@ pub(crate) use tunnel::{advice, tunnel_through};
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// An HTTP proxy. `Display` and `Debug` show neither the user nor the password.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Display)]
+#[display("http://{}", Url::plain(&*self.host, self.port).authority())]
 pub struct Proxy {
     /// Host name or address, IPv6 without brackets.
     pub host: String,
@@ -31,12 +33,6 @@ pub struct Proxy {
     secret: Option<String>,
     /// The flag or the variable that names the proxy.
     pub named_by: &'static str,
-}
-
-impl fmt::Display for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", Url::plain(&*self.host, self.port).authority())
-    }
 }
 
 /// Why a text is not the address of an HTTP proxy, as the rest of a sentence that begins with the name of the text.
