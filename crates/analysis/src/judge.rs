@@ -105,12 +105,8 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
             format!(", between {low:.3} and {high:.3} {}", objective.unit.name())
         }
     };
-    is_open.then(|| {
-        format!(
-            "the true value may be on either side of the limit{ends}, because \
-        {why}"
-        )
-    })
+    is_open
+        .then(|| format!("the true value may be on either side of the limit{ends}, because {why}"))
 }
 
 /// A sentence that the pass was ended early; `None` if it was not.

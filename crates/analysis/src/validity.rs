@@ -101,11 +101,9 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
         (range.trust == Trust::Unreliable).then(|| {
             let ends = match range.low == range.high {
                 true => String::new(),
-                false => format!(
-                    ", the true value is between {:.3} and \
-                    {:.3}",
-                    range.low, range.high
-                ),
+                false => {
+                    format!(", the true value is between {:.3} and {:.3}", range.low, range.high)
+                }
             };
             let why = trust::why_of_column(cell, name);
             let sentence = format!("{name} is {value:.3}{ends}: {why}.");

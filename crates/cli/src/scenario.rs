@@ -60,8 +60,7 @@ pub fn add_defaults(keys: &mut Map<String, Value>) -> Result<(), PlanError> {
     let workload = &scenario.plan["workload"];
     if keys.get("workload").is_some_and(|own| own != workload) {
         return Err(wrong(format!(
-            "{name} has the workload {workload}; leave out --workload or \
-            --scenario"
+            "{name} has the workload {workload}; leave out --workload or --scenario"
         )));
     }
     for (key, value) in &scenario.plan {

@@ -69,8 +69,7 @@ impl Link {
         let length = u32::from_be_bytes(length);
         if length > self.most {
             return Err(invalid(format!(
-                "sent a message of {length} bytes; the limit is {} \
-                bytes",
+                "sent a message of {length} bytes; the limit is {} bytes",
                 self.most
             )));
         }

@@ -165,8 +165,7 @@ fn measure(
         let ratios: Vec<f64> = ratios.iter().map(|of_load| of_load[index]).collect();
         let Some(edge) = edge(&loads, &ratios) else {
             println!(
-                "{} {name}: the true highest load is not within {:?}; ratios: \
-                {ratios:?}",
+                "{} {name}: the true highest load is not within {:?}; ratios: {ratios:?}",
                 machine.name, machine.rates
             );
             continue;

@@ -84,8 +84,7 @@ fn over_the_limit(
     let made = (limit + 1).saturating_sub(cell.input_length);
     let message = if made <= 1 {
         format!(
-            "prompts of {} tokens reach the limit of {limit} tokens, so the \
-            engine ignores them",
+            "prompts of {} tokens reach the limit of {limit} tokens, so the engine ignores them",
             cell.input_length
         )
     } else {

@@ -38,10 +38,8 @@ impl Filter {
         let mut instant = |key: &str, text: Option<String>| {
             text.and_then(|text| {
                 beginning(&text).or_else(|| {
-                    mistakes.push(format!(
-                        "{key}: `{text}` is not a date such as 2026-11-20, in \
-                        UTC"
-                    ));
+                    mistakes
+                        .push(format!("{key}: `{text}` is not a date such as 2026-11-20, in UTC"));
                     None
                 })
             })

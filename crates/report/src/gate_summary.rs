@@ -63,8 +63,7 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> Stri
         ("worse", count(|it| it == RowVerdict::Worse)),
         ("better", count(|it| it == RowVerdict::Better)),
         (
-            "different (from a change of the server or a drift of the \
-            machine)",
+            "different (from a change of the server or a drift of the machine)",
             count(|it| it == RowVerdict::Differs),
         ),
         ("no difference", count(|it| it == RowVerdict::NoDifference)),

@@ -40,8 +40,7 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
         sentences.push(format!("{sentence} {advice}").trim_end().to_owned());
         if summary.findings.iter().any(|finding| finding.is(code::PROMPTS_SENT_BEFORE)) {
             let sentence = "TTFT is also unreliable if an earlier part of a resumed run had \
-                already sent the \
-                    prompts.";
+                already sent the prompts.";
             sentences.push(sentence.to_owned());
         }
     }

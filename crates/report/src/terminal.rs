@@ -104,11 +104,7 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
             let _ = writeln!(
                 out,
                 "\n{}",
-                paint(
-                    Paint::Bold,
-                    "Summary: one row for each pair of \
-                lengths"
-                )
+                paint(Paint::Bold, "Summary: one row for each pair of lengths")
             );
         }
         write_table(out, &table::records(summary), RECORD_HEADING, 2, screen);

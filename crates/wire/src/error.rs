@@ -13,8 +13,7 @@ pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 pub enum WireError {
     /// The dialect does not accept token ids as a prompt.
     #[error(
-        "dialect {dialect} does not accept token ids as a prompt: send text, or use another \
-        dialect"
+        "dialect {dialect} does not accept token ids as a prompt: send text, or use another dialect"
     )]
     TokenIds {
         /// The name of the dialect.

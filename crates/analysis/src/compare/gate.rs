@@ -28,8 +28,7 @@ pub struct Condition {
 pub enum GateError {
     /// The text cannot be parsed.
     #[error(
-        "`{0}` is not a condition; write conditions like \
-        `output_tokens_per_s>-3%,ttft_p99<+5%`"
+        "`{0}` is not a condition; write conditions like `output_tokens_per_s>-3%,ttft_p99<+5%`"
     )]
     Unreadable(String),
     /// No figure has this name.

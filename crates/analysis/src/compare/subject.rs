@@ -359,8 +359,7 @@ fn warnings(summary: &Summary) -> Vec<String> {
         told.push("is a prediction: nothing was measured".to_owned());
     } else if summary.target.simulated {
         told.push(
-            "was measured on a simulated engine, so its figures say nothing about a real \
-            card"
+            "was measured on a simulated engine, so its figures say nothing about a real card"
                 .to_owned(),
         );
     }

@@ -120,10 +120,9 @@ fn became(outcome: Outcome, were: &str) -> String {
         Outcome::Rejected { status } => format!("got the HTTP status {status}"),
         Outcome::ServerError => "got an error inside a stream with status 200".to_owned(),
         Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
-        Outcome::Connection { phase } => format!(
-            "failed because of the connection (phase: \
-            {phase})"
-        ),
+        Outcome::Connection { phase } => {
+            format!("failed because of the connection (phase: {phase})")
+        }
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
         Outcome::Cancelled => "started, but did not end before the run was interrupted".to_owned(),
         Outcome::Dropped => {

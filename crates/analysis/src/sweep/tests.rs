@@ -289,8 +289,7 @@ fn the_time_limit_ends_a_sweep_even_within_its_first_trial() {
     let told = answer(&sweep).answer;
     assert!(
         told.contains(
-            "the time limit of --max-time was reached before enough requests had \
-        completed"
+            "the time limit of --max-time was reached before enough requests had completed"
         ),
         "{told}"
     );

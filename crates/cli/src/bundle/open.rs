@@ -133,13 +133,8 @@ impl Bundle {
 fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> {
     let shown = || about.run_id.escape_debug().take(60).collect::<String>();
     let wrong = |what: String| BundleError::Content(format!("run {}: {what}", shown()));
-    let id = RunId::parse(&about.run_id).ok_or_else(|| {
-        wrong(
-            "this is not the name of a \
-            run"
-            .to_owned(),
-        )
-    })?;
+    let id = RunId::parse(&about.run_id)
+        .ok_or_else(|| wrong("this is not the name of a run".to_owned()))?;
     if !id.began_at(about.started_unix_ns) {
         return Err(wrong("it did not begin at the time in its name".to_owned()));
     }

@@ -86,8 +86,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     for (here, tools) in meanings(meant) {
         let what = match here.starts_with("--") {
             true if command == "sweep" && LOADS.iter().any(|load| here.starts_with(load)) => {
-                "a sweep chooses the load itself, up to saturation: --by concurrency or --by \
-                    rate"
+                "a sweep chooses the load itself, up to saturation: --by concurrency or --by rate"
                     .to_owned()
             }
             true if command == "search" && LOADS.iter().any(|load| here.starts_with(load)) => {

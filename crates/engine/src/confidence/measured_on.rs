@@ -57,8 +57,7 @@ impl MeasuredOn {
             self.is_other_version(config).then(|| {
                 format!(
                     "{} was measured, but the profile was measured with {} {}: intervals are \
-                        wider by the \
-                     measured difference between versions",
+                        wider by the measured difference between versions",
                     self.engine_in_words(),
                     config.profile.engine,
                     config.profile.engine_version

@@ -158,10 +158,7 @@ impl Noise {
             return Err(EngineError::invalid(
                 "--noise",
                 text,
-                format!(
-                    "contains no kind of noise; \
-                {PARTS}"
-                ),
+                format!("contains no kind of noise; {PARTS}"),
             ));
         }
         Ok(noise)

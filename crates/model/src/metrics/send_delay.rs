@@ -23,8 +23,7 @@ pub static DEFINITION: Definition = Definition {
     }),
     exported: Some(Exported {
         place: 5,
-        about: "Send time minus due time: the lateness of the \
-        client.",
+        about: "Send time minus due time: the lateness of the client.",
     }),
     live: Some(Live {
         place: 4,

@@ -82,11 +82,8 @@ impl DrawnKeys {
     /// The options of prompts in groups with a shared prefix.
     pub(crate) fn prefix(&self, mistakes: &mut Mistakes) -> PrefixPlan {
         if self.prefix_length.is_none() {
-            mistakes.add(
-                "prefix_length",
-                "is missing: it is the number of tokens that a group \
-                shares",
-            );
+            mistakes
+                .add("prefix_length", "is missing: it is the number of tokens that a group shares");
         }
         let mut positive = |key, given: Option<u32>, default| {
             if given == Some(0) {

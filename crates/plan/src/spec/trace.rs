@@ -42,8 +42,7 @@ impl TraceKeys {
         if self.trace_max_tokens.is_some_and(|most| most < 2) {
             mistakes.add(
                 "trace_max_tokens",
-                "is too small: even a request with one input and one \
-                output token would be skipped",
+                "is too small: even a request with one input and one output token would be skipped",
             );
         }
         TracePlan {

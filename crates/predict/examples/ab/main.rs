@@ -22,8 +22,7 @@ fn main() {
     // A block takes about 1 s. With a drift time of 10 s, the correlation between successive blocks is about 0.9.
     for (what, noise, figure, of_block) in [
         (
-            "drift of 5 %, correlation 0.9 from block to \
-            block",
+            "drift of 5 %, correlation 0.9 from block to block",
             "drift=0.05:10s,step=0.02",
             usual,
             OF_BLOCK,

@@ -108,10 +108,9 @@ fn facts(pass: &PassSummary) -> String {
         facts.push(format!("in flight {}", in_flight.join(", ")));
     }
     let of = match (&pass.intervals.of, &pass.intervals.none_because) {
-        (Some(of), _) => format!(
-            " 95 % intervals are for {of}; results of another day differ by \
-            more."
-        ),
+        (Some(of), _) => {
+            format!(" 95 % intervals are for {of}; results of another day differ by more.")
+        }
         (None, Some(why)) => format!(" No intervals: {why}."),
         (None, None) => String::new(),
     };

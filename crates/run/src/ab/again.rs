@@ -82,8 +82,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
     let plans = [plan_of(&a)?, plan_of(&b)?];
     let Some(ab) = plans[0].procedure.ab() else {
         return Err(RunError::plan(format!(
-            "{name}: its runs do not belong to a comparison in \
-            blocks (`inferometer ab`)"
+            "{name}: its runs do not belong to a comparison in blocks (`inferometer ab`)"
         )));
     };
     let mut made: Vec<FromLog> = Vec::new();
@@ -103,8 +102,7 @@ pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunErr
     let gate = origin.gate.as_deref().map(parse_gate);
     let gate = gate.transpose().map(Option::unwrap_or_default).map_err(|_| {
         RunError::plan(format!(
-            "{name}: its gate was written by an incompatible version of this \
-            program"
+            "{name}: its gate was written by an incompatible version of this program"
         ))
     })?;
     let blocks = made.iter_mut().map(|made| std::mem::take(&mut made.blocks)).collect::<Vec<_>>();

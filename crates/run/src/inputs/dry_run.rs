@@ -77,11 +77,9 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
             bound::advice(plan).map(|advice| advice.to_string())
         }
         Clock::Real => None,
-        Clock::Virtual => Some(
-            "in virtual time, which takes seconds: no server is \
-            contacted"
-                .to_owned(),
-        ),
+        Clock::Virtual => {
+            Some("in virtual time, which takes seconds: no server is contacted".to_owned())
+        }
     };
     let advice = advice.map_or_else(String::new, |advice| format!("# {advice}\n"));
     let memory = match clock {

@@ -92,8 +92,7 @@ fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     if there.as_ref() != Some(&here) && !same_file {
         let there = there.unwrap_or_else(|| "not known".to_owned());
         reasons.push(format!(
-            "the tokenizer of the requests here is {here}, and that of the run \
-            is {there}"
+            "the tokenizer of the requests here is {here}, and that of the run is {there}"
         ));
     }
     if let [Some(here), Some(there)] = &files

@@ -84,9 +84,8 @@ fn of_stored(
     };
     let findings = before.map_or_else(
         || {
-            let message = "the run has no recorded end: it was killed, or is still in \
-                progress"
-                .to_owned();
+            let message =
+                "the run has no recorded end: it was killed, or is still in progress".to_owned();
             let incomplete = Finding::of(code::RUN_INCOMPLETE, message);
             [findings, vec![incomplete]].concat()
         },

@@ -223,8 +223,7 @@ impl<N: Network> Session<'_, N> {
         }
         for precision in not_reached {
             let message = format!(
-                "after {at_most} repeats, {} is not reached for at least one \
-                    load",
+                "after {at_most} repeats, {} is not reached for at least one load",
                 precision.text
             );
             self.found(Finding::of(code::PRECISION_NOT_REACHED, message).at(cell.to_string()));

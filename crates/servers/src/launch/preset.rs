@@ -65,8 +65,7 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     })?;
     if spec.preset.is_some() {
         return Err(LaunchError::Preset(format!(
-            "{name}: has the key `preset`, but a preset must \
-            not use another preset"
+            "{name}: has the key `preset`, but a preset must not use another preset"
         )));
     }
     Ok(spec)

@@ -229,9 +229,8 @@ impl LaunchedServer {
             self.apply(event);
         }
         if self.ended.is_none() && self.guard.try_wait().is_ok_and(|status| status.is_some()) {
-            let how = "its guard process was ended; check whether the server is still \
-                running"
-                .to_owned();
+            let how =
+                "its guard process was ended; check whether the server is still running".to_owned();
             self.ended = Some(ServerExit { how, ..ServerExit::default() });
         }
         self.ended.as_ref()

@@ -209,8 +209,7 @@ impl EngineFlags {
             config.kv_cache_dtype = Some(KvCacheDtype::parse(name).ok_or_else(|| {
                 let known = KvCacheDtype::NAMES.join(", ");
                 PlanError::new(format!(
-                    "--kv-cache-dtype: `{name}` is not a type; there are \
-                    {known}"
+                    "--kv-cache-dtype: `{name}` is not a type; there are {known}"
                 ))
             })?);
         }

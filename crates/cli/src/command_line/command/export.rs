@@ -87,10 +87,9 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure
         (Holds::Rows(_), _, Some(_)) => {
             refused(format!("--pass: {name} has the rows of all passes; leave out --pass"))
         }
-        (Holds::WholeRun, _, Some(_)) => refused(format!(
-            "--pass: {name} contains all passes in \
-            one file; leave out --pass"
-        )),
+        (Holds::WholeRun, _, Some(_)) => {
+            refused(format!("--pass: {name} contains all passes in one file; leave out --pass"))
+        }
         (Holds::OnePass | Holds::WholeRun, Some(_), _) => {
             refused(format!("--what: {name} has a fixed format without rows; leave out --what"))
         }

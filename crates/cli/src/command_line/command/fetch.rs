@@ -75,12 +75,8 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
 fn list(config: &FetchConfig) -> String {
     let line = |data_set: &DataSet| {
         let state = if config.path(data_set).exists() { "fetched" } else { "-" };
-        let sum = if data_set.sha256.is_some() {
-            "known"
-        } else {
-            "recorded at the first \
-            download"
-        };
+        let sum =
+            if data_set.sha256.is_some() { "known" } else { "recorded at the first download" };
         format!(
             "{:<26}{state:<9}{}\n{:<35}{}; checksum {sum}\n",
             data_set.name, data_set.what, "", data_set.origin

@@ -117,8 +117,7 @@ pub(super) fn in_virtual_time(
     }
     if spec.target.is_some() || spec.server.is_some() {
         return Err(Failure::usage(
-            "--predict: no server is contacted; leave out target and \
-            [server]",
+            "--predict: no server is contacted; leave out target and [server]",
         ));
     }
     let learned = PlanInputs { engine_flags: engine.given(), ..PlanInputs::default() };
@@ -199,8 +198,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     let over = if concurrency == Some("concurrency") { Over::Concurrency } else { Over::Rate };
     if let Some(other) = found.iter().find(|answer| answer.over != over) {
         return Err(problem(format!(
-            "{origin} varies {}, but this search varies \
-            {over}",
+            "{origin} varies {}, but this search varies {over}",
             other.over
         )));
     }

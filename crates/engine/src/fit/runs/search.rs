@@ -156,11 +156,8 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
     let is_own =
         |start: &Profile| start.card == own.card && start.engine_version == own.engine_version;
     starts.iter().position(is_own).ok_or_else(|| {
-        let expected = format!(
-            "there is no profile of {} on {} to start \
-            from",
-            run.engine, own.card
-        );
+        let expected =
+            format!("there is no profile of {} on {} to start from", run.engine, own.card);
         EngineError::invalid("--profile", &own.name, expected)
     })
 }

@@ -58,15 +58,13 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
         (
             "prompt_tokens_total",
             "counter",
-            "Prompt tokens processed so \
-            far.",
+            "Prompt tokens processed so far.",
             stats.prompt_tokens as f64,
         ),
         (
             "generation_tokens_total",
             "counter",
-            "Output tokens generated so \
-            far.",
+            "Output tokens generated so far.",
             stats.generation_tokens as f64,
         ),
     ] {

@@ -114,8 +114,7 @@ static COLUMNS: [C; 18] = [
     C::sometimes(
         "since_send_ms",
         Number,
-        "Time from the start of sending the request to the \
-        arrival of the read.",
+        "Time from the start of sending the request to the arrival of the read.",
         |e| Value::number(e.since_send_ms()),
     ),
 ];

@@ -123,15 +123,13 @@ static COLUMNS: [C; 49] = [
     C::always(
         "input_length",
         Integer,
-        "Input length of the cell in tokens; 0 if the requests \
-        have different lengths.",
+        "Input length of the cell in tokens; 0 if the requests have different lengths.",
         |r| Value::Integer(r.pass.cell.input_length.into()),
     ),
     C::always(
         "output_length",
         Integer,
-        "Output length of the cell in tokens; 0 if the requests \
-        have different lengths.",
+        "Output length of the cell in tokens; 0 if the requests have different lengths.",
         |r| Value::Integer(r.pass.cell.output_length.into()),
     ),
     C::always("request", Integer, "Index of the request in its pass, from 0.", |r| {

@@ -16,8 +16,7 @@ pub fn dialects(names: &[String]) -> Result<String, Failure> {
         let _ = writeln!(
             text,
             "{}\n    {}\n    POST {} (streaming), {} (not streaming)\n    prompts: {ids}; \
-                ignore_eos: {eos}\n    \
-             source: {}\n",
+                ignore_eos: {eos}\n    source: {}\n",
             dialect.name,
             dialect.description,
             dialect.path(true),

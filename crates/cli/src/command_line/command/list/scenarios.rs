@@ -18,11 +18,8 @@ pub fn scenarios(names: &[String]) -> Result<String, Failure> {
             let _ = writeln!(text, "    {key} = {value}");
         }
         if let Some(model) = &scenario.embedded_model {
-            let _ = writeln!(
-                text,
-                "    model = {model:?} if neither a server nor a model is \
-                given"
-            );
+            let _ =
+                writeln!(text, "    model = {model:?} if neither a server nor a model is given");
         }
         let _ = writeln!(text, "    source  {}\n", scenario.source);
     }
