@@ -1,17 +1,13 @@
 //! One cell of the grid: its passes and its four figures. The figures are those of published benchmark tables: requests
 //! per second, output tokens per second, latency per token and latency per output token.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassKind;
-use inferometer_model::metrics::{
-    Definition, latency_per_output_token, latency_per_token, throughput,
-};
+use inferometer_model::metrics::{latency_per_output_token, latency_per_token, throughput};
 use inferometer_model::stats::{self, Spread};
+use inferometer_model::{CellPlan, Definition, PassKind};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::Figures;
-use crate::pass::PassSummary;
-use crate::prediction::{CellPrediction, Columns};
+use crate::prediction::Columns;
+use crate::{CellPrediction, Figures, PassSummary};
 
 /// One cell of the grid: an input length and an output length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
 //! are reported in addition to the figures of the whole pass.
 
+use inferometer_model::Timeline;
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
-use inferometer_model::metrics::Timeline;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Layout;

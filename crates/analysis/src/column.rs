@@ -1,7 +1,8 @@
 //! Collects the values of one metric over requests into a distribution.
 
-use inferometer_model::metrics::{Definition, Timeline, Value};
+use inferometer_model::metrics::Value;
 use inferometer_model::stats::{Distribution, Pool, Ranked, Sample, Weighted};
+use inferometer_model::{Definition, Timeline};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
 

@@ -1,6 +1,7 @@
 //! Distributions of metrics, in the order and under the keys of the registry of metrics.
 
-use inferometer_model::metrics::{Definition, registry};
+use inferometer_model::Definition;
+use inferometer_model::metrics::registry;
 use inferometer_model::stats::Distribution;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, CellSpread};
+use crate::Cell;
+use crate::cell::CellSpread;
 use inferometer_model::stats::{Spread, spread};
 
 /// A run of a sweep over server arguments.

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::json::one_of;
-use inferometer_model::metrics::{Definition, Timeline, Value, e2e, ttft};
+use inferometer_model::metrics::{Value, e2e, ttft};
 use inferometer_model::stats::{Distribution, Sample};
+use inferometer_model::{Definition, Timeline};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 

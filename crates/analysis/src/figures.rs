@@ -1,6 +1,7 @@
 //! Values of metrics of whole passes, in the order and under the keys of the registry of metrics.
 
-use inferometer_model::metrics::{Definition, PassData, registry};
+use inferometer_model::Definition;
+use inferometer_model::metrics::{PassData, registry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keyed::{self, Keyed};

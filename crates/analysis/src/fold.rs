@@ -5,24 +5,24 @@
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
-use crate::figures::Figures;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
-use crate::pass::{Goodput, PassSummary, is_field};
+use crate::pass::{Goodput, is_field};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
-use inferometer_model::load::{KeptConstant, PassKind, PassPlan};
+use crate::{Figures, PassSummary};
+use inferometer_model::load::KeptConstant;
 use inferometer_model::metrics::request_objective::RequestObjective;
 use inferometer_model::metrics::{
-    Definition, EVENTS_KEPT, PassData, Plateau, Span, Timeline, TokenCurve, concurrency, duration,
-    goodput, steady_state, throughput,
+    EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
+    throughput,
 };
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::{Detail, Record, StopReason, TokensFrom};
-use inferometer_model::sample::Observed;
-use inferometer_model::time::Nanos;
+use inferometer_model::{
+    Definition, Detail, Nanos, Observed, OutcomeCounts, PassKind, PassPlan, Record, StopReason,
+    Timeline, TokensFrom,
+};
 use inferometer_plan::template::BlockPass;
 
 /// Computes the summary of one pass from its records, which may be added in any order.

@@ -18,12 +18,7 @@ mod server;
 mod server_times;
 mod writer;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::record::TokensFrom;
-use inferometer_model::request::Sampling;
+use inferometer_model::{CellPlan, Finding, PassPlan, Sampling, Timeline, TokensFrom, code};
 
 pub use cards::card_findings;
 pub use parts::part_findings;

@@ -3,15 +3,14 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::{Definition, ErrorMargin, Timeline, Widths, registry};
-use inferometer_model::process::Process;
+use inferometer_model::metrics::{ErrorMargin, Widths, registry};
 use inferometer_model::record::Read;
 use inferometer_model::stats::{Distribution, Pool, VALUES_KEPT, Weighted};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Definition, Nanos, Process, Timeline};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::Distributions;
 use crate::column::Column;
-use crate::distributions::Distributions;
 use crate::range::Ranges;
 
 /// The client's own error, and its effect on the figures of the pass.

@@ -1,15 +1,13 @@
 //! Judges objectives on the passes of a run.
 
-use inferometer_model::load::PassKind;
-use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
+use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective};
 use inferometer_model::metrics::throughput;
+use inferometer_model::{PassKind, Statistic};
 
-use crate::cell::Cell;
-use crate::pass::PassSummary;
 use crate::predicted_range::predicted_range;
 use crate::range::{Range, Trust};
-use crate::trust;
 use crate::verdict::SloResult;
+use crate::{Cell, PassSummary, trust};
 
 /// Judges each objective on each pass to which the objective applies.
 ///

@@ -57,3 +57,15 @@ pub mod compare;
 
 pub mod ab;
 pub mod effect;
+
+// The common types, so that a user needs one import for them.
+pub use cell::Cell;
+pub use distributions::Distributions;
+pub use figures::Figures;
+pub use fold::PassFold;
+pub use imported::{Imported, ImportedPass};
+pub use pass::PassSummary;
+pub use prediction::CellPrediction;
+pub use search::SearchAnswer;
+pub use summary::Summary;
+pub use sweep::SweepAnswer;

@@ -1,14 +1,12 @@
 //! Compares the loads that several servers sustain: the answers of their searches, or their throughput at saturation.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_model::metrics::slo::by_value;
 use inferometer_model::stats::{spread, student_975, student_above};
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
-use crate::search::SearchAnswer;
-use crate::summary::Summary;
-use crate::sweep::SweepAnswer;
+use crate::{SearchAnswer, Summary, SweepAnswer};
 
 /// The fewest rounds from which the variation between rounds is known well enough to be used for the interval.
 const ROUNDS_FOR_VARIATION: usize = 3;

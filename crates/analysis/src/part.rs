@@ -1,12 +1,10 @@
 //! The figures of a part of the requests of a pass: of one class, one of several servers, or one rank. The figures
 //! depend only on the records of this part.
 
-use inferometer_model::metrics::Timeline;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, OutcomeCounts, Timeline};
 use serde::{Deserialize, Serialize};
 
-use crate::distributions::Distributions;
+use crate::Distributions;
 use crate::interval::Layout;
 use crate::per_request::PerRequest;
 use crate::range::Ranges;

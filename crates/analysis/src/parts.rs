@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::metrics::{Definition, Timeline, e2e, tpot, ttft};
+use inferometer_model::metrics::{e2e, tpot, ttft};
 use inferometer_model::stats::{Distribution, normal_quantile_above};
+use inferometer_model::{Definition, Timeline};
 use serde::{Deserialize, Serialize};
 
-use crate::distributions::Distributions;
+use crate::Distributions;
 use crate::interval::Layout;
 use crate::part::{PartFigures, PartFold};
 

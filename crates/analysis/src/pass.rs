@@ -1,27 +1,22 @@
 //! The figures of one pass, as stored in results. [`crate::fold`] computes them.
 
 use inferometer_model::cell::trial_or_repeat_suffix;
-use inferometer_model::digits;
-use inferometer_model::load::PassKind;
 use inferometer_model::metrics::{
-    Definition, SteadyState, concurrency, duration, failures, goodput, registry, steady_state,
-    throughput,
+    SteadyState, concurrency, duration, failures, goodput, registry, steady_state, throughput,
 };
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::{StopReason, TokensFrom};
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Definition, OutcomeCounts, PassKind, StopReason, TokensFrom, digits};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;
 use crate::class::ClassSummary;
-use crate::distributions::Distributions;
 use crate::failures_as_inf::FailuresAsInf;
-use crate::figures::Figures;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
 use crate::serving_run::ServingRun;
+use crate::{Distributions, Figures};
 
 /// The figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

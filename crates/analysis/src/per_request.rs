@@ -1,9 +1,10 @@
 //! Collects the values of metrics of requests and of tokens, over a pass or a part of a pass.
 
-use inferometer_model::metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
+use inferometer_model::metrics::{CoveredRequests, Gaps, registry};
+use inferometer_model::{Definition, Timeline};
 
+use crate::Distributions;
 use crate::column::Column;
-use crate::distributions::Distributions;
 use crate::interval::Layout;
 use crate::range_fold::RangeFold;
 

@@ -1,12 +1,12 @@
 //! Finds the range that a prediction states for the figure of an objective, and decides whether the range leaves the
 //! objective open.
 
-use inferometer_model::metrics::slo::{JudgedMetric, Objective, Statistic};
+use inferometer_model::Statistic;
+use inferometer_model::metrics::slo::{JudgedMetric, Objective};
 use inferometer_model::metrics::{e2e, failures, throughput, tpot, ttft};
 
-use crate::cell::Cell;
-use crate::pass::PassSummary;
 use crate::prediction::{FigurePrediction, Intervals, PassPrediction};
+use crate::{Cell, PassSummary};
 
 /// The range of a predicted figure.
 pub(crate) struct PredictedRange {

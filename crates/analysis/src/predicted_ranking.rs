@@ -5,10 +5,10 @@
 use inferometer_model::digits;
 use inferometer_model::metrics::slo::quantity;
 
+use crate::Summary;
 use crate::judge::measure;
 use crate::predicted_range::predicted_range;
 use crate::ranking::{PredictedRatio, Ranking};
-use crate::summary::Summary;
 
 /// Removes the confidence intervals from rankings of predictions. A difference then counts as significant only if the
 /// two predictions come from different profiles and their ranges do not overlap. `runs` are predictions, each with the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use inferometer_model::stats::percentile;
 
-use crate::cell::Cell;
+use crate::Cell;
 use crate::prediction::{Columns, ErrorSummary};
 
 /// The distribution of the absolute errors of each column in percent, over all cells that have errors. `None` if no

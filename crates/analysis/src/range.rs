@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::metrics::{Definition, Statistic};
+use inferometer_model::{Definition, Statistic};
 use serde::{Deserialize, Serialize};
 
 /// The largest relative error of a trusted mean, median or rate.

@@ -1,13 +1,12 @@
 //! Computes the ranges of figures from the widths of arrival intervals. Each value of a request lies between two ends.
 //! So each statistic lies between the statistic of the lower ends and the statistic of the upper ends.
 
-use inferometer_model::metrics::{
-    CoveredRequests, Definition, ErrorMargin, Statistic, Timeline, Widths,
-};
+use inferometer_model::metrics::{CoveredRequests, ErrorMargin, Widths};
 use inferometer_model::stats::{Distribution, RELATIVE_ERROR, Weighted};
+use inferometer_model::{Definition, Statistic, Timeline};
 
+use crate::Distributions;
 use crate::column::Column;
-use crate::distributions::Distributions;
 use crate::range::{Range, Ranges, trusted_share};
 
 /// Collects the lower and the upper ends of the values. It is empty until an arrival time is inexact. From then on,

@@ -1,6 +1,6 @@
 //! The processes (ranks) that measured a run together, as stored in results.
 
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::OutcomeCounts;
 use serde::{Deserialize, Serialize};
 
 /// One of several processes that measured a run together.

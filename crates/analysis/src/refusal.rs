@@ -1,7 +1,7 @@
 //! Determines whether the server refused every request of a cell. If it did, a search or a sweep shows nothing about
 //! loads, but only that no request can be served.
 
-use crate::pass::PassSummary;
+use crate::PassSummary;
 
 /// Whether the server refused every request of these passes. Requests that were skipped or cancelled are ignored. False
 /// if no request was refused.

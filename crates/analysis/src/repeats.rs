@@ -1,12 +1,11 @@
 //! Decides whether enough repeats were measured: each figure that the plan names must be as precise as the plan
 //! requests. This module does not measure another repeat.
 
-use inferometer_model::load::PassKind;
-use inferometer_model::stats;
+use inferometer_model::{PassKind, stats};
 use inferometer_plan::precision::Precision;
 
+use crate::PassSummary;
 use crate::judge::{applies_to, measure};
-use crate::pass::PassSummary;
 
 /// Whether the precision is reached for every load of a cell, given the summaries of all passes of the cell. Loads to
 /// which the metric does not apply are ignored. At least two repeats are needed, and each must have the figure.

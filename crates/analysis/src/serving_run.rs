@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::metrics::{Timeline, e2e};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::e2e;
+use inferometer_model::{Nanos, Timeline};
 
 /// The figures of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

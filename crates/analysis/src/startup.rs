@@ -1,7 +1,7 @@
 //! Decides which requests of a trial count: those that ran in the steady state of the load. The choice is a range of
 //! due times. In this range, requests count whatever their outcome.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::stay::HasStay;
 

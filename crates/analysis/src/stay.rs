@@ -1,6 +1,6 @@
 //! The times of a request on the server, and the rate at which the server serves requests.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 /// When a request was due, when its first token arrived, when it ended, and whether it completed.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,9 @@
 
 use std::time::Duration;
 
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::{Fate, RequestFigures};
-use inferometer_model::record::StopReason;
+use inferometer_model::metrics::Fate;
 use inferometer_model::stats::VALUES_KEPT;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, PassPlan, RequestFigures, StopReason};
 use inferometer_plan::stop::StopPlan;
 
 use crate::growth::{Growth, growth};

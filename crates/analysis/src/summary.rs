@@ -5,18 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::Tool;
+use inferometer_model::{Environment, Finding, Target};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cell::Cell;
-
-use crate::imported::Imported;
 use crate::prediction::ErrorSummary;
 use crate::ranks::RankSummary;
-use crate::search::SearchAnswer;
-use crate::sweep::SweepAnswer;
 use crate::verdict::Verdict;
-use inferometer_model::finding::Finding;
+use crate::{Cell, Imported, SearchAnswer, SweepAnswer};
 
 /// The name and version of the document.
 pub const SUMMARY_SCHEMA: &str = "inferometer.summary/1";

@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::RequestFigures;
-use inferometer_model::record::StopReason;
+use inferometer_model::{PassPlan, RequestFigures, StopReason};
 use inferometer_plan::{Plan, Procedure};
 
 use crate::search::{self, Search, Trial, TrialFold};

@@ -1,20 +1,18 @@
 //! Decides which figures of passes, classes and cells are trusted, bounded or unreliable. Every output and the verdict
 //! use these functions. [`crate::range`] defines the ranges.
 
-use inferometer_model::load::PassKind;
 use inferometer_model::metrics::{
-    Definition, Statistic, Unit, latency_per_output_token, latency_per_token, registry, send_delay,
-    ttft,
+    Unit, latency_per_output_token, latency_per_token, registry, send_delay, ttft,
 };
 use inferometer_model::stats::spread;
+use inferometer_model::{Definition, PassKind, Statistic};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, latency_passes, loading_passes};
-use crate::distributions::Distributions;
+use crate::cell::{latency_passes, loading_passes};
 use crate::part::PartFigures;
-use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
+use crate::{Cell, Distributions, PassSummary};
 
 /// Stalls of the event loop count in rates only if they exceed this share of the pass, and add up to at least this many
 /// microseconds.

@@ -3,13 +3,12 @@
 //!
 //! This module does not judge the server: a run on a slow server is as valid as a run on a fast one.
 
-use crate::cell::{self, Cell};
-use crate::pass::PassSummary;
+use crate::cell;
 use crate::prediction::Columns;
 use crate::range::Trust;
-use crate::trust;
 use crate::verdict::{SloResult, Validity};
-use inferometer_model::load::PassKind;
+use crate::{Cell, PassSummary, trust};
+use inferometer_model::PassKind;
 use inferometer_model::metrics::send_delay;
 use inferometer_plan::search::Over;
 

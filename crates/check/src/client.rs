@@ -6,19 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
+use crate::document::{ClientMeasure, Ttft};
 use crate::truth::{ClientErrors, ErrorSpread, Errors, ServerStats};
-use inferometer_analysis::pass::PassSummary;
+use crate::{CheckError, ClientLoad};
+use inferometer_analysis::PassSummary;
 use inferometer_drive::{Endpoint, Live, Recorder};
-use inferometer_model::load::PassPlan;
 use inferometer_model::metrics::{send_delay, ttft};
-use inferometer_model::record::Record;
-use inferometer_model::request::{Prompt, Request};
-use inferometer_model::sample::Observed;
-use inferometer_model::source::{Prepared, Source};
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::source::Prepared;
+use inferometer_model::{Environment, Observed, PassPlan, Prompt, Record, Request, Source, Target};
 use inferometer_net::http::client::Client;
-use inferometer_net::process_cpu_time;
-use inferometer_net::thread::spawn_scoped;
+use inferometer_net::{process_cpu_time, spawn_scoped};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 use inferometer_run::Network;
@@ -30,10 +27,6 @@ use inferometer_run::recording::recorder::{Counter, Recording};
 use inferometer_store::{Ending, PassBegin, Store};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
-
-use crate::document::{ClientMeasure, Ttft};
-use crate::error::CheckError;
-use crate::load::ClientLoad;
 
 const DIALECT: &str = "openai-completions";
 const PROMPT: &str = "a b c d e f g h";

@@ -4,12 +4,8 @@ use std::path::Path;
 
 use inferometer_model::digits::with_unit;
 
-use crate::document::{
-    ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Ttft, Verdict,
-};
-use crate::error::CheckError;
-use crate::load::{ClientLoad, Load, Part};
-use crate::process;
+use crate::document::{ClientMeasure, ReaderMeasure, SCHEMA, Ttft};
+use crate::{CheckError, ClientLoad, Document, Level, Load, OpenLoop, Part, Verdict, process};
 
 /// The extent of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,7 @@ use std::process::{Command, Stdio};
 use inferometer_run::ServerProcess;
 use serde::de::DeserializeOwned;
 
-use crate::error::CheckError;
-use crate::load::Part;
+use crate::{CheckError, Part};
 
 /// A reference server in its own process, which ends when the value is dropped.
 pub struct Server {

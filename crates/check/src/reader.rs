@@ -1,13 +1,11 @@
 //! The bare reader of a check: it reads the same streams as the client, and does as little else as
 //! possible.
 
+use crate::document::{ReaderMeasure, Ttft};
 use crate::truth::BareReader;
+use crate::{CheckError, Load};
 use inferometer_model::stats::percentile;
 use inferometer_net::{EpollNet, Net, process_cpu_time};
-
-use crate::document::{ReaderMeasure, Ttft};
-use crate::error::CheckError;
-use crate::load::Load;
 
 /// Reads the load with a bare reader.
 ///

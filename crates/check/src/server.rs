@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::CheckError;
 use crate::truth::{Pace, TruthServer};
 use inferometer_net::http::Server;
 use inferometer_net::{EpollNet, Net};
-
-use crate::error::CheckError;
 
 /// Serves until its process ends. Calls `listening` with the address of the server once it listens.
 ///

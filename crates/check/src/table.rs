@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::truth::ErrorSpread;
-
-use crate::document::{Document, Verdict};
+use crate::{Document, Verdict};
 
 const HEAD: [&str; 13] = [
     "streams",

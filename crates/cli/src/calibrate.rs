@@ -13,8 +13,8 @@ use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
     fit_scaled, fit_scales, leave_lengths_out,
 };
-use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, SignedErrors};
-use inferometer_engine::{EngineConfig, Weights};
+use inferometer_engine::profile::{ColumnErrors, Provenance, Role, SignedErrors};
+use inferometer_engine::{EngineConfig, Profile, Weights};
 use inferometer_model::visible;
 use inferometer_predict::{open_against, read_against, row};
 use inferometer_run::PlanError;

@@ -4,9 +4,9 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use inferometer_analysis::Summary;
 pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Options, Subject};
 use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
 pub use inferometer_analysis::verdict::Met;
 use inferometer_formats::import::Import;

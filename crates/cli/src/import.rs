@@ -3,11 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::import::Import;
-use inferometer_model::calendar;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::sample::Observed;
+use inferometer_model::{Finding, Observed, calendar, code};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
 use inferometer_run::recording::header;

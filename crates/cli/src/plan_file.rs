@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 use inferometer_model::url::shown_address;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Spec, TargetSpec, known_keys, toml_mistake, without_texts};

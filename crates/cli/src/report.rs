@@ -4,16 +4,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_plan::Plan;
 use inferometer_predict::{PredictError, write_tables};
-use inferometer_report::notice_of;
-use inferometer_report::plot::PlotFiles;
-use inferometer_report::trace::Traces;
-use inferometer_run::results::outputs::Outputs;
-use inferometer_run::{FromLog, RunError, summarise_log};
+use inferometer_report::{PlotFiles, Traces, notice_of};
+use inferometer_run::{FromLog, Outputs, RunError, summarise_log};
 use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 

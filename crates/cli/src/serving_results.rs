@@ -1,12 +1,11 @@
 //! The single pass of a run, in the formats that `vllm bench serve` prints and saves. This module neither prints
 //! nor writes anything.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
 use inferometer_formats::export::{ExportError, vllm_bench};
 use inferometer_model::load::Due;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record};
 use inferometer_plan::Plan;
 use inferometer_report::notice_of;
 use inferometer_store::{LoggedPass, PassBegin, StoredRun};

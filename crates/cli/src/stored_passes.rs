@@ -1,11 +1,9 @@
 //! Checks that a stored run has the records that an export needs, and converts its passes for the formats of other
 //! tools.
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{PassSummary, Summary};
 use inferometer_formats::dialect::Pass;
-use inferometer_model::load::{OpenPlan, PassPlan};
-use inferometer_model::record::Record;
+use inferometer_model::{OpenPlan, PassPlan, Record};
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 
 /// Why the passes of a stored run are not available.

@@ -10,7 +10,7 @@
 //! exchanges near the instant, or the nearest exchange. The middle of the intersection is the estimate, and half its
 //! width is the bound.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 /// The assumed maximum drift between two clocks, in parts per million: crystal oscillators are accurate to about 50
 /// ppm each. If exchanges contradict this maximum, for example after a step of one clock, the bounds are widened.

@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_net::thread::spawn;
-use inferometer_net::{Nanos, monotonic_now};
+use inferometer_net::{Nanos, monotonic_now, spawn};
 
 use crate::link::Link;
-use crate::meeting::{JoinError, Meeting};
-use crate::message::{Challenge, Hello, Introduction, Order, PassReport, Welcome};
+use crate::message::{Challenge, Hello, Welcome};
 use crate::token::nonce;
+use crate::{Introduction, JoinError, Meeting, Order, PassReport};
 
 pub use rank_states::Sink;
 pub(crate) use rank_states::{RankStates, Shared};

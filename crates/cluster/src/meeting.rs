@@ -10,7 +10,7 @@ use inferometer_net::time_limit;
 use sha2::{Digest, Sha256};
 
 use crate::launcher::{Launcher, RankPlace};
-use crate::token::{Token, TokenError};
+use crate::{Token, TokenError};
 
 /// Why the ranks did not meet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_net::thread::spawn;
-use inferometer_net::{Nanos, monotonic_now};
+use inferometer_net::{Nanos, monotonic_now, spawn};
 
 use crate::link::{Link, in_words};
-use crate::meeting::{JoinError, Meeting};
-use crate::message::{Challenge, Hello, Introduction, Order, PROTOCOL, PassReport, Welcome};
+use crate::message::{Challenge, Hello, PROTOCOL, Welcome};
 use crate::token::nonce;
+use crate::{Introduction, JoinError, Meeting, Order, PassReport};
 
 #[cfg(test)]
 pub(crate) use rank0_thread::Rank0Connection;

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, Nanos, OutcomeCounts, Process, Record};
 use inferometer_store::PassBegin;
 use serde::{Deserialize, Serialize};
 

@@ -10,15 +10,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::time::Nanos;
-use inferometer_net::monotonic_now;
-use inferometer_net::thread::spawn;
+use inferometer_model::{CellPlan, Nanos};
+use inferometer_net::{monotonic_now, spawn};
 use inferometer_store::PassBegin;
 
-use crate::lead::{RankStates, Shared, Sink, reply};
+use crate::lead::{RankStates, Shared, reply};
 use crate::member::communicate;
-use crate::message::{Down, Order, Progress, SentRecord, Up};
+use crate::message::{Down, Progress, Up};
+use crate::{Order, SentRecord, Sink};
 
 use line::{Go, LocalClock, Script, VirtualLine, Wish};
 

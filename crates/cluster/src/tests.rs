@@ -4,9 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, Nanos, Record};
 
 use crate::launcher::{Launcher, RankPlace};
 use crate::{Introduction, JoinError, Lead, Meeting, Member, Order, PassReport, SentRecord, Sink};

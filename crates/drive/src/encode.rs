@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::load::Share;
-use inferometer_model::record::Record;
-use inferometer_model::request::{BodyHasher, Request, Sampling};
-use inferometer_model::secrets::Secrets;
-use inferometer_model::source::{Follows, Source, Supply};
+use inferometer_model::request::BodyHasher;
+use inferometer_model::source::{Follows, Supply};
+use inferometer_model::{Record, Request, Sampling, Secrets, Source};
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
 
-use crate::session::{Session, SessionHeaders};
+use crate::SessionHeaders;
+use crate::session::Session;
 use crate::window::Lookahead;
 
 /// Where requests are sent, and the values that all requests contain.

@@ -1,16 +1,16 @@
 //! One request in flight: its record so far, the bytes left to send, and the response so far. This module
 //! uses no socket.
 
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Detail, Read, Record};
-use inferometer_model::time::Nanos;
+use inferometer_model::record::Read;
+use inferometer_model::{Detail, Nanos, Outcome, Phase, Record};
 use inferometer_net::Arrived;
 use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;
-use crate::memory::{ANSWER_BYTES, KEPT, of_answer, text_of_answer};
+use crate::memory::{KEPT, text_of_answer};
 use crate::watch::InFlight;
+use crate::{ANSWER_BYTES, of_answer};
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {

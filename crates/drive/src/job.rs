@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use crate::watch::Watcher;
-use inferometer_model::load::{LoadModel, OverLimit, PassPlan, Share, Stages};
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use crate::{Encoder, Servers, Watcher};
+use inferometer_model::load::{LoadModel, Share, Stages};
+use inferometer_model::{Nanos, OverLimit, PassPlan, Record};
 use inferometer_net::Waker;
 use inferometer_plan::Timeouts;
-
-use crate::balance::Servers;
-use crate::encode::Encoder;
 
 /// One pass: its load, its requests, and its limits.
 pub struct Job {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_model::record::Record;
+use inferometer_model::Record;
 
 /// Counters of a pass so far: written by the driver, read by displays.
 #[derive(Debug, Default)]

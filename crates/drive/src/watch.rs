@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::Watcher as TrialWatcher;
 use inferometer_analysis::stop::{Open, StopWatch};
-use inferometer_model::metrics::RequestFigures;
-use inferometer_model::record::Detail;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Detail, Nanos, RequestFigures};
 
 /// Time between two checks.
 pub(crate) const CHECK_PERIOD: Duration = Duration::from_millis(50);

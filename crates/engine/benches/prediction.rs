@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferometer_engine::{Engine, EngineConfig, simulate, table};
-use inferometer_model::cell::CellPlan;
+use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Bound, Level, OpenPlan, OverLimit, PassPlan, load_model};
+use inferometer_model::{Bound, CellPlan, OpenPlan, OverLimit, PassPlan, load_model};
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
 

@@ -11,13 +11,13 @@
 use std::error::Error;
 use std::fs;
 
-use inferometer_engine::EngineError;
 use inferometer_engine::fit::runs::{
     Determined, ERROR_NAMES, FittedRuns, MeasuredRun, MeasuredStep, Refit, RunError, column_errors,
     details, fit_runs, parse_refits, parse_runs, parse_steps, refits_to_csv, replicates,
     run_errors, run_provenances,
 };
-use inferometer_engine::profile::{Profile, StepConstants, profile};
+use inferometer_engine::profile::{StepConstants, profile};
+use inferometer_engine::{EngineError, Profile};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

@@ -14,9 +14,9 @@ use inferometer_engine::fit::{
     with_version_of,
 };
 use inferometer_engine::profile::{
-    ColumnErrors, Coverage, Profile, Provenance, Role, SignedErrors, profile,
+    ColumnErrors, Coverage, Provenance, Role, SignedErrors, profile,
 };
-use inferometer_engine::{EngineConfig, Weights};
+use inferometer_engine::{EngineConfig, Profile, Weights};
 
 /// The numbers of requests of the saturated and the one-by-one pass, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);

@@ -1,10 +1,8 @@
 //! The use of a card's memory, and the number of KV blocks that fit in addition to weights and activations. vLLM
 //! measures the activations in a profiling run.
 
-use crate::config::ResolvedConfig;
-use crate::error::EngineError;
 use crate::kv::WindowShare;
-use crate::weights::Weights;
+use crate::{EngineError, ResolvedConfig, Weights};
 
 /// Gigabytes (10^9 bytes) in a byte.
 const GB: f64 = 1e-9;

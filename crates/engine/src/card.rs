@@ -11,7 +11,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::error::EngineError;
+use crate::EngineError;
 use check::{Figure, capability, lost_zero, missing, short, wrong_lists, wrong_tables};
 use operations::DataSheet;
 pub use operations::{Curve, DECODE_ATTENTION_US, Operations, Reduced, through};

@@ -1,14 +1,13 @@
 //! Selects a profile if the user names an engine or a card instead of a profile. The result is a known profile, or a
 //! combination of the constants of a version and of a card. No constant is fitted here.
 
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 
 use crate::card::{card, cards, is_card_file};
-use crate::error::EngineError;
 use crate::mixed_steps::{set_factors, set_host};
 use crate::policy::scheduler;
-use crate::profile::{Profile, profiles};
-use crate::weights::Weights;
+use crate::profile::profiles;
+use crate::{EngineError, Profile, Weights};
 
 /// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights.
 ///

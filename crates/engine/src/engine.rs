@@ -3,17 +3,15 @@
 
 use std::time::Duration;
 
-use crate::capacity::{Memory, kv_blocks};
-use crate::config::{EngineConfig, ResolvedConfig};
 use crate::cost::{CostModel, StepShape};
-use crate::error::EngineError;
 use crate::kv::{BlockManager, WindowShare};
-use crate::noise::NoiseState;
 use crate::policy::{Batch, Queues, Scheduler, Sequence, scheduler};
 use crate::prefix_cache::Prefix;
 use crate::reach::Reach;
-use crate::request::{EngineRequest, Lengths, RequestId};
-use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
+use crate::{
+    EngineConfig, EngineError, EngineRequest, Lengths, Memory, NoiseState, RequestId,
+    ResolvedConfig, Stats, SteadySteps, Step, StepKind, StepOutput, kv_blocks,
+};
 
 mod ahead;
 mod work;

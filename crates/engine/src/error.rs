@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::weights::Weights;
+use crate::Weights;
 
 /// Why an engine cannot be created or served as requested, or why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

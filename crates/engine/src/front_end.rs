@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
-use crate::engine::Engine;
-use crate::request::{EngineRequest, RequestId};
+use crate::{Engine, EngineRequest, RequestId};
 
 /// Handles requests one after the other and passes each request to the scheduler after a delay. If the profile has no
 /// constants for the front end, the delay is zero.

@@ -1,7 +1,7 @@
 //! Paged KV memory: counts free blocks and tracks which prompt blocks are in the prefix cache. It stores no contents
 //! and no addresses, because no cost depends on which block a sequence holds.
 
-use crate::config::ResolvedConfig;
+use crate::ResolvedConfig;
 use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 
 /// Whether the blocks of a prompt can be allocated.

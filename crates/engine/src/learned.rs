@@ -1,9 +1,7 @@
 //! The profiles that a user has fitted and stored for later predictions. This file reads no profiles from disk.
 
 use crate::choose::{distance, parse};
-use crate::config::EngineConfig;
-use crate::profile::Profile;
-use crate::weights::Weights;
+use crate::{EngineConfig, Profile, Weights};
 
 /// A profile of the user's own, with its file.
 #[derive(Clone, Debug, PartialEq)]

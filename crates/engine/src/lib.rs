@@ -56,6 +56,7 @@ pub use error::EngineError;
 pub use learned::{OwnProfile, ProfileNeed, learned};
 pub use noise::{Burst, Drift, Noise, NoiseState, Pause, WarmUp};
 pub use output_lengths::output_lengths;
+pub use profile::Profile;
 pub use request::{EngineRequest, Finish, Lengths, RequestId};
 pub use step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 pub use table::{TableRow, lengths, table, table_with_mean_output};

@@ -13,9 +13,8 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::card::{Card, card, cards, is_card_file};
-use crate::error::EngineError;
 use crate::model::ModelSpec;
-use crate::weights::Weights;
+use crate::{EngineError, Weights};
 use error::ProfileError;
 
 pub use steps::StepConstants;

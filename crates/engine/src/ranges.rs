@@ -1,15 +1,13 @@
 //! The ranges of the predicted figures of a pass. They follow from the errors of measured rows, or are guesses.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{OpenPlan, PassPlan, ReplayPlan};
+use inferometer_model::load::ReplayPlan;
+use inferometer_model::{CellPlan, OpenPlan, PassPlan};
 
 use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
-use crate::config::ResolvedConfig;
-use crate::error::EngineError;
 use crate::fit::runs::{
     MeasuredRun, RunFigures, has_known_arrivals, simulate_run, simulate_slower,
 };
-use crate::profile::Profile;
+use crate::{EngineError, Profile, ResolvedConfig};
 
 /// The maximum number of requests that are simulated again, on a slower engine, for the ranges of a pass.
 pub const MOST_SIMULATED_AGAIN: usize = 20_000;

@@ -1,6 +1,6 @@
 //! How far back the attention of the layers reads: all layers read the whole sequence, or some of them only a window.
 
-use crate::config::ResolvedConfig;
+use crate::ResolvedConfig;
 
 /// The tokens that attention reads, summed over layers. If there is no window, all layers are alike and count as one
 /// layer, so all sums are numbers of tokens.

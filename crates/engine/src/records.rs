@@ -4,15 +4,11 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{LoadModel, PassPlan};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Detail, Event, EventKind, Read, Record, Usage};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::LoadModel;
+use inferometer_model::record::{Event, Read};
+use inferometer_model::{CellPlan, Detail, EventKind, Nanos, Outcome, PassPlan, Record, Usage};
 
-use crate::engine::Engine;
-use crate::request::{EngineRequest, Finish};
-use crate::virtual_time::{TokenArrival, VirtualRecord, simulate_with};
+use crate::{Engine, EngineRequest, Finish, TokenArrival, VirtualRecord, simulate_with};
 
 /// In passes with more requests than this, a record has only two events: the first token, and all other tokens
 /// together. The gaps between tokens are then known only as the mean of each request.

@@ -2,12 +2,11 @@
 //! would reject. The scheduler of the profile's engine provides the defaults and limits that differ between engines.
 
 use crate::card::Card;
-use crate::config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
-use crate::error::EngineError;
 use crate::model::Windows;
 use crate::policy::{Scheduler, scheduler};
-use crate::profile::Profile;
-use crate::weights::Weights;
+use crate::{
+    Dtype, EngineConfig, EngineError, KvCacheDtype, Limits, Profile, ResolvedConfig, Weights,
+};
 
 impl EngineConfig {
     /// Fills in defaults and checks the given values.

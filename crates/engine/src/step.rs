@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::request::{Finish, RequestId};
+use crate::{Finish, RequestId};
 
 /// The result of a step for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,11 @@
 //! Predictions in the form of published tables. Each row has figures of a saturated pass (all requests are sent at the
 //! same time) and of a one-by-one pass (each request is sent after the end of the previous one).
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{Bound, PassPlan, load_model};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Bound, CellPlan, Nanos, PassPlan, load_model};
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::output_lengths::output_lengths;
-use crate::request::{Finish, Lengths};
-use crate::virtual_time::{VirtualRecord, simulate};
+use crate::{
+    Engine, EngineConfig, EngineError, Finish, Lengths, VirtualRecord, output_lengths, simulate,
+};
 
 /// One row of a table of predictions.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,15 +1,9 @@
 //! The load of a text-block log ([`crate::fit::MeasuredBlock`]): a closed loop over requests with equal prompt lengths.
 //! The model ends the outputs. This file reads no log.
 
-use inferometer_model::load::{Bound, PassPlan, load_model};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Bound, Nanos, PassPlan, load_model};
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::output_lengths::output_lengths;
-use crate::request::Lengths;
-use crate::virtual_time::simulate;
+use crate::{Engine, EngineConfig, EngineError, Lengths, output_lengths, simulate};
 
 /// The load of one closed loop of a log. The log states only the mean output length, so the distribution of the lengths
 /// ([`output_lengths`]) is an assumption.

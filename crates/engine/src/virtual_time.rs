@@ -3,13 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use inferometer_model::Nanos;
 use inferometer_model::load::{Due, EndedRequest, LoadModel};
-use inferometer_model::time::Nanos;
 
-use crate::engine::Engine;
 use crate::front_end::FrontEnd;
-use crate::request::{EngineRequest, Finish, RequestId};
-use crate::step::{SteadySteps, Step};
+use crate::{Engine, EngineRequest, Finish, RequestId, SteadySteps, Step};
 
 /// One request in virtual time; instants are offsets from the start of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The error text of a failed request, for result files that have one text field for an error.
 //! `export` writes this text and `import` reads it.
 
-use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::{Outcome, Phase};
 
 /// Returns the text of a failure: a line with the outcome as JSON, then the detail, if there is one.
 pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {

@@ -1,7 +1,7 @@
 //! The mark of a simulated server in result files of other tools: one of two texts in their field `label`.
 //! `export` writes the mark and `import` reads it. Any other text in this field is a label of the user.
 
-use inferometer_model::target::Target;
+use inferometer_model::Target;
 
 const SIMULATED: &str = "simulated";
 const AT_SPEED: &str = "simulated at speed ";

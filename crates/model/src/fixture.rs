@@ -1,8 +1,7 @@
 //! Records for tests, in a form that is easy to write. Never used outside of tests.
 
-use crate::outcome::Outcome;
-use crate::record::{Event, EventKind, Read, Record};
-use crate::time::Nanos;
+use crate::record::{Event, Read};
+use crate::{EventKind, Nanos, Outcome, Record};
 
 /// The delay from the kernel's timestamp of a read until the program has the data, in milliseconds.
 pub const LATENESS_MS: f64 = 0.02;

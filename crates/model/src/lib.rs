@@ -34,3 +34,22 @@ pub mod visible;
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+
+// The common types, so that a user needs one import for them.
+pub use cell::CellPlan;
+pub use change::Change;
+pub use finding::{Code, Finding, Severity, code};
+pub use load::{Bound, ClosedPlan, OpenPlan, OverLimit, PassKind, PassPlan, load_model};
+pub use metrics::{Definition, RequestFigures, Statistic, Timeline};
+pub use outcome::{Outcome, OutcomeCounts, OutcomeKind, Phase};
+pub use process::Process;
+pub use record::{Detail, EventKind, Record, StopReason, TokensFrom, Usage};
+pub use request::{Prompt, Request, Sampling};
+pub use sample::Observed;
+pub use secrets::Secrets;
+pub use source::Source;
+pub use suggest::did_you_mean;
+pub use target::{Environment, Target};
+pub use time::Nanos;
+pub use tokenizer::{Tokenizer, TokenizerError};
+pub use url::Url;

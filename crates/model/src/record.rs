@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use detail::{Detail, StopReason};
 pub use stated::{ServerTimes, Usage};
 
-use crate::outcome::Outcome;
-use crate::time::Nanos;
+use crate::{Nanos, Outcome};
 
 /// The version of the meaning of a [`Record`]. A reader refuses unknown versions.
 pub const RECORD_VERSION: u32 = 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::Nanos;
+use crate::Nanos;
 
 /// A quantity that engines report under different names. A gauge is a value at an instant; a counter only
 /// grows.

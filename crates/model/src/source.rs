@@ -1,8 +1,7 @@
 //! The interface between a load generator and the source of its requests. This file does not define how
 //! requests are made.
 
-use crate::record::Record;
-use crate::request::Request;
+use crate::{Record, Request};
 
 /// The result of [`Source::next`], with which a load generator requests the next request.
 #[derive(Clone, Debug, PartialEq)]

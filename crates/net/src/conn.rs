@@ -2,7 +2,7 @@
 
 use std::io;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::ConnId;
 use crate::socket::Socket;

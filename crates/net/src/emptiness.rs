@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::run_delay::Account;
 

@@ -13,17 +13,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::conn::{Conn, Slots, State, gone, token};
 use crate::emptiness::Emptiness;
-use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
 use crate::socket::{Begun, Socket};
-use crate::stamp::{Converter, StampKeeper, StampStats};
+use crate::stamp::{Converter, StampKeeper};
 use crate::sys::{self, Epoll, Received, Trigger};
 use crate::waker::EventCounter;
-use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
+use crate::{
+    Actor, Address, Arrived, Close, ConnId, LoopStats, Net, ReadResult, Ready, StampStats, Wake,
+    Waker,
+};
 
 /// The token of the waker. No connection has this token.
 const WAKER_TOKEN: u64 = u64::MAX;

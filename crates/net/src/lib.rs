@@ -41,6 +41,7 @@ pub use sys::{
     EndSignal, ProcUnits, adopt_orphans, end_process, fail_writes_beyond_file_limit, proc_units,
     process_cpu_time, raise_open_files_limit, reap_any_child, thread_cpu_time,
 };
+pub use thread::{spawn, spawn_scoped};
 pub use waker::Waker;
 
 /// The id of a connection. An id is never used again for another connection.

@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::sys;
 

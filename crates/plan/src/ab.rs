@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::slo::{JudgedMetric, Statistic};
+use inferometer_model::Statistic;
+use inferometer_model::metrics::slo::JudgedMetric;
 use inferometer_model::metrics::{Direction, throughput};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
+use inferometer_model::Statistic;
+use inferometer_model::metrics::slo::{JudgedMetric, SloError, quantity};
 
 /// The precision that a figure must reach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,24 +6,19 @@ use std::time::Duration;
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_engine::EngineConfig;
-use inferometer_model::finding::code;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record, Timeline, code};
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
 use inferometer_run::recording::pass_figures::PassFigures;
-use inferometer_run::results::outputs::{self, Outputs};
-use inferometer_run::{AbRun, Member, noise_of, order_salt};
+use inferometer_run::results::outputs;
+use inferometer_run::{AbRun, Member, Outputs, noise_of, order_salt};
 use inferometer_store::PassBegin;
 
-use crate::error::PredictError;
-use crate::play::PlayTime;
-use crate::row::row;
 use crate::search::{Player, in_time};
 use crate::simulated_pass::span;
 use crate::stored::StoredPrediction;
+use crate::{PlayTime, PredictError, row};
 
 /// A simulated comparison.
 pub struct PredictedAb {

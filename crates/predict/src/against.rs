@@ -13,12 +13,12 @@ use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::text_blocks::ClosedLoopLoad;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::spec::{Spec, Value};
 
 use inferometer_run::PlanError;
 
-use crate::measured_runs::MeasuredPass;
+use crate::MeasuredPass;
 pub use source::{Source, open};
 
 /// Measured rows that a prediction is compared with.

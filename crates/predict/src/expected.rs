@@ -2,21 +2,20 @@
 //! measured figures. The comparison shows the errors of a profile on a run. If the caller does not give the profile,
 //! the run was not used in the fit of the profile. Nothing is stored.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::prediction::PassPrediction;
-use inferometer_analysis::summary::Summary;
-use inferometer_engine::profile::{Profile, profiles};
+use inferometer_engine::profile::profiles;
 use inferometer_engine::ranges::run_ranges;
 use inferometer_engine::{
-    EngineConfig, KvCacheDtype, OwnProfile, ProfileNeed, Weights, choose, learned,
+    EngineConfig, KvCacheDtype, OwnProfile, Profile, ProfileNeed, Weights, choose, learned,
 };
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::shell;
 use inferometer_store::StoredRun;
 
-use crate::measured_runs::{MeasuredPass, measured_passes};
 use crate::ranges::compared;
-use crate::server_facts::ServerFacts;
-use crate::unpredictable::{MOST_REQUESTS, Unpredictable};
+use crate::unpredictable::MOST_REQUESTS;
+use crate::{MeasuredPass, ServerFacts, Unpredictable, measured_passes};
 
 /// The predictions of a run's passes.
 pub struct Expected {

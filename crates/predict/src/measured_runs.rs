@@ -2,21 +2,17 @@
 //! A converted run has the load, the lengths and arrivals of the requests, and the measured figures. Nothing is
 //! simulated here.
 
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{ImportedPass, PassSummary, Summary};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::runs::{MeasuredRun, RunFigures};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{
-    Bound, ClosedPlan, OverLimit, PassKind, PassPlan, Recording, ReplayPlan,
+use inferometer_model::load::{Recording, ReplayPlan};
+use inferometer_model::metrics::{e2e, tpot, ttft};
+use inferometer_model::{
+    Bound, CellPlan, ClosedPlan, Nanos, OverLimit, PassKind, PassPlan, Record, Timeline,
 };
-use inferometer_model::metrics::{Timeline, e2e, tpot, ttft};
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
 use inferometer_store::StoredRun;
 
-use crate::unpredictable::Unpredictable;
+use crate::Unpredictable;
 
 /// A measured pass of a cell. If its requests have different lengths, the cell has their means.
 #[derive(Clone, Debug)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 
-use crate::against::MeasuredRows;
+use crate::MeasuredRows;
 
 /// Resolves the plan of a prediction. If the spec has no lengths, the lengths of the rows of `against` are used. If the
 /// spec has no load and no number of requests, the number in `against` is used, if it is known. `engine_flags` are the

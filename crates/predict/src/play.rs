@@ -8,22 +8,18 @@ use inferometer_analysis::stop::StopWatch;
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, NoiseState, lengths};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{OverLimit, PassPlan, load_model};
+use inferometer_model::{CellPlan, Finding, OverLimit, PassPlan, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
 use inferometer_plan::Plan;
 use inferometer_run::Context;
 use inferometer_store::PassBegin;
 
-use crate::against::MeasuredRows;
-use crate::error::PredictError;
 use crate::requests::{PlayedRequests, Requests};
-use crate::row::{Row, row};
 use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
+use crate::{MeasuredRows, PredictError, Row, row};
 
 /// A simulated plan.
 pub struct SimulatedPlan<'a> {

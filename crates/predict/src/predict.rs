@@ -2,18 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::Plan;
-use inferometer_run::results::outputs::Outputs;
-use inferometer_run::{Context, noise_of};
+use inferometer_run::{Context, Outputs, noise_of};
 use inferometer_store::RunId;
 
-use crate::against::MeasuredRows;
-use crate::error::PredictError;
-use crate::play::{PlayTime, play};
+use crate::play::play;
 use crate::stored::store;
-use crate::tables;
+use crate::{MeasuredRows, PlayTime, PredictError, tables};
 
 /// A predicted plan.
 pub struct Prediction {

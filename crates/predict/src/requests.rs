@@ -7,13 +7,11 @@ use std::sync::Arc;
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::serve::FrontConfig;
 use inferometer_engine::{EngineConfig, EngineRequest, Lengths};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::record::Record;
-use inferometer_model::request::{Message, Prompt, Request};
-use inferometer_model::source::{Source, Supply};
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::request::Message;
+use inferometer_model::source::Supply;
+use inferometer_model::{
+    CellPlan, Finding, PassPlan, Prompt, Record, Request, Source, Tokenizer, TokenizerError, code,
+};
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;
 
@@ -22,7 +20,7 @@ use inferometer_run::prompts::{
     self, PassRequests, PromptCursor, PromptTokenizer, Prompts, SourceError, WorkloadHash,
 };
 
-use crate::error::PredictError;
+use crate::PredictError;
 
 /// Creates the requests of a prediction.
 pub struct Requests {

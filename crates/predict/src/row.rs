@@ -4,8 +4,7 @@
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::{EngineConfig, table};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 
 use inferometer_run::PlanError;
 

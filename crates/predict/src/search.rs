@@ -4,28 +4,21 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inferometer_analysis::search::{SearchAnswer, certain_at};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::search::certain_at;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
+use inferometer_analysis::{SearchAnswer, Summary};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::code;
-use inferometer_model::load::load_model;
-use inferometer_model::record::{Detail, Record, StopReason};
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
-use inferometer_run::results::outputs::Outputs;
-use inferometer_run::{Context, noise_of};
+use inferometer_run::{Context, Outputs, noise_of};
 use inferometer_store::{PassBegin, RunId};
 
-use crate::error::PredictError;
-use crate::play::{PlayTime, check_plan};
 use crate::requests::Requests;
-use crate::row::row;
 use crate::simulated_pass::{figures, span};
 use crate::stored::StoredPrediction;
+use crate::{PlayTime, PredictError, check_plan, row};
 
 /// Receives the records of each trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;

@@ -4,15 +4,15 @@
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_engine::card::is_card_file;
 use inferometer_engine::confidence::card_in_words;
 use inferometer_engine::model::model;
 use inferometer_engine::profile::profiles;
-use inferometer_model::target::Target;
+use inferometer_model::Target;
 use inferometer_plan::{Plan, TargetPlan, shell};
 
-use crate::unpredictable::Unpredictable;
+use crate::Unpredictable;
 
 /// The flags of the engine, each with the fact that states its value. A server that `run` started also states
 /// settings under the names of its own flags, such as `--max-num-seqs`.

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use inferometer_engine::Finish;
 use inferometer_engine::records::{self, PassContext};
-use inferometer_model::metrics::{RequestFigures, Timeline};
-use inferometer_model::record::{Detail, Record, StopReason};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Detail, Nanos, Record, RequestFigures, StopReason, Timeline};
 use inferometer_store::PassBegin;
 
 use crate::requests::PlayedRequests;

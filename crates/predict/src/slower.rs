@@ -5,8 +5,8 @@
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
 use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
 use inferometer_engine::{EngineConfig, EngineRequest};
-use inferometer_model::load::{Bound, PassPlan, Recording, ReplayPlan};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::{Recording, ReplayPlan};
+use inferometer_model::{Bound, Nanos, PassPlan};
 
 /// The maximum total number of block hashes of the requests that are simulated again. This maximum limits the memory
 /// that they need.

@@ -3,26 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::prediction::{
-    CellPrediction, Columns, FigurePrediction, Intervals, PassPrediction,
-};
+use inferometer_analysis::prediction::{Columns, FigurePrediction, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{Cell, CellPrediction, PassSummary, Summary};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::profile::profiles;
 use inferometer_engine::ranges::{LoadKind, RangeInputs, figure_ranges};
 use inferometer_model::calendar::rfc3339;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Code, Finding, code};
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
-use inferometer_model::target::{Environment, Facts, Target};
+use inferometer_model::target::Facts;
+use inferometer_model::{CellPlan, Code, Environment, Finding, Observed, Record, Target, code};
 use inferometer_plan::Plan;
-use inferometer_report::trace::Traces;
+use inferometer_report::Traces;
 use inferometer_run::Context;
 use inferometer_run::recording::header::{self, TimeOrigin};
 use inferometer_run::recording::recorder::{Counter, Recording};
@@ -30,12 +23,12 @@ use inferometer_run::results::grid::Grid;
 use inferometer_run::results::summarise::{RunFacts, judge_by_ranges, summarise};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
-use crate::error::PredictError;
 use crate::measured_runs::figures_of;
 use crate::play::SimulatedPlan;
 use crate::ranges::compared;
-use crate::row::{Row, constant_extra_cost};
+use crate::row::constant_extra_cost;
 use crate::slower::Repeatable;
+use crate::{PredictError, Row};
 
 /// Stores the records and computes the results, as `run` does.
 pub fn store(

@@ -3,10 +3,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::cell::Cell;
 use inferometer_analysis::prediction::{Columns, Intervals, PassPrediction};
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::code;
+use inferometer_analysis::{Cell, Summary};
+use inferometer_model::code;
 
 /// Short names of the columns.
 const SHORT: [&str; 4] = ["requests/s", "tokens/s", "ms/token", "ms/out token"];

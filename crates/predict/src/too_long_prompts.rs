@@ -2,10 +2,7 @@
 //! engine itself has already rejected these prompts.
 
 use inferometer_engine::Limits;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
+use inferometer_model::{CellPlan, Finding, Outcome, Record, code};
 
 /// The cells, with the prompts that are too long for the engine.
 #[derive(Default)]

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::Traces;
-use inferometer_report::{charts, fragment, page};
+use inferometer_report::{Traces, charts, fragment, page};
 use pyo3::prelude::*;
 
 use crate::errors::Error;

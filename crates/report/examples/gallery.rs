@@ -8,8 +8,8 @@ mod support;
 
 use std::path::Path;
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::load::PassKind;
+use inferometer_analysis::Summary;
+use inferometer_model::PassKind;
 use inferometer_model::metrics::{latency_per_output_token, latency_per_token};
 use inferometer_report::{ReportInput, charts, html, markdown, page, plot};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};

@@ -1,15 +1,13 @@
 //! Formats the answer of an A/B comparison as text and as JSON. An A/B comparison measures two servers in
 //! alternating blocks of requests. The analysis makes the decision.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
 use inferometer_analysis::compare::GateResult;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use serde::{Deserialize, Serialize};
 
-use crate::label;
-use crate::number::{MISSING, count, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, count, label, significant};
 
 /// The name and version of the JSON document.
 pub const AB_SCHEMA: &str = "inferometer.ab/1";

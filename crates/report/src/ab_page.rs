@@ -1,8 +1,8 @@
 //! Writes an A/B comparison (two servers, measured in alternating blocks) as Markdown and as an HTML page.
 //! Both state the answer directly below the title.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbDecision, AbSide};
-use inferometer_analysis::summary::Summary;
 
 use crate::ab::{AbDocument, explanation, facts, table};
 use crate::chart::Chart;

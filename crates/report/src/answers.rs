@@ -1,9 +1,8 @@
 //! The answers of searches and sweeps: for each answer a heading, a sentence and a table of its loads.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 
-use crate::text_table::Table;
-use crate::{search, sweep};
+use crate::{Table, search, sweep};
 
 /// The answer of a search or a sweep for one cell, ready to be shown.
 pub(crate) struct Answer {

@@ -5,10 +5,9 @@
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
-use inferometer_model::change::Change;
+use inferometer_model::Change;
 
-use crate::compared_answers;
-use crate::number::significant;
+use crate::{compared_answers, significant};
 
 /// The answer in one or two sentences. For searches and sweeps: one sentence for each cell and tier.
 pub(crate) fn answer(comparison: &Comparison) -> String {

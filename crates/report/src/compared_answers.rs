@@ -7,8 +7,7 @@ use inferometer_analysis::load_ranking::SustainedLoad;
 use inferometer_model::digits::Decimals;
 
 use crate::load_ranking::known;
-use crate::number::{MISSING, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, significant};
 
 /// The answer: one sentence for each cell and tier.
 pub(crate) fn answer(comparison: &Comparison) -> String {

@@ -3,19 +3,16 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::effect::{Effect, FIGURES};
 use inferometer_analysis::load_ranking::LoadRanking;
 use inferometer_analysis::ranking::Ranking;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::change::Change;
+use inferometer_analysis::{Cell, Summary};
 use inferometer_model::stats::spread;
-use inferometer_model::visible;
+use inferometer_model::{Change, visible};
 use serde::{Deserialize, Serialize};
 
-use crate::number::{MISSING, count, significant};
-use crate::text_table::{Align, Table};
-use crate::{escape, load_ranking, ranking, table};
+use crate::{Align, MISSING, Table, count, escape, load_ranking, ranking, significant, table};
 
 /// The name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";

@@ -3,16 +3,11 @@
 
 use std::fmt;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::{PassSummary, further};
+use inferometer_analysis::pass::further;
 use inferometer_analysis::range::{Range, Trust};
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::trust;
-use inferometer_model::metrics::{Definition, Statistic};
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::record::TokensFrom;
+use inferometer_analysis::{Cell, PassSummary, Summary, trust};
 use inferometer_model::stats::Distribution;
-use inferometer_model::visible;
+use inferometer_model::{Definition, OutcomeKind, Statistic, TokensFrom, visible};
 
 use crate::measures::{Measure, instrument_measures, measures};
 

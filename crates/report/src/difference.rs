@@ -7,14 +7,11 @@ use inferometer_analysis::compare::{
     BOUNDS_DRIFT, Comparison, Design, FALSE_ALARMS, FEWEST_REPEATS, GateResult, OverTime, Row,
     RowVerdict, smallest,
 };
-use inferometer_model::change::Change;
-use inferometer_model::digits;
+use inferometer_model::{Change, digits};
 
 use crate::gate_table::gate_table;
-use crate::number::{MISSING, significant};
 use crate::page::escape;
-use crate::text_table::{Align, Table};
-use crate::{compared, compared_answers};
+use crate::{Align, MISSING, Table, compared, compared_answers, significant};
 
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {

@@ -3,7 +3,7 @@
 
 use inferometer_model::visible;
 
-use crate::number::MISSING;
+use crate::MISSING;
 
 /// A text, escaped for the content and the attributes of XML and HTML elements. Control characters for
 /// terminals and for text direction are shown as escapes. Other characters that XML does not allow are

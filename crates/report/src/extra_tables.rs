@@ -3,12 +3,11 @@
 
 mod parts;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_model::stats::Spread;
 
-use crate::number::{MISSING, count, in_table, length, significant, two_decimals};
-use crate::published;
-use crate::text_table::{Align, Table};
+use crate::number::{in_table, length, two_decimals};
+use crate::{Align, MISSING, Table, count, published, significant};
 
 /// The tables that have rows, each with its heading.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {

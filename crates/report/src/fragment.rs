@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::Validity;
 
 use crate::page::{escape, table};

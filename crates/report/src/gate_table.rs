@@ -2,11 +2,11 @@
 
 use inferometer_analysis::compare::GateResult;
 use inferometer_analysis::verdict::Met;
-use inferometer_model::change::Change;
+use inferometer_model::Change;
 use inferometer_model::metrics::slo::split;
 
-use crate::number::{MISSING, decimals_beside, number_and_unit};
-use crate::text_table::{Align, Table};
+use crate::number::{decimals_beside, number_and_unit};
+use crate::{Align, MISSING, Table};
 
 pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
     let mut table = Table::new([

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use crate::content::{ReportInput, blocks};
+use crate::content::blocks;
 use crate::document::{Block, Span, Text, Tone};
 use crate::escape::xml as escape;
-use crate::label;
 use crate::page::{self, Page};
 use crate::plot::figure;
+use crate::{ReportInput, label};
 
 /// The report as one HTML document, which contains its charts.
 pub fn report(input: &ReportInput<'_>) -> String {

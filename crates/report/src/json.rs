@@ -1,7 +1,7 @@
 //! Results for programs: the JSON document that `schema/summary.schema.json` describes. It contains no
 //! NaN and no infinity, because JSON has no such numbers.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use serde_json::Value;
 
 /// The keys that identify a distribution: an object that has all of them is a distribution.

@@ -4,9 +4,9 @@
 use derive_more::Display;
 use inferometer_model::target::Origin;
 
-use inferometer_analysis::search::{SearchAnswer, SearchEnding};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::search::SearchEnding;
 use inferometer_analysis::verdict::Met;
+use inferometer_analysis::{SearchAnswer, Summary};
 
 use crate::against_limit;
 use crate::search::sentence;

@@ -4,10 +4,10 @@
 
 use std::fmt::Write as _;
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{
     AnswerFigure, AnswerRow, AnswerVerdict, Comparison, GateResult, Row, RowVerdict,
 };
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Met;
 use inferometer_model::digits::percent;
 

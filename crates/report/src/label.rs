@@ -1,15 +1,13 @@
 //! The names of targets and passes, which are the same in every output. Other modules decide which names
 //! are shown.
 
-use inferometer_analysis::imported::Imported;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, SloResult};
-use inferometer_model::load::PassKind;
-use inferometer_model::metrics::{Definition, Statistic, registry};
-use inferometer_model::target::Target;
+use inferometer_analysis::{Imported, PassSummary, Summary};
+use inferometer_model::metrics::registry;
+use inferometer_model::{Definition, PassKind, Statistic, Target};
 
-use crate::number::{count, in_table, significant, with_unit};
+use crate::number::{in_table, with_unit};
+use crate::{count, significant};
 
 /// The heading of a column with a statistic of a latency: `TTFT p50 (ms)`.
 pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {

@@ -58,5 +58,8 @@ pub use answers::lines as answer_lines;
 pub use content::ReportInput;
 pub use error::ReportError;
 pub use label::{notice, notice_of, title};
+pub(crate) use number::{MISSING, count, significant};
 pub use plan_toml::{plan_toml, spec_toml};
+pub use plot::PlotFiles;
 pub use text_table::{Align, Table};
+pub use trace::Traces;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use inferometer_analysis::load_ranking::{LoadRanking, RankedServer, SustainedLoad};
-use inferometer_model::change::Change;
+use inferometer_model::Change;
 use inferometer_model::digits::{Decimals, with_unit};
 
-use crate::number::significant;
+use crate::significant;
 
 /// If the ratio of two estimates differs from 1 by less than this, they count as equal: they differ only by rounding.
 const EQUAL_WITHIN: f64 = 1e-9;

@@ -1,12 +1,12 @@
 //! Marks after figures for which the client's own error matters: `±` for bounded figures, `?` for
 //! unreliable ones. A trusted figure has no mark. The import of tables ignores these marks.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::range::{Range, Trust};
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::code;
+use inferometer_model::code;
 
-use crate::number::{MISSING, two_significant};
-use crate::text_table::Table;
+use crate::number::two_significant;
+use crate::{MISSING, Table};
 
 const BOUNDED: &str = " ±";
 const UNRELIABLE: &str = " ?";

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use inferometer_model::visible;
 
-use crate::content::{ReportInput, blocks};
+use crate::ReportInput;
+use crate::content::blocks;
 use crate::document::{Block, Span, Text, Tone};
 use crate::escape::markdown as escape;
 use crate::plot::Form;

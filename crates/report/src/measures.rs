@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_model::metrics::{Definition, registry};
+use inferometer_analysis::PassSummary;
+use inferometer_model::Definition;
+use inferometer_model::metrics::registry;
 use inferometer_model::stats::Distribution;
 
 /// One distribution of a pass.

@@ -1,11 +1,10 @@
 //! Which server is best, as one sentence for each load and as a table.
 
 use inferometer_analysis::ranking::{PredictedRatio, RankedServer, Ranking};
-use inferometer_model::change::Change;
+use inferometer_model::Change;
 use inferometer_model::digits::Decimals;
 
-use crate::number::significant;
-use crate::text_table::{Align, Table};
+use crate::{Align, Table, significant};
 
 /// One sentence for each load. It states which server is best in which figures, how far it is ahead of the second best,
 /// and in which figures no server is clearly the best. For predictions by one profile, it states only the differences.

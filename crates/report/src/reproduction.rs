@@ -2,11 +2,10 @@
 //! The result comes from the analysis.
 
 use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionResult, Row};
-use inferometer_model::change::Change;
-use inferometer_model::digits;
+use inferometer_model::{Change, digits};
 
 use crate::difference::{interval, signed};
-use crate::number::significant;
+use crate::significant;
 
 /// The maximum number of repeats that the advice proposes. If more repeats are needed, the advice is to
 /// reduce the variation of the figures, or to accept a larger margin.

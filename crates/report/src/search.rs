@@ -1,10 +1,10 @@
 //! The answer of a search for people: a sentence, and a table with an explanation. The verdicts come from the analysis.
 
-use inferometer_analysis::search::{self, Claim, LoadAnswer, SearchAnswer};
+use inferometer_analysis::SearchAnswer;
+use inferometer_analysis::search::{self, Claim, LoadAnswer};
 use inferometer_model::digits::percent;
 
-use crate::number::{MISSING, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, significant};
 
 /// The answer in one sentence.
 pub fn sentence(answer: &SearchAnswer) -> String {

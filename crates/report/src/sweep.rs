@@ -1,12 +1,13 @@
 //! The answer of a sweep for people: a table with a row for each load, and its explanation. The verdicts come
 //! from the analysis.
 
-use inferometer_analysis::sweep::{FigureInterval, LevelAnswer, SweepAnswer};
+use inferometer_analysis::SweepAnswer;
+use inferometer_analysis::sweep::{FigureInterval, LevelAnswer};
 
 use inferometer_model::digits::Decimals;
 
-use crate::number::{MISSING, significant, with_unit};
-use crate::text_table::{Align, Table};
+use crate::number::with_unit;
+use crate::{Align, MISSING, Table, significant};
 
 /// How to read the table.
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {

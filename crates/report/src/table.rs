@@ -3,20 +3,15 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
-use inferometer_analysis::trust;
-use inferometer_model::load::PassKind;
+use inferometer_analysis::{Cell, PassSummary, Summary, trust};
 use inferometer_model::metrics::registry;
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::{OutcomeCounts, PassKind};
 
 use crate::escape::heading;
 use crate::mark::marked;
-use crate::number::{MISSING, count, length, two_decimals};
-use crate::text_table::{Align, Table};
-use crate::{answers, extra_tables, label, mark};
+use crate::number::{length, two_decimals};
+use crate::{Align, MISSING, Table, answers, count, extra_tables, label, mark};
 
 /// The columns of [`passes`] before those of metrics.
 const BEFORE_METRICS: [(&str, Align); 5] = [

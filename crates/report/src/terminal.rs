@@ -5,13 +5,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::{Met, Validity};
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::visible;
+use inferometer_model::{Finding, Severity, visible};
 
-use crate::text_table::Table;
-use crate::{answers, extra_tables, label, mark, table};
+use crate::{Table, answers, extra_tables, label, mark, table};
 
 /// Whether the text has ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

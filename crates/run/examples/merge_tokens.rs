@@ -19,11 +19,8 @@ use inferometer_cluster::{
 };
 use inferometer_drive::Live;
 use inferometer_model::fixture::steady;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
-use inferometer_model::target::{Environment, Target};
-use inferometer_net::thread::{spawn, spawn_scoped};
-use inferometer_net::{Nanos, monotonic_now};
+use inferometer_model::{Environment, Observed, Record, Target};
+use inferometer_net::{Nanos, monotonic_now, spawn, spawn_scoped};
 use inferometer_plan::spec::{Known, Spec};
 use inferometer_run::recording::header::{self, TimeOrigin};
 use inferometer_run::recording::queue::record_queue;

@@ -7,12 +7,9 @@ use std::time::Duration;
 
 use inferometer_model::target::Origin;
 use inferometer_net::http::client::ServerAccess;
-use inferometer_report::plot::PlotFiles;
+use inferometer_report::PlotFiles;
 
-use crate::interrupt::Interrupt;
-use crate::prompts::EarlierWork;
-use crate::recording::resumed_cell::ResumedCell;
-use crate::team::Team;
+use crate::{EarlierWork, Interrupt, ResumedCell, Team};
 
 /// Everything that a run needs besides its plan.
 #[derive(Default)]

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use inferometer_cluster::Rank0Lost;
 use inferometer_engine::EngineError;
-use inferometer_model::secrets::Secrets;
+use inferometer_model::Secrets;
 use inferometer_report::ReportError;
 use inferometer_servers::launch::LaunchError;
 use inferometer_servers::observe::ObserveError;
 use inferometer_store::{RunId, StoreError};
 
-use crate::target_error::TargetError;
+use crate::TargetError;
 
 /// A plan that cannot be measured as written. Nothing was measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, derive_more::From)]

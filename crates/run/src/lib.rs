@@ -44,6 +44,7 @@ pub use pass::network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
 pub use recording::resumed_cell::ResumedCell;
 pub use results::log_summary::{FromLog, summarise_log};
+pub use results::outputs::Outputs;
 pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
 pub use target::embedded::{EmbeddedServer, ServerProcess};
 pub use target::noise::noise_of;

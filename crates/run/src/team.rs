@@ -6,13 +6,11 @@ use std::sync::Arc;
 use inferometer_analysis::ranks::{RankClock, RankState, RankSummary};
 use inferometer_cluster::{Lead, Member, NoMoreRecords, PassReport, RankReport, SentRecord, Sink};
 use inferometer_drive::{Live, StartGate};
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{ClosedPlan, PassKind, PassPlan, Share};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::time::Nanos;
+use inferometer_model::load::Share;
+use inferometer_model::{ClosedPlan, Finding, Nanos, OutcomeCounts, PassKind, PassPlan, code};
 use inferometer_plan::{Plan, TargetPlan};
 
-use crate::error::PlanError;
+use crate::PlanError;
 use crate::recording::queue::{FromDriver, Message, ToWriter};
 
 /// The role of this process among the processes of its run.

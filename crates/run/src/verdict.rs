@@ -5,20 +5,15 @@
 
 use std::path::Path;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::{Met, Validity, Verdict};
+use inferometer_analysis::{Cell, PassSummary, Summary};
 use inferometer_model::digits::percent;
-use inferometer_model::finding::code;
-use inferometer_model::record::StopReason;
+use inferometer_model::{StopReason, code};
 use inferometer_plan::{Plan, Procedure, TargetPlan};
 use inferometer_report::against_limit;
 
-use crate::context::Context;
-use crate::error::Shortfall;
 use crate::results::judged_answers::{self, judge_searches, judge_sweeps};
-use crate::session::Finished;
+use crate::{Context, Finished, Shortfall};
 
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

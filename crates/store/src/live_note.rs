@@ -9,7 +9,7 @@ use std::path::Path;
 use inferometer_model::sample::Sample;
 use serde::{Deserialize, Serialize};
 
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// The progress of the current pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,16 +5,14 @@
 use std::borrow::BorrowMut;
 use std::path::PathBuf;
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::outcome::Outcome;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
+use inferometer_analysis::Summary;
+use inferometer_model::{Observed, Outcome, Process, Record};
 
-use crate::db::{ImportHeader, NEVER_BEGUN_INDEXED, RowFigures, RunHeader, RunId, RunState, Store};
-use crate::error::StoreError;
-use crate::live_note::LiveNote;
-use crate::log::{Ending, LogHeader, LogWriter, PassBegin, into_stored};
+use crate::db::NEVER_BEGUN_INDEXED;
+use crate::{
+    Ending, ImportHeader, LiveNote, LogHeader, LogWriter, PassBegin, RowFigures, RunHeader, RunId,
+    RunState, Store, StoreError, into_stored,
+};
 
 /// The maximum number of records that are added to the index in one transaction. Each transaction waits for
 /// the storage device, so small transactions would be slow.

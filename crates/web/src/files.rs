@@ -1,7 +1,7 @@
 //! Makes the files of a run when they are requested, from the stored results and the charts of the run. This
 //! module reads no file on disk.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_report::plot::{Form, Theme};
 use inferometer_report::{csv, html, json, markdown, plot, published, table};
 use inferometer_store::StoredRun;

@@ -3,7 +3,7 @@
 
 use inferometer_net::http::pages::Response;
 
-use crate::markup::Html;
+use crate::Html;
 
 /// The style sheet of the dashboard, in addition to the style sheet of reports.
 pub(crate) const STYLE: &str = include_str!("web.css");

@@ -22,4 +22,7 @@ mod layout;
 mod page;
 mod routes;
 
+pub(crate) use error::PageError;
+pub(crate) use layout::{Layout, Section, html_response};
+pub(crate) use markup::Html;
 pub use site::Site;

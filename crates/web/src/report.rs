@@ -1,14 +1,13 @@
 //! The charts and the plan of a run, for its report. The report crate makes the report from them.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
 use inferometer_report::chart::Chart;
-use inferometer_report::trace::Traces;
-use inferometer_report::{ReportInput, charts, plan_toml};
+use inferometer_report::{ReportInput, Traces, charts, plan_toml};
 use inferometer_run::summarise_log;
 use inferometer_store::StoredRun;
 
-use crate::error::PageError;
+use crate::PageError;
 
 /// The parts of a run's report that come from its log and its plan.
 pub(crate) struct ReportParts {

@@ -4,11 +4,11 @@
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use inferometer_analysis::summary::Summary;
-use inferometer_net::thread::spawn;
+use inferometer_analysis::Summary;
+use inferometer_net::spawn;
 use inferometer_store::StoredRun;
 
-use crate::error::PageError;
+use crate::PageError;
 use crate::run_report::RunReport;
 
 /// The largest log, in bytes, that is read while the request waits. Longer logs are read on another

@@ -4,11 +4,8 @@
 use inferometer_net::http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
 
-use crate::error::PageError;
-use crate::layout::{Layout, SCRIPT, STYLE, Section, html_response};
-use crate::markup::Html;
-use crate::page;
-use crate::site::Site;
+use crate::layout::{SCRIPT, STYLE};
+use crate::{Html, Layout, PageError, Section, Site, html_response, page};
 
 /// A function that makes a page.
 type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;

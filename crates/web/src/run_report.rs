@@ -1,14 +1,12 @@
 //! The report of a run as HTML, with the names of the run's files. Another module adds the layout of the
 //! page.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_report::{ReportInput, html};
 use inferometer_store::StoredRun;
 
-use crate::error::PageError;
-use crate::files;
-use crate::markup::Html;
 use crate::report::ReportParts;
+use crate::{Html, PageError, files};
 
 /// The report of a run with results.
 pub(crate) struct RunReport {

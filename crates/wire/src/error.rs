@@ -1,8 +1,6 @@
 //! The errors of encoding requests, and the messages in servers' error bodies.
 
-use inferometer_model::record;
-use inferometer_model::request::Prompt;
-use inferometer_model::secrets::Secrets;
+use inferometer_model::{Prompt, Secrets, record};
 use serde_json::Value;
 
 /// The maximum number of bytes of a body that are stored if the body is only quoted in an error message.

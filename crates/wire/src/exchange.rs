@@ -2,19 +2,17 @@
 //! here reads a clock: the caller numbers the socket reads.
 
 use inferometer_model::json::parsed_bytes;
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{EventKind, detail};
-use inferometer_model::request::Prompt;
-use inferometer_model::secrets::Secrets;
+use inferometer_model::record::detail;
+use inferometer_model::{EventKind, Outcome, Phase, Prompt, Secrets};
 use serde::de::IgnoredAny;
 
-use crate::ParsedResponse;
 use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing};
-use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, error_message, excerpt};
+use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
 use crate::http::{Head, MessageEnd, Piece, ResponseParser};
 use crate::server_times::server_times;
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
+use crate::{ParsedResponse, error_message};
 
 /// The maximum size of a body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;

@@ -2,9 +2,8 @@
 //! index of the socket read that completed it.
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{self, Event, EventKind, ServerTimes, Usage};
-use inferometer_model::secrets::Secrets;
+use inferometer_model::record::{self, Event, ServerTimes};
+use inferometer_model::{EventKind, Outcome, Secrets, Usage};
 
 use crate::http::MessageEnd;
 

@@ -4,11 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError};
 
-use crate::error::WorkloadError;
-use crate::parallel;
-use crate::scope::PromptForm;
+use crate::{PromptForm, WorkloadError, parallel};
 
 /// The settings that all prompts of a run share.
 #[derive(Clone)]

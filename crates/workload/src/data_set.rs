@@ -11,7 +11,7 @@ use std::rc::Rc;
 use inferometer_model::json::ParsedSize;
 use inferometer_net::file;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 /// The largest size of a file of a data set, in bytes (1 GiB). The ShareGPT file has 673 MB.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;

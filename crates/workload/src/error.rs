@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_model::tokenizer::TokenizerError;
+use inferometer_model::TokenizerError;
 use inferometer_plan::ServingLimits;
 use inferometer_plan::template::TemplateError;
 

@@ -7,17 +7,13 @@
 //! A tag is a sequence of seeded words at the beginning of a prompt. It makes prompts differ within their
 //! first KV block.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::request::{Prompt, Request};
 use inferometer_model::stats::seed;
-use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::PlainWords;
+use inferometer_model::{CellPlan, Prompt, Request, Tokenizer, TokenizerError};
 use rand_chacha::ChaCha8Rng;
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::note::Note;
-use crate::scope::PromptForm;
 use crate::tokenizer::is_han;
+use crate::{Note, PromptContext, PromptForm, WorkloadError};
 
 /// The maximum number of attempts to make one prompt.
 const TRIES: u32 = 32;

@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
 
-use inferometer_model::tokenizer::Tokenizer;
-use inferometer_net::thread::spawn_scoped;
+use inferometer_model::Tokenizer;
+use inferometer_net::spawn_scoped;
 
 /// Returns the results of `work(0)` to `work(count - 1)`, or the error of the lowest index that failed.
 /// The largest number of threads is [`Tokenizer::calls_at_once`], by default one per processor.

@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use inferometer_model::request::Prompt;
+use inferometer_model::Prompt;
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{
+    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError,
+};
 
 /// The workload `random`.
 pub(crate) struct RandomWords;

@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
-use inferometer_model::request::Prompt;
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::{CellPlan, Finding, Prompt, Tokenizer};
 use inferometer_plan::{Plan, WorkloadPlan};
 
-use crate::context::PromptContext;
-use crate::definition;
-use crate::error::WorkloadError;
 use crate::fit::require_plain_words;
 use crate::random::RandomWords;
-use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload};
+use crate::{
+    PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError, definition,
+};
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.
 #[derive(Clone)]

@@ -8,21 +8,16 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{PassPlan, RECORDED};
-use inferometer_model::request::{Prompt, Request, Sampling};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::RECORDED;
+use inferometer_model::{CellPlan, Nanos, PassPlan, Prompt, Request, Sampling};
 use inferometer_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::context::PromptContext;
 use crate::data_set::{self, RowEnd, RowLimit};
-use crate::error::WorkloadError;
 use crate::random::RandomWords;
-use crate::workload::{
-    RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, one_of_each_form, write_instants,
-};
+use crate::workload::{WorkloadDefinition, one_of_each_form, write_instants};
+use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 /// The version of the format.
 pub const SCHEMA: &str = "inferometer.workload/1";

@@ -3,16 +3,10 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
-use inferometer_model::load::{PassPlan, Recording};
-use inferometer_model::request::{Prompt, Request};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::Recording;
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request};
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::note::Note;
-use crate::scope::PromptScope;
+use crate::{Note, PromptContext, PromptScope, WorkloadError};
 
 /// A workload as the plan configures it.
 pub(crate) trait WorkloadDefinition {

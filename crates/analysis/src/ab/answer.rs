@@ -1,8 +1,6 @@
 //! The answer of a comparison as a document, and as the rows of a comparison of runs.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
-use inferometer_model::load::PassPlan;
+use inferometer_model::{CellPlan, Finding, PassPlan};
 use serde::{Deserialize, Serialize};
 
 use super::decision::{AbDecision, AbEnding};

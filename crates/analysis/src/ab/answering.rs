@@ -1,8 +1,7 @@
 //! Computes the answer of a comparison from the blocks of both servers. The answer at the end of a run equals the
 //! answer that is computed later from the logs of the run.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
+use inferometer_model::{CellPlan, PassPlan};
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
 use super::answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep};

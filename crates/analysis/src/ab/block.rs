@@ -1,14 +1,11 @@
 //! Computes the figures of one block from its records.
 
-use inferometer_model::load::{ClosedPlan, PassPlan};
-use inferometer_model::metrics::{Timeline, throughput};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::throughput;
+use inferometer_model::{ClosedPlan, Nanos, Outcome, PassPlan, Timeline};
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
-use crate::fold::PassFold;
 use crate::judge::measure;
-use crate::pass::PassSummary;
+use crate::{PassFold, PassSummary};
 
 /// A measured block.
 #[derive(Clone, Debug, PartialEq)]

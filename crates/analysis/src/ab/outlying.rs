@@ -1,8 +1,8 @@
 //! Finds pairs of blocks whose ratio is far from the median of all pairs. The reason: the interval assumes that the
 //! logarithms of the ratios are roughly normal.
 
-use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::stats::median;
+use inferometer_model::{Code, Finding, code};
 use inferometer_plan::ab::AbPlan;
 
 /// The codes of findings on the pairs of a comparison.

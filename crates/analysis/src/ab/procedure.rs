@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_plan::ab::AbPlan;
 
 use super::block::Block;

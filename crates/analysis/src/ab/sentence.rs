@@ -1,6 +1,6 @@
 //! Writes the answer of a comparison in one sentence.
 
-use inferometer_model::change::Change;
+use inferometer_model::Change;
 
 use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, AbEnding};

@@ -4,9 +4,8 @@ use inferometer_plan::template::BlockPass;
 
 use super::keeping::LengthFold;
 use super::{Answer, BlockFigures};
-use inferometer_model::metrics::{Timeline, e2e};
-use inferometer_model::record::EventKind;
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::e2e;
+use inferometer_model::{EventKind, Nanos, Timeline};
 
 /// Collects the records of a pass, in any order.
 #[derive(Clone, Debug)]

@@ -3,9 +3,7 @@
 
 use super::*;
 use inferometer_model::fixture::steady;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
+use inferometer_model::{Outcome, Record, Timeline};
 use inferometer_plan::template::{BlockPass, TEMPLATES, Template, TemplateError};
 
 /// The counts of one pass in the published log: 500 blocks of 4,000 characters, with 4,000 requested characters each.

@@ -1,14 +1,14 @@
 //! Compares the answers of searches and sweeps: the highest loads that meet the objectives, the throughput at saturation
 //! and the knees. The trials behind the answers are not compared, because each search chooses its own loads.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
 use crate::load_ranking::{Answered, SustainedLoad};
-use crate::search::{SearchAnswer, SearchEnding};
-use crate::summary::Summary;
-use crate::sweep::{FigureInterval, SweepAnswer, SweepEnding};
+use crate::search::SearchEnding;
+use crate::sweep::{FigureInterval, SweepEnding};
+use crate::{SearchAnswer, Summary, SweepAnswer};
 
 /// A figure of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

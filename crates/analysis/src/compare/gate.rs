@@ -6,9 +6,8 @@ use super::answers::{AnswerFigure, AnswerRow};
 use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
 use crate::verdict::Met;
-use inferometer_model::digits;
 use inferometer_model::metrics::slo::{Comparison as Sign, split};
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::{did_you_mean, digits};
 
 /// One condition: the difference of a figure must stay on one side of a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -34,7 +34,7 @@ pub use series::{Series, TABLE_LOAD};
 pub use subject::Subject;
 pub use unmatched::Unmatched;
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 /// The rate of false alarms over all figures together. A difference is significant if [`Row::p`] is at most this value.
 pub const FALSE_ALARMS: f64 = 0.05;

@@ -1,17 +1,13 @@
 //! The figures that are compared, with a value and a time of measurement for each repeat. They are read from the cells
 //! of a run.
 
-use crate::cell::{Cell, is_longer, table_loads};
-use crate::imported::Imported;
-use crate::pass::PassSummary;
+use crate::cell::{is_longer, table_loads};
 use crate::prediction::Columns;
-use crate::summary::Summary;
-use inferometer_model::calendar;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassKind;
+use crate::{Cell, Imported, PassSummary, Summary};
 use inferometer_model::metrics::{
-    Definition, Direction, Statistic, latency_per_output_token, latency_per_token, registry,
+    Direction, latency_per_output_token, latency_per_token, registry,
 };
+use inferometer_model::{CellPlan, Definition, PassKind, Statistic, calendar};
 
 /// The load of the columns of a published table, which does not state a load.
 pub const TABLE_LOAD: &str = "table";

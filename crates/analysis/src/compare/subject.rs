@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use super::answers::{self, Answer};
 use super::series::{self, Series, TABLE_LOAD};
-use crate::imported::Imported;
-use crate::summary::Summary;
 use crate::verdict::Validity;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Code, Severity, code};
+use crate::{Imported, Summary};
+use inferometer_model::{CellPlan, Code, Severity, code};
 use inferometer_plan::Plan;
 
 /// Names of facts. A difference in one of these facts may explain a difference in another one.

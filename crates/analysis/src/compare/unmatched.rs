@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Series, Subject};
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 /// With more cells than this, a text states only their number.
 const NAMED: usize = 4;

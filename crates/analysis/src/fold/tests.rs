@@ -3,12 +3,11 @@
 use super::*;
 use crate::cell::cell;
 use inferometer_model::fixture::{ms, steady, stream};
-use inferometer_model::load::Bound;
 use inferometer_model::metrics::{
     e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
-use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind::Text;
+use inferometer_model::{Bound, Outcome};
 
 const SATURATED: PassPlan = PassPlan::saturated(3);
 

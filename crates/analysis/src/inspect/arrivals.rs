@@ -1,11 +1,7 @@
 //! Compares the arrival rate of a pass with the requested rate, and the sending rate with the arrival rate. A rate that
 //! changes within the pass is not judged.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{OpenPlan, PassPlan};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Finding, Nanos, OpenPlan, Outcome, PassPlan, Record, code};
 
 /// If the arrival rate differs from the requested rate by a larger share, a finding reports it.
 const RATE_TOLERANCE: f64 = 0.1;

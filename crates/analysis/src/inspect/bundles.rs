@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Bundles, Gaps, Timeline};
-use inferometer_model::record::{Read, Record};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::{Bundles, Gaps};
+use inferometer_model::record::Read;
+use inferometer_model::{Finding, Nanos, Record, Timeline, code};
 
 /// The time after which a delayed TCP acknowledgement is sent on Linux: 40 ms, plus delays on a busy machine. Other
 /// systems wait up to 200 ms.

@@ -1,8 +1,7 @@
 //! Counts prompt tokens that the server took from its prefix cache. A few tokens change no figure. The tokens of a chat
 //! template at the start of every prompt change no figure either. Neither of these is reported.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::Record;
+use inferometer_model::{Finding, Record, code};
 
 /// The smallest share of cached prompt tokens that changes the figures of a pass.
 pub(super) const MATERIAL_SHARE: f64 = 0.05;

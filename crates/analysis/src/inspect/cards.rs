@@ -1,8 +1,8 @@
 //! Finds problems of the card metrics of a pass. It never judges the cards themselves.
 
+use crate::PassSummary;
 use crate::observed::{FRESH_READINGS, HardwareUse};
-use crate::pass::PassSummary;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 
 /// Findings on card metrics that are incomplete, or that have too few samples during the pass.
 pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {

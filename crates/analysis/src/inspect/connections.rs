@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Timeline, ttft};
+use inferometer_model::metrics::ttft;
 use inferometer_model::stats::median;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Finding, Nanos, Timeline, code};
 
 use super::bundles::DELAYED_ACK;
 

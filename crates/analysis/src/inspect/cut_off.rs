@@ -2,9 +2,7 @@
 //! early if the result of a trial is certain, or if a condition of the plan is met. These requests are not failures of
 //! the server.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Detail, Record, StopReason};
+use inferometer_model::{Detail, Finding, Outcome, Record, StopReason, code};
 
 /// The number of requests that were cut off, and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! Findings on requests that did not complete, grouped by their outcome.
 
-use inferometer_model::digits;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::outcome::{Outcome, OutcomeKind};
-use inferometer_model::record::{Detail, Record};
+use inferometer_model::{Detail, Finding, Outcome, OutcomeKind, Record, code, digits};
 
 /// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get a finding.
 const MOST_KINDS: usize = 8;

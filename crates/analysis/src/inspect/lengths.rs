@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, Severity, code};
-use inferometer_model::metrics::Timeline;
-use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::{Finding, Record, Severity, Timeline, TokensFrom, code};
 
 /// If each event of a stream has one token, the number of tokens and the number of events differ by at most this
 /// number: the end-of-text token has no text, and may have no event.

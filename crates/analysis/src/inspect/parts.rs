@@ -1,10 +1,9 @@
 //! Findings on servers and ranks that differ from the others in failures or latencies.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 
-use crate::distributions::Distributions;
 use crate::parts::{Difference, ServerFigures, differences};
-use crate::pass::PassSummary;
+use crate::{Distributions, PassSummary};
 
 /// A server gets a finding if its share of failures is more than this many times the share of the other servers.
 const MORE: u64 = 4;

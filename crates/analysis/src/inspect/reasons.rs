@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::finish_reason::FinishReason;
-use inferometer_model::record::Record;
+use inferometer_model::{Finding, Record, code};
 
 /// The finding names at most this many reasons, because a server may invent a new one for each answer.
 const MAX_NAMED: usize = 5;

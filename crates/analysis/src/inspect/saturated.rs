@@ -1,6 +1,6 @@
 //! The finding that requests arrived faster than they ended.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 
 use crate::growth::Growth;
 

@@ -2,12 +2,11 @@
 //! is right: the cause of a difference lies between the points where server and client measure.
 
 use super::cached::MATERIAL_SHARE;
+use crate::PassSummary;
 use crate::observed::{ServerLatency, ServerMetrics};
-use crate::pass::PassSummary;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Definition, itl, ttft};
-use inferometer_model::record::TokensFrom;
+use inferometer_model::metrics::{itl, ttft};
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Definition, Finding, TokensFrom, code};
 
 /// The share of the client's figure by which client and server may differ, in addition to [`Allowed`].
 const SHARE: f64 = 0.05;

@@ -1,9 +1,9 @@
 //! Reports the times that the server states for its requests, together with the client's E2E. This module does not
 //! decide which of the two is right, and reads no metrics of the server.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Timeline, e2e};
+use inferometer_model::metrics::e2e;
 use inferometer_model::stats::Sample;
+use inferometer_model::{Finding, Timeline, code};
 
 /// If the time in the queue exceeds this share of E2E, the finding has advice.
 const LARGE_SHARE: f64 = 0.1;

@@ -1,11 +1,9 @@
 //! Tests which findings are made from records, with their numbers, and which are not made.
 
 use super::*;
-use inferometer_model::finding::Severity;
 use inferometer_model::fixture::{steady, stream};
-use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::EventKind::Text;
-use inferometer_model::record::{Detail, Record, Usage};
+use inferometer_model::{Detail, Outcome, Phase, Record, Severity, Usage};
 
 mod output_lengths;
 

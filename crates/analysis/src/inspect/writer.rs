@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::process::Process;
+use inferometer_model::{Finding, Process, code};
 
 /// The finding that requests had to wait because records were not yet written; `None` if none had to wait.
 pub fn writer_finding(process: &Process) -> Option<Finding> {

@@ -2,9 +2,8 @@
 //! load, and the number in flight.
 
 use inferometer_model::load::KeptConstant;
-use inferometer_model::metrics::Timeline;
 use inferometer_model::stats::VALUES_KEPT;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Timeline};
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.

@@ -2,12 +2,11 @@
 //! cover the true value about as often as they state.
 
 use inferometer_model::fixture::steady;
-use inferometer_model::load::{Bound, PassPlan};
-use inferometer_model::metrics::{Timeline, e2e, ttft};
+use inferometer_model::metrics::{e2e, ttft};
 use inferometer_model::stats::{Distribution, seed};
+use inferometer_model::{Bound, PassPlan, Timeline};
 
-use crate::fold::PassFold;
-use crate::pass::PassSummary;
+use crate::{PassFold, PassSummary};
 
 /// A closed loop on a server whose speed drifts. The duration of a request is its own random length times the current
 /// speed, which is an autoregression over requests.

@@ -1,15 +1,14 @@
 //! Tests objectives on passes with known figures.
 
 use inferometer_model::fixture::steady;
-use inferometer_model::load::{Bound, PassPlan};
 use inferometer_model::metrics::slo::parse;
-use inferometer_model::metrics::{Timeline, e2e, itl, send_delay, tpot, ttft};
-use inferometer_model::outcome::Outcome;
+use inferometer_model::metrics::{e2e, itl, send_delay, tpot, ttft};
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Bound, Outcome, PassPlan, Timeline};
 
 use super::*;
+use crate::PassFold;
 use crate::cell::cell;
-use crate::fold::PassFold;
 use crate::range::Range;
 use crate::verdict::Met;
 

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::server::Level;
-use inferometer_model::sample::{CardSample, Observed, Sample};
-use inferometer_model::time::Nanos;
+use inferometer_model::sample::{CardSample, Sample};
+use inferometer_model::{Nanos, Observed};
 
 /// The minimum number of readings within a pass for which energy is reported, if an exporter reads the card. The values
 /// used for the start and the end of the pass may be old by one interval between readings: about a tenth of the pass.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::sample::{Latency, Observed, Quantity, Sample, ServerSample};
-use inferometer_model::time::Nanos;
+use inferometer_model::sample::{Latency, Quantity, Sample, ServerSample};
+use inferometer_model::{Nanos, Observed};
 
 /// The most instants of a timeline in a summary: a plot cannot show more.
 const MOST_INSTANTS: usize = 240;

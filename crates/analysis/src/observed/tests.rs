@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::sample::{
-    Buckets, CardSample, Latency, Observed, Quantity, Sample, ServerSample, SourceSample,
+    Buckets, CardSample, Latency, Quantity, Sample, ServerSample, SourceSample,
 };
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Observed};
 
 use super::*;
 

@@ -1,14 +1,10 @@
 //! Tests the figures of a pass by server and by rank, and which differences are more than chance.
 
 use inferometer_model::fixture::steady;
-use inferometer_model::load::{Bound, ClosedPlan, PassPlan};
-use inferometer_model::metrics::Timeline;
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::Record;
+use inferometer_model::{Bound, ClosedPlan, Outcome, PassPlan, Phase, Record, Timeline};
 
-use crate::fold::PassFold;
 use crate::inspect::part_findings;
-use crate::pass::PassSummary;
+use crate::{PassFold, PassSummary};
 
 /// A closed loop of 400 requests with two in flight. Each of the two parts has its own time to first token.
 fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {

@@ -1,15 +1,13 @@
 //! Tests that the true values lie in the ranges, in whatever way the client read the events.
 
 use inferometer_model::fixture::{ms, steady, stream};
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::{Statistic, Timeline, itl, registry, tpot, ttft};
+use inferometer_model::metrics::{itl, registry, tpot, ttft};
 use inferometer_model::record::EventKind::{Text, Usage};
-use inferometer_model::record::Record;
+use inferometer_model::{PassPlan, Record, Statistic, Timeline};
 use proptest::prelude::*;
 
-use crate::fold::PassFold;
-use crate::pass::PassSummary;
 use crate::range::Trust;
+use crate::{PassFold, PassSummary};
 
 fn folded(records: &[Record]) -> PassSummary {
     let mut fold = PassFold::new(&PassPlan::saturated(10));

@@ -2,7 +2,7 @@
 //! any load. So if these requests miss an objective, every load misses it.
 
 use super::overwhelmed::as_many_or_more;
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_plan::search::{Criterion, CriterionResult};
 
 /// The requests of a trial that were alone on the server.

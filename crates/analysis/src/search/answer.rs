@@ -8,7 +8,7 @@ use super::plan::settings;
 use super::procedure::Search;
 use super::sentence::sentence;
 use super::trial::Trial;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::search::SearchPlan;
 
 impl SearchAnswer {

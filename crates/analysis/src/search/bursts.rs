@@ -2,7 +2,7 @@
 //! batch end together, and the next ones start together. Then their prompts wait for each other. With varied lengths,
 //! this does not happen.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 /// Requests start together if they are due within this many seconds.
 const TOGETHER_S: f64 = 0.005;

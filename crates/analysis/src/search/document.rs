@@ -6,7 +6,7 @@ use super::evidence::{Claim, CriterionEstimate};
 use super::overwhelmed::Overwhelmed;
 use super::settings::SearchEnding;
 use super::trial::Saturation;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 
 /// The answer of a search for one cell, and for one tier of objectives.

@@ -4,10 +4,9 @@ use super::document::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
 use super::sentence::sentence;
 use super::settings::SearchEnding;
-use crate::cell::Cell;
-use crate::validity;
+use crate::{Cell, validity};
 use inferometer_model::digits::percent;
-use inferometer_model::finding::{Code, Finding, code};
+use inferometer_model::{Code, Finding, code};
 
 /// The codes of [`findings`]. Stored findings with these codes are removed before the findings are computed again,
 /// because their messages may come from an earlier version.

@@ -3,9 +3,9 @@
 //! loop counts too, because requests to an idle server are no slower than later ones. The first requests of a closed
 //! loop do not count.
 
-use inferometer_model::load::{ClosedPlan, Level, PassPlan};
-use inferometer_model::metrics::{Fate, RequestFigures};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::Level;
+use inferometer_model::metrics::Fate;
+use inferometer_model::{ClosedPlan, Nanos, PassPlan, RequestFigures};
 use inferometer_plan::search::Criterion;
 
 /// The assumed number of independent requests in a trial. It is a cautious value, because misses may be strongly

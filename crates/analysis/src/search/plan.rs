@@ -1,7 +1,8 @@
 //! Derives three things from the plan of a search: the settings of the procedure, the pass of each trial, and the
 //! watcher that ends a trial early.
 
-use inferometer_model::load::{ClosedPlan, Level, OpenPlan, PassPlan};
+use inferometer_model::load::Level;
+use inferometer_model::{ClosedPlan, OpenPlan, PassPlan};
 use inferometer_plan::search::{Over, SearchPlan};
 
 use super::overwhelmed::Watcher;

@@ -4,15 +4,12 @@
 use std::time::Duration;
 
 use super::*;
-use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::{steady, stream};
-use inferometer_model::load::{Bound, PassPlan};
-use inferometer_model::metrics::{
-    RequestFigures, Timeline, e2e, request_objective as goodput, slo, tpot, ttft,
-};
-use inferometer_model::record::{EventKind, Record};
+use inferometer_model::metrics::{e2e, request_objective as goodput, slo, tpot, ttft};
 use inferometer_model::stats::seed::{rng, unit};
-use inferometer_model::time::Nanos;
+use inferometer_model::{
+    Bound, CellPlan, EventKind, Nanos, PassPlan, Record, RequestFigures, Timeline,
+};
 use inferometer_plan::search::{Criterion, CriterionResult, Over, SearchPlan, criteria};
 
 mod capacity;

@@ -12,9 +12,8 @@ use super::overwhelmed::first_crowd;
 use super::rates::Rates;
 use crate::startup::{self, CountedPart, median_latency_s};
 use crate::stay::{HasStay, Stay};
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::{Fate, Gaps, RequestFigures};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::{Fate, Gaps};
+use inferometer_model::{Nanos, PassPlan, RequestFigures};
 use inferometer_plan::search::{Criterion, CriterionResult};
 
 /// The evidence that requests arrived faster than they ended: the load has no steady state.

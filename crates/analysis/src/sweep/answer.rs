@@ -1,6 +1,6 @@
 //! Computes the answer of a sweep from its plan and its trials. All texts come from [`super::sentence`].
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 
 use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};

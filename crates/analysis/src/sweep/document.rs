@@ -1,6 +1,6 @@
 //! The answer of a sweep as stored in results.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,13 @@
 //! Findings that a reader of a sweep must know besides the answer.
 
 use inferometer_model::digits::with_unit;
-use inferometer_model::finding::{Code, Finding, code};
+use inferometer_model::{Code, Finding, code};
 use inferometer_plan::search::Over;
 
 use super::document::SweepAnswer;
 use super::outcome::SweepEnding;
-use crate::cell::Cell;
 use crate::search::load_text;
-use crate::validity;
+use crate::{Cell, validity};
 
 /// The codes of the findings on sweeps.
 pub const CODES: [Code; 3] =

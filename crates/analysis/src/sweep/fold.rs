@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::{Fate, RequestFigures, tpot, ttft};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::{Fate, tpot, ttft};
+use inferometer_model::{Nanos, PassPlan, RequestFigures};
 use inferometer_plan::search::Over;
 
 use super::estimate::{FEWEST, FigureEstimate};

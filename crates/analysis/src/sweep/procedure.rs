@@ -2,7 +2,8 @@
 
 mod lengths;
 
-use inferometer_model::load::{Bound, Level as LoadLevel, OpenPlan, PassPlan};
+use inferometer_model::load::Level as LoadLevel;
+use inferometer_model::{Bound, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 

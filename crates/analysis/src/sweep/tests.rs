@@ -10,7 +10,7 @@ use inferometer_plan::sweep::SweepPlan;
 use super::{
     FigureEstimate, KneeAnswer, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding, sentence,
 };
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 fn plan() -> SweepPlan {
     SweepPlan {

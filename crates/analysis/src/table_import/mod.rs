@@ -12,7 +12,7 @@ pub use form::{ColumnForm, FormCell, TableForm};
 pub use place::{HeadingFacts, engine_in_prose, place_of};
 
 use crate::prediction::Columns;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 /// A published table, with the headings above it.
 #[derive(Clone, Debug, PartialEq)]

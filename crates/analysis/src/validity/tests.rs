@@ -1,15 +1,13 @@
 //! Tests each rule on both sides of its limit.
 
 use super::*;
+use crate::PassFold;
 use crate::cell::cell;
-use crate::fold::PassFold;
 use crate::range::Range;
 use inferometer_model::fixture::{ms, steady};
-use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
-use inferometer_model::metrics::{Statistic, Timeline, latency_per_token, ttft};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
+use inferometer_model::load::{ConversationsPlan, CountOf, Script};
+use inferometer_model::metrics::{latency_per_token, ttft};
+use inferometer_model::{Bound, Outcome, PassPlan, Process, Record, Statistic, Timeline};
 
 fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
     let mut fold = PassFold::new(pass);

@@ -2,9 +2,8 @@
 //! events. It does no network I/O.
 
 use inferometer_model::metrics::arrival_widths;
-use inferometer_model::record::Record;
 use inferometer_model::stats::percentile;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::truth::frame;

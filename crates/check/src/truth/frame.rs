@@ -2,7 +2,7 @@
 //! parses this text with the same code as any other text. The rest of the chunk is the same for all tokens, as with
 //! real servers. This file sends nothing.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 
 /// The number of digits of an instant in nanoseconds, enough for 300 years after the start of the machine.

@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::request_head;
 use memchr::memmem::Finder;

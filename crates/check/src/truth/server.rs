@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_net::http::{Connection, Connections, Handler, answer_waiting};
 use inferometer_net::{ConnId, Net, Wake};
 use inferometer_wire::http::{Request, response_head};

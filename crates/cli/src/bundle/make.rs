@@ -9,7 +9,7 @@ use inferometer_formats::bundle::{
     self, BundledRun, Checksum, DataFile, MANIFEST, Manifest, PLAN, PLAN_FILE, Part, README,
     RECORDS, SCHEMA, SUMMARY, data_name, of_run,
 };
-use inferometer_model::secrets::Secrets;
+use inferometer_model::Secrets;
 use inferometer_model::target::Tool;
 use inferometer_net::file;
 use inferometer_plan::{Plan, TargetPlan};

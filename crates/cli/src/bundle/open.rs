@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::bundle::{
     self, BundleError, BundledRun, DataFile, GZIP, Limits, Manifest, Opened, PLAN, RECORDS,
     SUMMARY, of_run,

@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::runs::MeasuredRun;
 use inferometer_engine::model::built_in;
 use inferometer_formats::import::Import;
-use inferometer_model::load::PassPlan;
-use inferometer_model::record::Record;
-use inferometer_model::target::Target;
+use inferometer_model::{PassPlan, Record, Target};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_predict::{MeasuredPass, Unpredictable, measured_on, measured_passes, passes_of};
 use inferometer_store::Store;

@@ -4,12 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::runs::{
     Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,
     parse_runs, replicates, run_errors, run_provenances,
 };
-use inferometer_engine::profile::Profile;
+use inferometer_engine::{EngineConfig, Profile};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 
 use super::{CalibrateError, Calibrated};

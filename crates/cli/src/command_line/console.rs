@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use inferometer_model::secrets::{Secrets, is_key_header};
-use inferometer_model::visible;
+use inferometer_model::secrets::is_key_header;
+use inferometer_model::{Secrets, visible};
 use inferometer_net::http::proxy::Proxies;
 use inferometer_report::terminal::{Colour, Screen, shown};
 

@@ -4,8 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use crate::command_line::console::variable;
-use crate::command_line::exit::Failure;
+use crate::command_line::{Failure, variable};
 
 /// Writes a file, and replaces an existing file. `flag` is the flag that names the file, for the error message.
 ///

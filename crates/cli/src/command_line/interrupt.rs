@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inferometer_run::Interrupt;
 
-use crate::command_line::console::tell;
+use crate::command_line::tell;
 
 /// The interruption flag that all runs of this process share.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();

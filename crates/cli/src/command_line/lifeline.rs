@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 
-use crate::command_line::console::tell;
+use crate::command_line::tell;
 
 /// Ends this process when its standard input is closed. The operating system closes standard input even if the parent
 /// process is killed.

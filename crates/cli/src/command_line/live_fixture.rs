@@ -3,14 +3,9 @@
 use std::sync::Arc;
 
 use inferometer_drive::Live;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event as TokenEvent, EventKind, Read, Record};
+use inferometer_model::record::{Event as TokenEvent, Read};
 use inferometer_model::sample::{Quantity, Sample, ServerSample};
-use inferometer_model::target::Target;
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, EventKind, Nanos, Outcome, PassPlan, Record, Target, Timeline};
 use inferometer_run::{Event, Events, PassStarted, RunStarted};
 use inferometer_store::PassBegin;
 

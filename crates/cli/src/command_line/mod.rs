@@ -31,6 +31,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+pub(crate) use console::{colour, screen, tell, variable};
+pub(crate) use exit::{Failure, Kind, first_of, print};
+pub(crate) use terminal::{View, show};
+
 pub use command::against::{Prepared, prepared};
 pub use command::engine_flags::{EngineFlags, config as engine_config};
 
@@ -70,7 +74,7 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     let words = settings.as_ref().map(|settings| settings.secret_words()).unwrap_or_default();
     console::arguments_are(&arguments, words);
     if let Some(advice) = other_tools::advice_on_values(&arguments) {
-        let failure = exit::Failure::usage(advice);
+        let failure = Failure::usage(advice);
         failure.print();
         return failure.code();
     }
@@ -146,19 +150,19 @@ fn below_with_store(command: clap::Command, store: &'static str) -> clap::Comman
 /// printed.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if let Some(why) = not_text::refusal(error, arguments.get(1..).unwrap_or_default()) {
-        let failure = exit::Failure::usage(why);
+        let failure = Failure::usage(why);
         failure.print();
         return failure.code();
     }
     if let Some(advice) = other_tools::advice(error, arguments) {
-        let failure = exit::Failure::usage(advice);
+        let failure = Failure::usage(advice);
         failure.print();
         return failure.code();
     }
     let text = error.to_string();
     let plain = number_words(&without_body(error, &text));
     if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
-        console::tell(plain.trim_end());
+        tell(plain.trim_end());
     } else if error.print().is_err() {
         // If the output cannot be written, the failure cannot be reported.
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The executable file for child processes, if it is not the executable file of this process.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();

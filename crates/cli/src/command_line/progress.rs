@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;
-use inferometer_net::monotonic_now;
-use inferometer_net::thread::spawn;
+use inferometer_net::{monotonic_now, spawn};
 use inferometer_run::{LiveState, left};
 
 /// The interval at which a bar is redrawn.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Arg, Command};
-use inferometer_model::finding::code;
+use inferometer_model::code;
 use inferometer_model::metrics::definitions;
 
 use super::command;

@@ -8,10 +8,9 @@ use inferometer_report::progress::{PairEnded, pass_ended};
 use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
 
 use crate::command_line::consent::consent;
-use crate::command_line::console::tell;
 use crate::command_line::progress::{Bars, ShownBar};
 use crate::command_line::tui::Screen;
-use crate::command_line::{interrupt, program};
+use crate::command_line::{interrupt, program, tell};
 
 /// How a run is shown. This does not affect the measurement.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,16 +5,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{Cell, PassSummary, Summary};
 use inferometer_formats::export::mlflow::{Metric, Run, Status, distinct_part, part};
 use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
-use inferometer_report::plot::PlotFiles;
-use inferometer_report::trace::Traces;
-use inferometer_run::results::outputs::Outputs;
-use inferometer_run::{RunError, summarise_log};
+use inferometer_report::{PlotFiles, Traces};
+use inferometer_run::{Outputs, RunError, summarise_log};
 use inferometer_store::{RunKind, RunState, StoredRun};
 
 use super::error::ExportRunError;

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::rc::Rc;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::export::form::{Csv, Json, JsonLines, Parquet, RowWriter};
 use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
-use inferometer_model::record::Record;
+use inferometer_model::Record;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_run::summarise_log;
 use inferometer_store::{PassItem, StoredRun};

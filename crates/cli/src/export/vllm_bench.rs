@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::dialect::ServingSelection;
 use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;

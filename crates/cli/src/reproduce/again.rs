@@ -1,7 +1,7 @@
 //! Resolves the plan of a bundled run again, to measure it from this machine. The address, headers, certificates and
 //! API key variable of the original run are not used. The command of its server is used only if requested.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
 use inferometer_plan::{LaunchPlan, Plan, TargetPlan};
 use inferometer_run::{

@@ -1,8 +1,8 @@
 //! Compares the new runs with the runs of the bundle, with the same method as `compare`.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{Options, Reproduction, ReproductionResult, Subject};
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::{Code, code};
+use inferometer_model::{Code, code};
 use inferometer_plan::Plan;
 use inferometer_report::reproduction;
 use inferometer_store::RunKind;

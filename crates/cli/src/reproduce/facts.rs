@@ -1,8 +1,8 @@
 //! The facts that differ between two runs and may explain different results. They concern the server, its cards and the
 //! client's machine. Facts that only identify a run, a file or an address are left out.
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::target::Environment;
+use inferometer_analysis::Summary;
+use inferometer_model::Environment;
 
 /// Facts that only identify a run or its inputs, or that were observed during the run.
 const OF_THE_RUN: [&str; 14] = [

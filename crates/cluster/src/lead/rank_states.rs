@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use super::{RankLost, RankReport};
-use crate::meeting::JoinError;
-use crate::message::{Order, PassReport, Progress, SentRecord};
-use crate::pace;
+use crate::message::Progress;
+use crate::{JoinError, Order, PassReport, SentRecord, pace};
 
 /// Receives the records of a rank. It is dropped after the last record, or if the rank is lost.
 pub type Sink = Box<dyn FnMut(Vec<SentRecord>) + Send>;

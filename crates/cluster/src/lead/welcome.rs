@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 
 use super::RankLost;
 use super::rank_states::Shared;
 use super::serve;
 use crate::link::Link;
-use crate::meeting::JoinError;
-use crate::message::{Challenge, Hello, Introduction, PROTOCOL, Welcome};
-use crate::token::{Token, TokenError, nonce};
+use crate::message::{Challenge, Hello, PROTOCOL, Welcome};
+use crate::token::nonce;
+use crate::{Introduction, JoinError, Token, TokenError};
 
 /// How long a process may take for each step of its introduction.
 const INTRODUCTION: Duration = Duration::from_secs(10);

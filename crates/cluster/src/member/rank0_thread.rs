@@ -5,15 +5,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record};
 use inferometer_net::monotonic_now;
 
 use super::state::{MemberState, Rank0Lost, State};
 use crate::clock::{Clock, Exchange};
 use crate::link::{Link, in_words};
-use crate::message::{ClockReport, Down, Order, SentRecord, Up};
+use crate::message::{Down, Up};
 use crate::pace::{self, WaitsFor};
+use crate::{ClockReport, Order, SentRecord};
 
 /// Rank 0 counts as lost if it does not answer for this long.
 const LOST_AFTER: Duration = Duration::from_secs(30);

@@ -3,10 +3,11 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use super::LOOK_EVERY;
-use crate::message::{Order, PassReport, Progress, SentRecord};
+use crate::message::Progress;
+use crate::{Order, PassReport, SentRecord};
 
 /// Returns the next record of the pass: `Ok(None)` if none is available yet, an error after the last record.
 pub type Outgoing = Box<dyn FnMut() -> Result<Option<SentRecord>, NoMoreRecords> + Send>;

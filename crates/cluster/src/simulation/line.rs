@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inferometer_model::fixture::steady;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record};
 use inferometer_net::monotonic_now;
 
 use super::Scene;
-use crate::member::{MemberState, NoMoreRecords, Rank0Connection};
-use crate::message::{Down, Order, PassReport, SentRecord, Up};
+use crate::member::{MemberState, Rank0Connection};
+use crate::message::{Down, Up};
+use crate::{NoMoreRecords, Order, PassReport, SentRecord};
 
 /// A simulated clock of a rank, with an offset to rank 0's clock and a drift.
 #[derive(Clone, Copy)]

@@ -4,17 +4,15 @@
 use std::time::Duration;
 
 use inferometer_model::load::{Due, EndedRequest};
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Detail, Record};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Detail, Nanos, Outcome, Phase, Record};
 use inferometer_net::{Close, ConnId, Net, Wake};
 
 use super::Driver;
 use super::common::TakeResult;
+use crate::Recorder;
 use crate::connections::Purpose;
 use crate::encode::Encoded;
 use crate::exchange::Exchange;
-use crate::job::Recorder;
 
 /// The maximum number of requests begun in one turn. It is limited so that arrived data is read soon.
 const BEGIN_PER_TURN: usize = 32;

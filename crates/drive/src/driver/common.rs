@@ -7,22 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inferometer_model::digits::with_unit;
-use inferometer_model::load::{OverLimit, Share, Stages};
-use inferometer_model::metrics::{RequestFigures, Timeline};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Detail, Record};
-use inferometer_model::time::Nanos;
+use inferometer_model::load::{Share, Stages};
+use inferometer_model::{Detail, Nanos, Outcome, OverLimit, Record, RequestFigures, Timeline};
 use inferometer_net::Waker;
 
 use super::Waits;
 use super::in_flight_limit::InFlightLimit;
-use crate::balance::Servers;
-use crate::encode::{Encoded, Encoder, NextRequest, RequestInfo};
-use crate::job::{Order, Recorder, StartGate};
-use crate::live::Live;
+use crate::encode::{Encoded, NextRequest, RequestInfo};
 use crate::memory::AnswerMemory;
 use crate::session::Session;
 use crate::watch::Watch;
+use crate::{Encoder, Live, Order, Recorder, Servers, StartGate};
 
 /// How long the other loops may take to wake up before a pass starts.
 const WAKING: Duration = Duration::from_millis(1);

@@ -2,16 +2,13 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use inferometer_model::metrics::{RequestFigures, Timeline};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Detail;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Detail, Nanos, Outcome, RequestFigures, Timeline};
 use inferometer_net::{Close, ConnId, Net, Wake};
 
 use super::Driver;
+use crate::Recorder;
 use crate::connections::Purpose;
 use crate::exchange::{Exchange, Finished};
-use crate::job::Recorder;
 
 impl<R: Recorder> Driver<R> {
     /// Ends the exchange on a connection and records it.

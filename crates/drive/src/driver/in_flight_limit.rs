@@ -1,8 +1,7 @@
 //! The limit of requests in flight, over all event loops of a pass. If requests wait at the limit, the
 //! request that was due first begins first.
 
-use inferometer_model::load::OverLimit;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, OverLimit};
 
 /// The limit, the number of requests in flight, and the requests that wait.
 pub(super) struct InFlightLimit {

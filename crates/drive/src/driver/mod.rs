@@ -18,20 +18,17 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use inferometer_model::load::{LoadModel, Share};
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Detail, StopReason};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Detail, Nanos, Outcome, Phase, StopReason};
 use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use inferometer_plan::Timeouts;
 
 use self::common::{Common, Loop, State};
 use self::in_flight_limit::InFlightLimit;
-use crate::balance::Servers;
 use crate::connections::{Connections, Purpose};
-use crate::job::{Job, LoopPart, Order, Recorder, StartGate};
-use crate::live::{Live, LoopCounts};
+use crate::live::LoopCounts;
 use crate::timers::Timers;
 use crate::watch::{CHECK_PERIOD, Watch};
+use crate::{Job, Live, LoopPart, Order, Recorder, Servers, StartGate};
 
 /// The maximum number of requests encoded ahead in one turn. It is limited so that arrived data is read soon.
 const ENCODE_PER_TURN: usize = 8;

@@ -1,12 +1,12 @@
 //! Ends requests that have exceeded a timeout of the plan.
 
-use inferometer_model::outcome::Outcome;
+use inferometer_model::Outcome;
 use inferometer_net::{ConnId, Net};
 
 use super::Driver;
+use crate::Recorder;
 use crate::connections::Purpose;
 use crate::exchange::Exchange;
-use crate::job::Recorder;
 
 impl<R: Recorder> Driver<R> {
     pub(super) fn arm(&mut self, conn: ConnId, exchange: &Exchange) {

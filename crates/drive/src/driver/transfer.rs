@@ -2,16 +2,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Detail;
+use inferometer_model::{Detail, Outcome};
 use inferometer_net::{Close, ConnId, Net, ReadResult};
 use inferometer_wire::exchange::Progress;
 
 use super::Driver;
 use crate::connections::Purpose;
 use crate::exchange::Exchange;
-use crate::job::Recorder;
-use crate::memory::ANSWERS_BYTES;
+use crate::{ANSWERS_BYTES, Recorder};
 
 /// The detail of a request on a reused connection that the server had closed.
 const CLOSED_AFTER_ANSWER: &str =

@@ -4,12 +4,12 @@
 use inferometer_engine::fit::runs::{
     Details, MeasuredRun, Refit, details, parse_refits, parse_runs, replicates,
 };
-use inferometer_engine::profile::{Profile, profiles};
+use inferometer_engine::profile::profiles;
 use inferometer_engine::ranges::{FigureRange, run_ranges};
-use inferometer_engine::{EngineError, choose_from};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{PassPlan, SaturatedPlan};
+use inferometer_engine::{EngineError, Profile, choose_from};
+use inferometer_model::load::SaturatedPlan;
 use inferometer_model::stats::percentile;
+use inferometer_model::{CellPlan, PassPlan};
 
 /// The fit from which the constants of a prediction come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,8 +9,8 @@
 //! small, its range is too narrow.
 
 use super::{ErrorColumn, FEWEST_ROWS, LogRange, fitted, p90};
-use crate::config::ResolvedConfig;
-use crate::profile::{Profile, Provenance, SignedError, SignedErrors};
+use crate::profile::{Provenance, SignedError, SignedErrors};
+use crate::{Profile, ResolvedConfig};
 
 /// 90 % of the values of a normal distribution are within this many standard deviations of the mean.
 pub const NINE_OF_TEN: f64 = 1.645;

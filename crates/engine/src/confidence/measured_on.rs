@@ -1,7 +1,7 @@
 //! The engine and card of the measurements that a prediction is compared with. No figures are compared here.
 
+use crate::ResolvedConfig;
 use crate::card::{Card, cards};
-use crate::config::ResolvedConfig;
 
 /// The engine and card of measurements, as far as they are known. An unknown value is assumed to equal the value of the
 /// profile.

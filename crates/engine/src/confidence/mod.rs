@@ -6,10 +6,10 @@ mod measured_on;
 pub use left_out::NINE_OF_TEN;
 pub use measured_on::{MeasuredOn, card_in_words};
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
-use crate::config::ResolvedConfig;
-use crate::profile::{ColumnErrors, Coverage, Profile, Provenance, profiles};
+use crate::profile::{ColumnErrors, Coverage, Provenance, profiles};
+use crate::{Profile, ResolvedConfig};
 use left_out::Spread;
 
 /// The half-width of an uncalibrated range, as a factor. A prediction without measured rows can be wrong by this

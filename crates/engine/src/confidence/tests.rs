@@ -2,7 +2,7 @@
 //! measured range.
 
 use super::*;
-use crate::config::EngineConfig;
+use crate::EngineConfig;
 
 fn of(model: &str, input_length: u32, output_length: u32, sequences: u32) -> Confidence {
     let config = EngineConfig::of_model(model).unwrap().resolve().unwrap();

@@ -1,11 +1,9 @@
 //! The arguments of an engine, under vLLM's names. `crate::resolve` checks and completes them.
 
 use super::dtype::{Dtype, KvCacheDtype};
-use crate::error::EngineError;
 use crate::model::{ModelSpec, model};
-use crate::noise::Noise;
-use crate::profile::{Profile, default_profile, profile};
-use crate::weights::Weights;
+use crate::profile::{default_profile, profile};
+use crate::{EngineError, Noise, Profile, Weights};
 
 /// A model under a profile, and the engine's arguments. The engine's defaults replace absent arguments.
 #[derive(Clone, Debug, PartialEq)]

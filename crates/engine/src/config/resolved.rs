@@ -2,9 +2,7 @@
 
 use crate::card::Card;
 use crate::model::{Experts, ModelSpec, Windows, built_in};
-use crate::noise::Noise;
-use crate::profile::Profile;
-use crate::weights::Weights;
+use crate::{Noise, Profile, Weights};
 
 /// Limits of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

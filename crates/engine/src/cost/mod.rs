@@ -45,7 +45,7 @@ mod v1;
 
 use std::time::Duration;
 
-use crate::config::ResolvedConfig;
+use crate::ResolvedConfig;
 pub(crate) use decode::DecodeCost;
 use decode::{captured, nanoseconds};
 use products::Products;

@@ -1,9 +1,8 @@
 //! The time of products of activations and weights, from the bytes read and the operations. Attention is not included.
 
-use crate::config::ResolvedConfig;
 use crate::model::Experts;
 use crate::profile::{AwqKernel, GptqKernel};
-use crate::weights::Weights;
+use crate::{ResolvedConfig, Weights};
 
 /// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row. The logit is written in half precision
 /// (2 bytes) and divided by the temperature (4). Probabilities and their logarithms are computed in single precision (6

@@ -2,7 +2,7 @@
 //! attention and after the MLP. Each pipeline stage sends the residual stream to the next. The speeds are those of the
 //! link between the cards; transfers between stages are not calibrated.
 
-use crate::config::ResolvedConfig;
+use crate::ResolvedConfig;
 
 /// The transfers of one step.
 #[derive(Clone, Debug)]

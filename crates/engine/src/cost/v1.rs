@@ -36,11 +36,10 @@
 use super::decode::DecodeCost;
 use super::shape::StepShape;
 use crate::card::{DECODE_ATTENTION_US, Operations, through};
-use crate::config::ResolvedConfig;
 use crate::model::Experts;
 use crate::profile::StepConstants;
 use crate::reach::Reach;
-use crate::weights::Weights;
+use crate::{ResolvedConfig, Weights};
 
 /// Bytes per logit: eight passes of the sampler over four bytes.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::work::DecodeLoad;
 use super::{Engine, Planned};
-use crate::request::{Finish, RequestId};
-use crate::step::{SteadySteps, Step, StepKind};
+use crate::{Finish, RequestId, SteadySteps, Step, StepKind};
 
 impl Engine {
     pub(super) fn step_ahead(&mut self) -> Option<Step> {

@@ -3,8 +3,7 @@
 use crate::cost::StepShape;
 use crate::policy::Sequence;
 use crate::reach::Reach;
-use crate::request::Finish;
-use crate::step::StepOutput;
+use crate::{Finish, StepOutput};
 
 /// The work of a decode step in which every running sequence takes part.
 pub(super) struct DecodeLoad {

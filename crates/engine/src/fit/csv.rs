@@ -1,6 +1,6 @@
 //! Tables of positive numbers as CSV. Lines that begin with `#` are ignored.
 
-use crate::error::EngineError;
+use crate::EngineError;
 
 /// Parses the rows of a table with `N` columns. `path` is used only in messages.
 ///

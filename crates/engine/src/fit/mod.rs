@@ -25,11 +25,8 @@ pub use validate::{
     with_version_of,
 };
 
-use crate::config::EngineConfig;
-use crate::error::EngineError;
-use crate::profile::{ColumnErrors, ErrorPercent, Profile};
-use crate::table::table_with_mean_output;
-use crate::weights::Weights;
+use crate::profile::{ColumnErrors, ErrorPercent};
+use crate::{EngineConfig, EngineError, Profile, Weights, table_with_mean_output};
 use inferometer_model::stats::percentile;
 use solve::least_squares;
 

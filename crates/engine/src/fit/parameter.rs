@@ -1,7 +1,6 @@
 //! The constants that can be fitted, by name, each with physically plausible bounds.
 
-use crate::error::EngineError;
-use crate::profile::Profile;
+use crate::{EngineError, Profile};
 
 /// A constant of a profile that can be fitted.
 pub struct Parameter {

@@ -1,9 +1,9 @@
 //! Measured rows as CSV: the columns of the published tables, and the `--max-model-len` of each row.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 use super::csv;
-use crate::error::EngineError;
+use crate::EngineError;
 
 /// One measured row.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,7 @@
 
 use super::solve::least_squares;
 use super::{MeasuredTable, fit, residuals};
-use crate::error::EngineError;
-use crate::profile::Profile;
+use crate::{EngineError, Profile};
 
 /// The weight of the ridge term that keeps the multipliers near 1. The weight is small, so that a multiplier stays
 /// near 1 only if the rows do not determine it.

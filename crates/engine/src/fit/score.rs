@@ -3,9 +3,8 @@
 
 use super::{MeasuredTable, errors};
 use crate::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
-use crate::config::EngineConfig;
-use crate::error::EngineError;
-use crate::profile::{Profile, SignedErrors};
+use crate::profile::SignedErrors;
+use crate::{EngineConfig, EngineError, Profile};
 
 /// The number of rows of a table whose measured values lie inside the predicted ranges.
 #[derive(Clone, Debug, PartialEq)]

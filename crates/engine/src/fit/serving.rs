@@ -2,14 +2,9 @@
 //! requests/s. The engine can serve only a much lower rate. The data set is not included. The lengths are generated
 //! from the known properties of the data set.
 
-use inferometer_model::load::{Bound, PassPlan, load_model};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Bound, Nanos, PassPlan, load_model};
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::request::Lengths;
-use crate::virtual_time::simulate;
+use crate::{Engine, EngineConfig, EngineError, Lengths, simulate};
 
 const REQUESTS: u32 = 1000;
 const RATE_PER_S: f64 = 32.0;

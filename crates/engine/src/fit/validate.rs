@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{MeasuredRow, MeasuredTable, RowError, constants_of, errors, fit, round_start};
-use crate::config::EngineConfig;
-use crate::error::EngineError;
-use crate::profile::{Coverage, Profile, SignedError, SignedErrors};
-use crate::weights::Weights;
+use crate::profile::{Coverage, SignedError, SignedErrors};
+use crate::{EngineConfig, EngineError, Profile, Weights};
 
 /// Returns two errors of every row, by table. One comes from a fit (`fit_to`) without all rows of the same input
 /// length, the other from a fit without all rows of the same output length. If all rows have the same input (or output)

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 
 use super::spec::{Experts, Mlp, ModelSpec};
 use super::windows::{WindowsError, windows};
-use crate::error::EngineError;
-use crate::weights::Weights;
+use crate::{EngineError, Weights};
 
 /// The default profile of models that are read from a file.
 const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";

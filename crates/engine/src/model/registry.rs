@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::hub_config;
 use super::spec::ModelSpec;
-use crate::error::EngineError;
+use crate::EngineError;
 
 #[derive(Deserialize)]
 struct ModelFile {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::weights::Weights;
+use crate::Weights;
 
 /// The shape of the feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::error::EngineError;
+use crate::EngineError;
 pub use state::NoiseState;
 
 /// The kinds of noise, which make steps longer or shorter than their computed cost. An absent kind has no effect. Idle

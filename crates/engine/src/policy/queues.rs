@@ -3,10 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::config::Limits;
 use crate::kv::BlockManager;
 use crate::prefix_cache::Prefix;
-use crate::request::{Finish, RequestId};
+use crate::{Finish, Limits, RequestId};
 
 /// A request inside the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use super::scheduler::Scheduler;
 use super::tgi_1_3::Tgi13;
 use super::vllm_02::Vllm02;
 use super::vllm_v1::VllmV1;
-use crate::error::EngineError;
-use crate::profile::Profile;
+use crate::{EngineError, Profile};
 
 static SCHEDULERS: [&dyn Scheduler; 3] = [&Vllm02, &VllmV1, &Tgi13];
 

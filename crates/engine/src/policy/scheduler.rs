@@ -2,9 +2,7 @@
 //! it. A scheduler never counts time and never generates tokens.
 
 use super::queues::{Queues, Sequence};
-use crate::config::{EngineConfig, Limits};
-use crate::error::EngineError;
-use crate::profile::Profile;
+use crate::{EngineConfig, EngineError, Limits, Profile};
 
 /// What the next step does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,7 @@
 
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
-use crate::config::{EngineConfig, Limits};
-use crate::error::EngineError;
+use crate::{EngineConfig, EngineError, Limits};
 
 /// The number of decode steps after which all fitting requests are admitted (`--max-waiting-tokens`).
 const MAX_WAITING_TOKENS: u32 = 20;

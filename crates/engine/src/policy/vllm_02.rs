@@ -6,9 +6,8 @@
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
 use super::vllm_limits;
-use crate::config::{EngineConfig, Limits};
-use crate::error::EngineError;
 use crate::kv::AllocStatus;
+use crate::{EngineConfig, EngineError, Limits};
 
 /// The scheduler of vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
 #[derive(Clone, Copy, Debug)]

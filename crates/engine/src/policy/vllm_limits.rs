@@ -1,7 +1,6 @@
 //! Checks of limits that all versions of vLLM share.
 
-use crate::config::EngineConfig;
-use crate::error::EngineError;
+use crate::{EngineConfig, EngineError};
 
 /// Returns `--max-model-len`, by default the context length of the model.
 pub(super) fn max_model_len(config: &EngineConfig) -> Result<u32, EngineError> {

@@ -8,10 +8,8 @@
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
 use super::{vllm_limits, vllm_v1_defaults};
-use crate::config::{EngineConfig, Limits};
-use crate::error::EngineError;
 use crate::prefix_cache::CacheHit;
-use crate::profile::Profile;
+use crate::{EngineConfig, EngineError, Limits, Profile};
 
 /// The scheduler of vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The mistakes in the constants of a profile.
 
+use crate::Weights;
 use crate::card::WrongFigures;
-use crate::weights::Weights;
 
 /// Why the constants of a profile cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::weights::Weights;
+use crate::Weights;
 
 /// The errors of a profile on one table of measured rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

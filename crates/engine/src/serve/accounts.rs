@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use serde::Serialize;
 
 /// One finished request. Instants are on the machine's monotonic clock. The instants of tokens are the ends of engine

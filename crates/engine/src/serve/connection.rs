@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use super::api::{Job, Reply};
 use super::fault::FaultKind;
-use crate::request::RequestId;
+use crate::RequestId;
 
 /// The `server` field of every response.
 const SERVER: &str = "inferometer-engine";

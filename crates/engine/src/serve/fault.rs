@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::error::EngineError;
+use crate::EngineError;
 
 /// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::{Nanos, Tokenizer};
 use inferometer_net::http::{Connections, Handler, answer_waiting};
 use inferometer_net::{Close, ConnId, Net, Wake, wall_clock_ns};
 use inferometer_wire::http::Request;
@@ -21,11 +20,8 @@ use super::fault::FaultKind;
 use super::latencies::Latencies;
 use super::output::{FAILURE, fail, name, queue_output};
 use super::words::Words;
-use crate::engine::Engine;
-use crate::error::EngineError;
 use crate::front_end::FrontEnd;
-use crate::request::{EngineRequest, Finish, Lengths, RequestId};
-use crate::step::{Step, StepOutput};
+use crate::{Engine, EngineError, EngineRequest, Finish, Lengths, RequestId, Step, StepOutput};
 
 /// Responds to requests as a serving engine does. An [`inferometer_net::http::Server`] runs this handler.
 pub struct Front {

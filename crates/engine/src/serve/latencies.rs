@@ -8,7 +8,7 @@ use inferometer_net::http::prometheus::{
     Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
 };
 
-use crate::request::Finish;
+use crate::Finish;
 
 /// The latencies of all requests so far.
 #[derive(Debug)]

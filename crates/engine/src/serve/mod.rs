@@ -14,13 +14,11 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::Tokenizer;
 use inferometer_net::http::Server;
 use inferometer_net::{EpollNet, Net};
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::{Engine, EngineConfig, EngineError};
 
 pub use fault::{Fault, FaultKind};
 pub use front::Front;

@@ -1,15 +1,14 @@
 //! Queues the parts of a response in progress on the connection: tokens, the end, and injected faults. This file writes
 //! to no socket.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};
 use super::connection::{Connection, Generation, head, respond};
 use super::fault::FaultKind;
 use super::words::Words;
-use crate::request::{Finish, RequestId};
-use crate::step::StepOutput;
+use crate::{Finish, RequestId, StepOutput};
 
 /// The message of an injected failure.
 pub(super) const FAILURE: &str = "The engine failed (injected fault).";

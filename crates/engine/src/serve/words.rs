@@ -1,7 +1,7 @@
 //! The text of simulated outputs: single tokens of a tokenizer, chosen by a hash. The same prompt
 //! always gets the same text.
 
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError};
 
 /// The maximum number of tokens to choose from: decoding a whole vocabulary would delay the start.
 const MAX_TOKENS: usize = 4096;

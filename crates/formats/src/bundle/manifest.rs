@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::Tool;
+use inferometer_model::{Environment, Target};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the manifest's format, which is also the bundle's format.

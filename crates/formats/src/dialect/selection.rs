@@ -1,6 +1,6 @@
 //! The figures that the flags of `vllm bench serve` select. This module computes no figure.
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 /// A metric in the table of `vllm bench serve`, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

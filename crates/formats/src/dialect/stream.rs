@@ -1,8 +1,7 @@
 //! A record as other tools see it: the instant at which the client picked the request, and the chunks with
 //! output.
 
-use inferometer_model::record::{EventKind, Record};
-use inferometer_model::time::Nanos;
+use inferometer_model::{EventKind, Nanos, Record};
 
 /// A request with at least one chunk of output.
 #[derive(Clone, Debug)]

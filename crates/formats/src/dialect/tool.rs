@@ -1,7 +1,7 @@
 //! The description of a benchmark of another project: its name, its definitions and its table. The benchmarks
 //! themselves are in other modules.
 
-use inferometer_model::record::Record;
+use inferometer_model::Record;
 
 use super::layout::ToolTable;
 use super::stream::Stream;

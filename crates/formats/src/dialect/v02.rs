@@ -2,7 +2,7 @@
 //! actual ones.
 
 use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
-use inferometer_model::metrics::Timeline;
+use inferometer_model::Timeline;
 
 use super::layout::{TableLine, ToolTable, Value};
 use super::tool::{Definition, Pass, Tool};

@@ -4,8 +4,7 @@ mod steady_state;
 
 use std::collections::BTreeMap;
 
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Record};
 
 use super::layout::{TableLine, ToolTable, Value, count, figure, number, section};
 use super::numbers::Numbers;

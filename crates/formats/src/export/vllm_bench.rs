@@ -2,10 +2,8 @@
 //! file of `vllm bench serve`, so the same programs can read both. An exported file does not change when it is
 //! imported and exported again.
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_analysis::{PassSummary, Summary};
+use inferometer_model::{Nanos, Record};
 use serde_json::{Map, Value, json};
 
 use crate::dialect::vllm::{self, Figures, Request};

@@ -1,14 +1,11 @@
 //! The source of an import, and an imported run in the form that the store accepts.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::imported::Imported;
-use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use inferometer_analysis::verdict::{Validity, Verdict};
-use inferometer_model::finding::Finding;
-use inferometer_model::load::PassPlan;
-use inferometer_model::record::Record;
+use inferometer_analysis::{Cell, Imported, Summary};
 use inferometer_model::request::sha256_hex;
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::target::Tool;
+use inferometer_model::{Environment, Finding, PassPlan, Record, Target};
 
 use crate::import::error::ImportError;
 

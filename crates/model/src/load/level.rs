@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::json::{form, one_of};
-use crate::load::bound::Bound;
 use crate::stats::portable;
-use crate::time::{Nanos, nanoseconds};
+use crate::time::nanoseconds;
+use crate::{Bound, Nanos};
 
 /// The rate or the concurrency of a load, as a function of the time since the start of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,10 +2,8 @@
 
 use std::fmt::Display;
 
-use crate::load::bound::{Bound, OverLimit};
-use crate::load::kind::PassKind;
 use crate::load::level::Stages;
-use crate::time::Nanos;
+use crate::{Bound, Nanos, OverLimit, PassKind};
 
 /// When the next request is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

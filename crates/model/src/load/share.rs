@@ -10,13 +10,9 @@
 
 use std::time::Duration;
 
-use crate::load::bound::Bound;
 use crate::load::model::{Due, EndedRequest, LoadModel};
-use crate::load::pass::{
-    AtOnce, Closed, ClosedPlan, Conversations, ConversationsPlan, PassPlan, SaturatedPlan,
-    load_model,
-};
-use crate::time::Nanos;
+use crate::load::pass::{AtOnce, Closed, Conversations, ConversationsPlan, SaturatedPlan};
+use crate::{Bound, ClosedPlan, Nanos, PassPlan, load_model};
 
 /// The requests of a pass that belong to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! Tests of load models. They call the models step by step, without a server.
 
-use crate::cell::CellPlan;
-use crate::time::Nanos;
+use crate::load::arrival::Arrivals;
+use crate::{CellPlan, Nanos, OverLimit};
 
 use proptest::prelude::*;
 use std::time::Duration;
 
 use super::*;
-use crate::load::OverLimit;
-use crate::load::arrival::Arrivals;
 
 const ENDED: EndedRequest = EndedRequest { conversation: 0, complete: true };
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::outcome::Outcome;
-use crate::record::Record;
+use crate::{Outcome, Record};
 
 /// How long before its stamp each token event may have arrived, in the order of the events.
 ///

@@ -1,6 +1,6 @@
 //! Token events that arrived together, in one read of the socket.
 
-use crate::record::Record;
+use crate::Record;
 
 /// The largest mean number of token events per read at which the tokens of a stream count as arriving separately. A
 /// step of speculative decoding may send this many tokens together, each in its own event.

@@ -4,8 +4,8 @@ use derive_more::Display;
 use serde::{Serialize, Serializer};
 
 use super::{Origin, PassData, Statistic, Timeline, Widths};
+use crate::Nanos;
 use crate::stats::Weighted;
-use crate::time::Nanos;
 
 /// A metric: what its name means, and how it is computed.
 #[derive(Clone, Copy, Debug, Serialize)]

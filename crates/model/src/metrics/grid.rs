@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 
-use crate::time::Nanos;
+use crate::Nanos;
 
 /// Bins of equal width over a span of time. Each bin ends at a whole multiple of the width.
 #[derive(Clone, Debug, PartialEq, Eq)]

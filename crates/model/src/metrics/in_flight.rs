@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use super::grid::Grid;
-use crate::time::Nanos;
+use crate::Nanos;
 
 /// The time in which a request was in flight: from its first sent byte to the end of the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Histograms of the latencies of ended requests, with fixed buckets. A Prometheus scraper reads them during a run.
 //! Figures of reports do not come from these histograms: the crate `analysis` computes exact figures.
 
-use crate::metrics::definition::{CoveredRequests, Definition, Live};
-use crate::metrics::{Timeline, arrival_widths, registry};
+use crate::metrics::definition::{CoveredRequests, Live};
+use crate::metrics::{arrival_widths, registry};
 use crate::stats::Weighted;
 use crate::stats::buckets::{Buckets, INSTRUMENT_S};
+use crate::{Definition, Timeline};
 
 /// The histograms of a run.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@
 //! and live views iterates over the list.
 
 use crate::metrics::DEFINITIONS;
-use crate::metrics::definition::{Definition, Exported, JudgedOn, Live, OnRequests, Value};
-use crate::metrics::statistic::Statistic;
+use crate::metrics::definition::{Exported, JudgedOn, Live, OnRequests, Value};
+use crate::{Definition, Statistic};
 
 /// Every definition, in the order in which results and lists show them.
 pub fn definitions() -> &'static [&'static Definition] {

@@ -1,12 +1,10 @@
 //! The figures of one request by which objectives are judged. Statistics over several requests are computed elsewhere.
 
 use crate::metrics::bundles::Gaps;
-use crate::metrics::definition::{Definition, OnRequests, Pending};
+use crate::metrics::definition::{OnRequests, Pending};
 use crate::metrics::registry;
 use crate::metrics::slo::JudgedMetric;
-use crate::metrics::timeline::Timeline;
-use crate::outcome::Outcome;
-use crate::time::Nanos;
+use crate::{Definition, Nanos, Outcome, Timeline};
 
 /// The maximum number of metrics by which a request can be judged: the capacity of [`RequestFigures::values`].
 pub const MOST_JUDGED: usize = 12;

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::slo::{Comparison, JudgedMetric, LimitUnit, each, limit_of, split};
-use crate::metrics::{Timeline, Unit, registry};
-use crate::suggest::did_you_mean;
+use crate::metrics::{Unit, registry};
+use crate::{Timeline, did_you_mean};
 
 /// An objective that a request meets or misses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

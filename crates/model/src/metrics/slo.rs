@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::metrics::definition::{Definition, JudgedOn, OnRequests, Unit, Value};
+use crate::Definition;
+use crate::metrics::definition::{JudgedOn, OnRequests, Unit, Value};
 use crate::metrics::registry;
 
 mod parse;

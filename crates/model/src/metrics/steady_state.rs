@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Definition, Direction, JudgedOn, PassData, Plateau, SteadyState, Unit, Value};
-use crate::time::Nanos;
+use crate::Nanos;
 
 /// Output tokens per second at the plateau.
 pub static OUTPUT_TOKENS: Definition = Definition {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::fixture::{ms, stream};
 use crate::record::EventKind::{Done, EmptyText, Finish, Reasoning, Role, Text, ToolCall, Usage};
-use crate::record::{EventKind, Record};
+use crate::{EventKind, Record};
 
 /// The value of a metric in billionths of its unit, as a whole number. Such a number can be compared with the decimal
 /// value in a test, in spite of binary rounding.

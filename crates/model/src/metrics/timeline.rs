@@ -3,8 +3,7 @@
 //! All metrics of single requests use this form, so that they count the tokens of an event in the same way.
 
 use super::Origin;
-use crate::record::{EventKind, Record, TokensFrom};
-use crate::time::Nanos;
+use crate::{EventKind, Nanos, Record, TokensFrom};
 
 /// A token event: its arrival, its kind, and its number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 
 use super::TokenEvent;
 use super::grid::Grid;
-use crate::time::Nanos;
+use crate::Nanos;
 
 /// The maximum number of events that are stored for the figures of a pass. They need 6 MiB.
 pub const EVENTS_KEPT: usize = 1 << 18;

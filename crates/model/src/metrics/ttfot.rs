@@ -4,7 +4,7 @@ use super::{
     Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, OnRequests, Origin, Timeline, Value,
     Widths,
 };
-use crate::record::EventKind;
+use crate::EventKind;
 
 /// TTFOT from the send to the first answer text.
 pub static FROM_SENT: Definition = Definition {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::detail as cut;
-use crate::outcome::Outcome;
+use crate::Outcome;
 
 // Records and results store the texts below, so they never change. Only this module compares texts with them.
 

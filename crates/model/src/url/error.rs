@@ -1,6 +1,6 @@
 //! Why a text is not the address of a server.
 
-use crate::url::Url;
+use crate::Url;
 
 /// The longest path of a Unix socket that the kernel accepts, in bytes.
 pub(super) const MAX_PATH: usize = 107;

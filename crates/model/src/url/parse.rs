@@ -1,7 +1,7 @@
 //! Parses addresses as users write them: `http://host:8000/v1`, `unix:/path/to.sock`.
 
-use crate::url::{Url, UrlError};
-use crate::visible;
+use crate::url::UrlError;
+use crate::{Url, visible};
 
 /// Parses the address of a server. A `/v1` at its end is removed.
 ///

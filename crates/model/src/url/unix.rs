@@ -2,7 +2,8 @@
 
 use super::UrlError;
 use super::error::MAX_PATH;
-use crate::url::{Url, percent_decoded};
+use crate::Url;
+use crate::url::percent_decoded;
 
 /// Parses the address of a server on a Unix socket; `None` if the text is another kind of address.
 pub(super) fn unix(text: &str) -> Option<Result<Url, UrlError>> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use super::EpollNet;
 use crate::Net;

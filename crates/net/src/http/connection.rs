@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_wire::http::{
     CONTINUE, HttpError, LAST_CHUNK, Request, RequestParser, response_head, write_chunk,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::http::connection::Connection;
 use crate::http::limits::Limits;

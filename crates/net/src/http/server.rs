@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_wire::http::{HttpError, Request};
 
 use crate::http::connection::Connection;

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::{Close, ConnId, Net};
 

@@ -14,7 +14,7 @@ use super::identity::Identity;
 use super::pem::authorities;
 use super::verify::Verifier;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 
 use crate::monotonic_now;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use rustls::ClientConnection;
 
 use super::TlsClient;

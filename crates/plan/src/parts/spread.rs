@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 
 /// Which of several equal servers gets the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::SpreadPlan;
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

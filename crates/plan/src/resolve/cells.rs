@@ -1,11 +1,11 @@
 //! Resolves the grid from a spec.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 use super::passes;
 use crate::spec::limits::MAX_CELLS;
-use crate::spec::{Grid, WorkloadPlan};
 use crate::spec::{MAX_LENGTH, Mistakes, Spec};
+use crate::{Grid, WorkloadPlan};
 
 impl Spec {
     pub(super) fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {

@@ -2,7 +2,8 @@
 //! conversations.
 
 use crate::spec::{Mistakes, Spec};
-use inferometer_model::load::{ClosedPlan, ConversationsPlan, CountOf, PassPlan, Script};
+use inferometer_model::load::{ConversationsPlan, CountOf, Script};
+use inferometer_model::{ClosedPlan, PassPlan};
 
 /// Wraps each load in a load of conversations. The wrapped load begins the conversations. It counts
 /// conversations, or requests of conversations.

@@ -16,21 +16,18 @@ mod timeouts;
 
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{ClosedPlan, PassPlan};
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
-use inferometer_model::request::{Sampling, sha256_hex};
+use inferometer_model::request::sha256_hex;
 use inferometer_model::time::optional_nanoseconds;
+use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{LaunchPlan, ObservePlan, Repeat, TargetPlan, Warmup, is_false};
-use crate::procedure::Procedure;
+use crate::parts::is_false;
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
-use crate::spec::{
-    Asked, Known, Mistakes, PlanCommand, Spec, SpecError, WorkloadPlan, refuse, values,
-};
+use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values};
 use crate::stop::StopPlan;
+use crate::{LaunchPlan, ObservePlan, Procedure, Repeat, TargetPlan, Warmup, WorkloadPlan};
 
 pub use timeouts::Timeouts;
 

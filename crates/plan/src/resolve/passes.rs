@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use super::{arrivals, conversations};
-use crate::procedure::Procedure;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
-use crate::spec::{Mistakes, Spec, WorkloadPlan, values};
-use inferometer_model::load::{
-    Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan,
-};
-use inferometer_model::suggest::did_you_mean;
+use crate::spec::{Mistakes, Spec, values};
+use crate::{Procedure, WorkloadPlan};
+use inferometer_model::load::{Level, Recording, ReplayPlan};
+use inferometer_model::{Bound, ClosedPlan, OpenPlan, OverLimit, PassPlan, did_you_mean};
 
 /// The numbers of requests in the published tables: of the pass "one by one", and of the pass
 /// "saturated".

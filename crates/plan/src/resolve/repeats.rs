@@ -1,8 +1,7 @@
 //! Resolves how many times each cell is measured.
 
-use crate::parts::Repeat;
-use crate::precision as repeat;
 use crate::spec::{Mistakes, Spec};
+use crate::{Repeat, precision as repeat};
 
 /// The default limit on repeats if a cell is repeated until figures are precise enough.
 const MOST_UNTIL: u32 = 20;

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::Plan;
 use crate::ab::AbPlan;
-use crate::parts::{TargetPlan, Warmup};
-use crate::procedure::Procedure;
 use crate::search::{Over, SearchPlan};
-use crate::spec::{Grid, Known, Spec, SpecError};
+use crate::spec::{Known, Spec, SpecError};
 use crate::sweep::SweepPlan;
-use inferometer_model::load::{OneByOnePlan, PassPlan};
+use crate::{Grid, Procedure, TargetPlan, Warmup};
+use inferometer_model::PassPlan;
+use inferometer_model::load::OneByOnePlan;
 
 impl Spec {
     /// Returns the spec with the defaults of the keys that this module lists. Keys of workloads other than

@@ -1,9 +1,10 @@
 //! Resolves the options for several equal servers that share one load.
 
-use crate::parts::{Balance, SpreadPlan};
 use crate::spec::limits::MAX_SERVERS;
-use crate::spec::{Mistakes, Spec, WorkloadPlan};
-use inferometer_model::url::{Url, parse_url, shown_address};
+use crate::spec::{Mistakes, Spec};
+use crate::{Balance, SpreadPlan, WorkloadPlan};
+use inferometer_model::Url;
+use inferometer_model::url::{parse_url, shown_address};
 
 impl Spec {
     /// The number of servers that the spec names in `target`.

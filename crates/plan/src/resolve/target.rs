@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret};
-use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible::is_escaped;
+use inferometer_model::{Url, did_you_mean};
 use serde_json::{Map, Value as Json};
 
-use crate::parts::{LaunchPlan, SpreadPlan, TargetPlan};
 use crate::spec::limits::MAX_NAME;
-use crate::spec::{Known, Mistakes, Spec, SpecError, WorkloadPlan, values};
-use inferometer_model::url::Url;
+use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+use crate::{LaunchPlan, SpreadPlan, TargetPlan, WorkloadPlan};
 
 use super::spread::is_token;
 

@@ -1,10 +1,11 @@
 //! Tests of the plans to which specs resolve, and of the messages of mistakes.
 
 use super::*;
-use crate::parts::TargetPlan;
+use crate::TargetPlan;
 use crate::spec::{SearchSpec, Stages, Value, WorkloadKeys};
+use inferometer_model::load::ConversationsPlan;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Bound, ConversationsPlan, OpenPlan, PassPlan};
+use inferometer_model::{Bound, OpenPlan, PassPlan};
 use std::time::Duration;
 
 const KNOWN: Known<'_> = Known {

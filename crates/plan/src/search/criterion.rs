@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::digits::percent;
+use inferometer_model::metrics::failures;
 use inferometer_model::metrics::request_objective::RequestObjective;
-use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
-use inferometer_model::metrics::{RequestFigures, failures};
+use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective};
+use inferometer_model::{RequestFigures, Statistic};
 
 /// A condition on all requests to a server at a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

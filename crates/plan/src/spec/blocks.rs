@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
 use crate::template::{TEMPLATES, Template};
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 
 /// The default block sizes and requested output lengths, in characters: those of the published log of SUS-Chat-34B.
 const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
-use crate::parts::{DrawnPlan, Lengths, PrefixPlan};
+use crate::{DrawnPlan, Lengths, PrefixPlan};
 use inferometer_model::load::distribution::{Distribution, DistributionError};
 
 /// The keys of the workloads `random` and `prefix`.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
+use inferometer_model::Url;
 use inferometer_model::url::{parse_url, shown_address};
 use serde::{Deserialize, Serialize};
 
 use super::{Addresses, Mistakes, Value, values};
-use crate::parts::{MetricsAt, ObservePlan};
-use inferometer_model::url::Url;
+use crate::{MetricsAt, ObservePlan};
 
 /// The keys about the server's metrics and its cards.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

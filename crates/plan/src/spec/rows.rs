@@ -6,8 +6,8 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
-use crate::parts::{RowsFormat, RowsPlan};
-use inferometer_model::suggest::did_you_mean;
+use crate::{RowsFormat, RowsPlan};
+use inferometer_model::did_you_mean;
 
 /// The keys of the workloads `jsonl`, `csv` and `parquet`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -10,8 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::values::{self, Value};
-use crate::parts::LaunchPlan;
-use crate::shell;
+use crate::{LaunchPlan, shell};
 
 /// The keys of `[server]`. Every key is optional, but there must be a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

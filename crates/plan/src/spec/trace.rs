@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::values::Value;
 use super::{Mistakes, values};
-use crate::parts::{TraceFormat, TracePlan, TraceWindow};
-use inferometer_model::suggest::did_you_mean;
+use crate::{TraceFormat, TracePlan, TraceWindow};
+use inferometer_model::did_you_mean;
 
 /// The keys of `--workload trace`.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use inferometer_model::secrets::names_a_secret_parameter;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
-use crate::parts::Warmup;
+use crate::Warmup;
 
 /// A number or a text, as a plan file or a flag may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Display, From)]

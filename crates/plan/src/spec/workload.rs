@@ -9,11 +9,10 @@ use serde_json::Value as Json;
 use super::blocks::{BlockKeys, InFlight};
 use super::serving::{ServingKeys, ServingLimits};
 use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
-use crate::parts::{DrawnPlan, PrefixPlan, RowsFormat, RowsPlan, TracePlan};
 use crate::template::{BlockPass, Template};
-use inferometer_model::cell::CellPlan;
+use crate::{DrawnPlan, PrefixPlan, RowsFormat, RowsPlan, TracePlan};
 use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::{CellPlan, did_you_mean};
 
 /// The keys of a plan for the source of prompts.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,12 +8,8 @@ use inferometer_analysis::ab::{
 use inferometer_analysis::compare::{Options, RowVerdict, Series, Subject, compare};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, NoiseState, lengths};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{Bound, PassPlan, load_model};
-use inferometer_model::metrics::Timeline;
 use inferometer_model::metrics::slo::quantity;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Bound, CellPlan, Nanos, PassPlan, Record, Timeline, load_model};
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
 /// The lengths of each request, in tokens.

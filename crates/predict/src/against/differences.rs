@@ -3,7 +3,7 @@
 
 use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::{EngineConfig, ResolvedConfig};
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 
 use super::MeasuredRows;
 

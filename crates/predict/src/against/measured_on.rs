@@ -2,7 +2,7 @@
 
 use inferometer_analysis::table_import::HeadingFacts;
 use inferometer_engine::confidence::MeasuredOn;
-use inferometer_model::target::Target;
+use inferometer_model::Target;
 
 /// The engine and card that a heading names.
 pub(super) fn of_place(place: &HeadingFacts) -> MeasuredOn {

@@ -1,20 +1,17 @@
 //! Reads the passes of a stored run or of a result file, so that they can be simulated with the same rates, limits,
 //! lengths and arrivals. It simulates nothing.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::prediction::Columns;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::EngineConfig;
 use inferometer_formats::import::Import;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassKind;
-use inferometer_model::target::Target;
+use inferometer_model::{CellPlan, PassKind, Target};
 use inferometer_store::StoredRun;
 
 use super::MeasuredRows;
 use super::measured_on::of_target;
-use crate::measured_runs::{MeasuredPass, measured_passes, passes_of};
-use crate::unpredictable::Unpredictable;
+use crate::{MeasuredPass, Unpredictable, measured_passes, passes_of};
 
 impl MeasuredRows {
     /// The measured passes of a stored run or of a result file in a cell.

@@ -5,11 +5,11 @@ use inferometer_analysis::table_import::{
     LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
 };
 use inferometer_engine::text_blocks::ClosedLoopLoad;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 use super::MeasuredRows;
 use super::measured_on::of_place;
-use crate::unpredictable::Unpredictable;
+use crate::Unpredictable;
 
 /// If a page contains this text, its tables state prompt lengths in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";

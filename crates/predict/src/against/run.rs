@@ -1,21 +1,17 @@
 //! Reads the measured rows of a stored run, which may be imported from another tool. This module compares
 //! nothing.
 
-use inferometer_analysis::imported::Imported;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::PublishedRow;
+use inferometer_analysis::{Imported, PassSummary, Summary};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::text_blocks::ClosedLoopLoad;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Severity, code};
-use inferometer_model::load::PassKind;
+use inferometer_model::{CellPlan, PassKind, Severity, code};
 use inferometer_store::StoredRun;
 
 use super::measured_on::of_target;
 use super::passes::{is_of_published_passes, of_passes};
 use super::{Counts, MeasuredRows};
-use crate::unpredictable::Unpredictable;
+use crate::Unpredictable;
 
 /// The rows of a stored run.
 ///

@@ -12,8 +12,7 @@ use inferometer_run::PlanError;
 use inferometer_store::{Store, StoredRun};
 
 use super::{MeasuredRows, passes, published, run};
-use crate::server_facts::ServerFacts;
-use crate::unpredictable::Unpredictable;
+use crate::{ServerFacts, Unpredictable};
 
 /// The measurements that a prediction is compared with.
 pub struct Source {

@@ -5,7 +5,7 @@
 use inferometer_analysis::ab::{AbAnswer, Side, chart_points};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape, Tint};
-use crate::number::{count, significant};
+use crate::{count, significant};
 
 /// An interval is drawn only if its upper end divided by its lower end is below this. Intervals from few pairs
 /// can be so wide that nothing else would be visible.

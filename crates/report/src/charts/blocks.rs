@@ -3,13 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 
 use super::positions::{FigureLine, OverPositions, Point};
 use crate::chart::{Axis, Chart, Legend};
-use crate::number::count;
-use crate::published;
-use crate::trace::Traces;
+use crate::{Traces, count, published};
 
 /// The chart of a run over text blocks; empty for other runs.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {

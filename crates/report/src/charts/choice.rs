@@ -1,6 +1,6 @@
 //! Chooses passes for a chart that cannot show all of them, and names passes in notes.
 
-use crate::number::count;
+use crate::count;
 
 /// The maximum number of passes that a note names; further passes are only counted.
 const MOST_NAMED: usize = 3;

@@ -1,13 +1,13 @@
 //! The chart of one pass over time: requests in flight, requests at the server, failed requests, tokens,
 //! latencies by send time, and single requests.
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_model::outcome::OutcomeKind;
+use inferometer_analysis::PassSummary;
+use inferometer_model::OutcomeKind;
 
 use crate::chart::thin::bands;
 use crate::chart::{Chart, Extent, Panel, Series, Shape};
-use crate::number::{count, significant};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
+use crate::{count, significant};
 
 /// The chart of a pass over time; absent if the pass sent no request. `points` is the maximum number of
 /// points of a line.

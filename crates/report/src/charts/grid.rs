@@ -9,16 +9,13 @@
 use inferometer_model::metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
 
-use inferometer_analysis::cell::{Cell, CellSpread};
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::cell::CellSpread;
+use inferometer_analysis::{Cell, PassSummary, Summary};
 use inferometer_model::stats::{Distribution, Spread};
 
 use super::positions::{FigureLine, OverPositions, Point};
 use crate::chart::{Axis, Chart, Legend};
-use crate::number::count;
-use crate::trace::Traces;
-use crate::{answers, label};
+use crate::{Traces, answers, count, label};
 
 /// A chart of one of the four figures of the published table.
 pub(super) struct Metric {

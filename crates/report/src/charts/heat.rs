@@ -3,14 +3,11 @@
 //! theme. Only runs with at least three input lengths and three output lengths have heat maps. For fewer
 //! lengths, a line chart is clearer.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{Cell, Summary};
 
 use super::grid::{Length, Metric, mapped};
-use crate::answers;
 use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint, ends};
-use crate::number::{count, significant};
-use crate::trace::Traces;
+use crate::{Traces, answers, count, significant};
 
 /// The minimum number of input lengths, and of output lengths, of a run with heat maps.
 const MIN_LENGTHS: usize = 3;

@@ -1,11 +1,11 @@
 //! The histogram of one latency of one pass, with the figures of the tables.
 
-use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::PassSummary;
 
 use super::latency::{tail, tail_heading};
 use crate::chart::{Axis, Chart, Extent, Scale, Series, Shape};
-use crate::number::{count, significant};
 use crate::trace::Latency;
+use crate::{count, significant};
 
 /// The histogram of one latency of one pass, with the figures of the tables.
 pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {

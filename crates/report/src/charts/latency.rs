@@ -1,15 +1,14 @@
 //! Cumulative distributions of latencies, with the percentiles of the tables.
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::metrics::{Definition, Statistic, Value, registry};
+use inferometer_analysis::{PassSummary, Summary};
+use inferometer_model::metrics::{Value, registry};
 use inferometer_model::stats::{CurvePoint, Distribution};
+use inferometer_model::{Definition, Statistic};
 
 use super::{choice, objective};
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
-use crate::number::{count, significant};
-use crate::text_table::{Align, Table};
-use crate::trace::{Latency, PassTrace, Traces};
+use crate::trace::{Latency, PassTrace};
+use crate::{Align, Table, Traces, count, significant};
 
 /// The maximum number of points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::load_text;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::load::PassKind;
-use inferometer_model::metrics::{Definition, Statistic, registry};
+use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_model::metrics::registry;
+use inferometer_model::{Definition, PassKind, Statistic};
 
 use super::objective;
+use crate::Traces;
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape, ends};
-use crate::trace::Traces;
 
 /// The planned load of a pass.
 type Load = fn(&PassSummary) -> Option<f64>;

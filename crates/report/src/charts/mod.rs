@@ -23,15 +23,14 @@ mod search;
 mod sweep;
 mod timeline;
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::metrics::Definition;
+use inferometer_analysis::{PassSummary, Summary};
+use inferometer_model::Definition;
 
 use crate::ab::AbDocument;
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::comparison::Comparison;
-use crate::label;
-use crate::trace::{PassTrace, Traces};
+use crate::trace::PassTrace;
+use crate::{Traces, label};
 
 pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;

@@ -1,8 +1,9 @@
 //! The limits of a run's objectives as lines in its charts, so that a reader sees which figures meet
 //! them.
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::metrics::{Definition, Statistic, slo};
+use inferometer_analysis::Summary;
+use inferometer_model::metrics::slo;
+use inferometer_model::{Definition, Statistic};
 
 use crate::chart::{Scale, Series, Shape, Tint};
 

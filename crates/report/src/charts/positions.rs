@@ -4,7 +4,7 @@
 use crate::chart::{
     Arrangement, Axis, Chart, Extent, Legend, Panel, Scale, Series, Shape, Tick, Tint,
 };
-use crate::number::significant;
+use crate::significant;
 
 /// Heights in pixels: of a single panel, and of each of several panels.
 const HEIGHTS: (f64, f64) = (340.0, 250.0);

@@ -4,19 +4,17 @@
 //! the share, which marks its interval. The panels of latencies are the same for all tiers, so they are drawn once,
 //! without this interval.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::{LoadAnswer, SearchAnswer, load_text};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::search::{LoadAnswer, load_text};
+use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary};
 use inferometer_model::digits::Decimals;
-use inferometer_model::metrics::{Definition, Statistic, registry, tpot, ttft};
+use inferometer_model::metrics::{registry, tpot, ttft};
+use inferometer_model::{Definition, Statistic};
 use inferometer_plan::search::Over;
 
 use super::{SEARCH, objective};
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, ends};
-use crate::number::{count, significant, with_unit};
-use crate::search;
-use crate::trace::Traces;
+use crate::number::with_unit;
+use crate::{Traces, count, search, significant};
 
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 170.0;

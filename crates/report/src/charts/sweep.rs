@@ -2,14 +2,13 @@
 //! per card (or of the whole server) over output tokens/s per user. Each server has its own line.
 
 use inferometer_analysis::search::load_text;
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::sweep::{FigureInterval, KneeAnswer, LevelAnswer, SweepAnswer};
+use inferometer_analysis::sweep::{FigureInterval, KneeAnswer, LevelAnswer};
+use inferometer_analysis::{Summary, SweepAnswer};
 use inferometer_model::digits::Decimals;
 use inferometer_plan::search::Over;
 
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
-use crate::label;
-use crate::trace::Traces;
+use crate::{Traces, label};
 
 /// The beginning of the ids of these charts.
 pub(crate) const SWEEP: &str = "sweep";

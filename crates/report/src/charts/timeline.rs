@@ -1,13 +1,14 @@
 //! The chart of the whole run over time: requests in flight, tokens, the metrics of the server and its
 //! cards, and a sample of single requests.
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 
 use super::choice;
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
-use crate::number::{count, two_significant};
-use crate::trace::{Line, MOST_POINTS, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
+use crate::number::two_significant;
+use crate::trace::{Line, MOST_POINTS, PassTrace, ServerCourse, parts_within, thinned_to};
+use crate::{Traces, count};
 
 /// The maximum number of points of a line over all passes together. The limit for a single pass is at least
 /// [`FEWEST`].

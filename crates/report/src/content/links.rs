@@ -1,15 +1,12 @@
 //! Links from the cells of tables to parts of the same page. A figure is linked only to a part that the
 //! page has.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::metrics::{Definition, registry};
+use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_model::Definition;
+use inferometer_model::metrics::registry;
 
-use crate::charts;
 use crate::table::latencies_from;
-use crate::text_table::Table;
-use crate::trace::Traces;
+use crate::{Table, Traces, charts};
 
 /// Creates links. The results and the traces determine which parts the page has.
 #[derive(Clone, Copy)]

@@ -7,17 +7,14 @@ mod server;
 
 use links::PageLinks;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::Validity;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::{Finding, Severity};
 
 use crate::chart::Chart;
 use crate::charts::is_of_answer;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
-use crate::number::MISSING;
-use crate::text_table::{Align, Table};
-use crate::trace::Traces;
-use crate::{answers, extra_tables, label, mark, published, table};
+use crate::{Align, MISSING, Table, Traces, answers, extra_tables, label, mark, published, table};
 
 /// The inputs of a report.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,14 @@
 //! The parts of a report on the origin of its figures: environment, definitions, identity. They contain no
 //! measured figures, with one exception: the figures that the source of imported results states.
 
-use inferometer_analysis::imported::Imported;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{Imported, Summary};
 use inferometer_model::metrics as metric;
 use inferometer_model::metrics::{CoveredRequests, Origin};
 
 use super::ReportInput;
 use crate::document::{Block, Span, code_fact, fact, plain};
-use crate::number::{MISSING, bytes, count};
-use crate::text_table::{Align, Table};
+use crate::number::bytes;
+use crate::{Align, MISSING, Table, count};
 
 /// The machine of the client, and the cards of the server's machine. Adds nothing for imported results.
 pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {

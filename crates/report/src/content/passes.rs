@@ -1,22 +1,19 @@
 //! The parts of a report with details of every pass: its figures, its charts, and the client's own error.
 //! No figure combines several passes.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::trust;
+use inferometer_analysis::{Cell, PassSummary, Summary, trust};
+use inferometer_model::Statistic;
 use inferometer_model::digits::Decimals;
-use inferometer_model::metrics::{Statistic, registry, send_delay};
+use inferometer_model::metrics::{registry, send_delay};
 use inferometer_model::stats::Distribution;
 
 use super::ReportInput;
-use crate::charts;
 use crate::document::{Block, plain};
 use crate::mark::marked;
 use crate::measures::{Measure, instrument_measures, measures};
-use crate::number::{MISSING, count, significant, with_unit};
-use crate::text_table::{Align, Table};
+use crate::number::with_unit;
 use crate::trace::PassTrace;
+use crate::{Align, MISSING, Table, charts, count, significant};
 
 /// The section with a part for every pass of every cell.
 pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {

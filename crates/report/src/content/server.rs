@@ -2,13 +2,12 @@
 //! these metrics and the client's figures is a finding; this module computes no findings.
 
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerMetrics};
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{PassSummary, Summary};
 use inferometer_model::metrics::{itl, ttft};
 
 use crate::document::{Block, plain};
-use crate::number::{MISSING, bytes, count, significant};
-use crate::text_table::{Align, Table};
+use crate::number::bytes;
+use crate::{Align, MISSING, Table, count, significant};
 
 /// The passes with their names.
 fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {

@@ -3,15 +3,12 @@
 
 use inferometer_analysis::observed::{Level, SourceMetrics};
 use inferometer_analysis::part::PartFigures;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::trust;
+use inferometer_analysis::{PassSummary, Summary, trust};
 use inferometer_model::metrics::registry;
 
-use crate::label;
 use crate::mark::marked;
-use crate::number::{MISSING, count, significant, two_decimals};
-use crate::text_table::{Align, Table};
+use crate::number::two_decimals;
+use crate::{Align, MISSING, Table, count, label, significant};
 
 /// A row per pass and class of requests.
 pub(super) fn classes(summary: &Summary) -> Table {

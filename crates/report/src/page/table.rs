@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::number::MISSING;
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table};
 
 /// A left-aligned column with a text longer than this number of characters is wrapped. All other columns
 /// are not.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{Theme, file, png};
+use crate::ReportError;
 use crate::chart::Chart;
-use crate::error::ReportError;
 
 /// Pixels of a PNG file for each unit of the SVG drawing.
 const PNG_SCALE: f32 = 2.0;

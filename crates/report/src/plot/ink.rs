@@ -11,7 +11,7 @@ use super::look::Look;
 use super::svg::{Anchor, Svg, coordinate};
 use super::theme::Paint;
 use crate::chart::{Panel, Series, Shape};
-use crate::number::significant;
+use crate::significant;
 
 /// Draws the bands of a panel, then its series.
 pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, panel: &Panel) {

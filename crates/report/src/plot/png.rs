@@ -11,7 +11,7 @@ use png::{BitDepth, ColorType, Encoder, EncodingError, chunk};
 use resvg::tiny_skia::{Color, Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{self, fontdb};
 
-use crate::error::ReportError;
+use crate::ReportError;
 
 /// The fonts of charts. `fonts/README.md` states their sources and how they were reduced to subsets.
 const FONTS: [&[u8]; 3] = [

@@ -10,12 +10,9 @@ mod trial;
 use std::path::PathBuf;
 
 use derive_more::Display;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::SearchAnswer;
-use inferometer_analysis::sweep::SweepAnswer;
-use inferometer_model::cell::CellPlan;
+use inferometer_analysis::{PassSummary, SearchAnswer, SweepAnswer};
 use inferometer_model::digits::percent;
-use inferometer_model::finding::Finding;
+use inferometer_model::{CellPlan, Finding};
 use inferometer_plan::search::Over;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Steps before the measurement that may take long.
 
 use derive_more::Display;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use serde::Serialize;
 
 /// A step before the measurement that may take long.

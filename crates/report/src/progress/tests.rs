@@ -1,7 +1,7 @@
 //! The words of each notice, and its document, side by side in one snapshot.
 
 use inferometer_analysis::search::{SearchEnding, SearchObjective};
-use inferometer_model::finding::code;
+use inferometer_model::code;
 
 use super::*;
 

@@ -1,12 +1,11 @@
 //! A table that compares the lengths of answers with the requested length.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::blocks::{LengthFigures, RULES};
-use inferometer_analysis::summary::Summary;
 use inferometer_model::stats::Distribution;
 
 use super::passes;
-use crate::number::{MISSING, count, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, count, significant};
 
 /// A row per pass over text blocks: requested and generated lengths. Published logs do not contain these
 /// counts, so a pass that was imported from such a log has no row: zeros would look like counts.

@@ -4,11 +4,11 @@
 
 use std::fmt::{Display, Write as _};
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::blocks::{BlockFigures, FIELDS};
-use inferometer_analysis::summary::Summary;
 use inferometer_model::calendar;
 
-use crate::number::MISSING;
+use crate::MISSING;
 
 /// The line numbers of the statements that write to the log, in the script of the published log.
 const LINE_BEGIN: u32 = 261;

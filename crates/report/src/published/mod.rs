@@ -14,9 +14,7 @@ pub(crate) use serving_run::serving_run;
 pub(crate) use sizes::blocks;
 
 use inferometer_analysis::blocks::BlockFigures;
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{Cell, PassSummary, Summary};
 
 /// The passes over text blocks, in the order in which they were carried out.
 pub(crate) fn passes(summary: &Summary) -> Vec<(&Cell, &PassSummary, &BlockFigures)> {

@@ -1,11 +1,10 @@
 //! The six figures of the serving script of vLLM 0.2: as this program measures them, and as the script
 //! would have printed them.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
-use inferometer_analysis::summary::Summary;
 
-use crate::number::{MISSING, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, significant};
 
 /// Six rows for each pass that has these figures.
 pub(crate) fn serving_run(summary: &Summary) -> Table {

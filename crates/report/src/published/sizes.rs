@@ -3,14 +3,12 @@
 
 use std::fmt::Write as _;
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::blocks::BlockFigures;
-use inferometer_analysis::summary::Summary;
 
 use super::passes;
 use crate::escape::heading;
-use crate::label;
-use crate::number::{MISSING, count, significant};
-use crate::text_table::{Align, Table};
+use crate::{Align, MISSING, Table, count, label, significant};
 
 /// Markdown with one table per input size, in the form of the published measurement. A line such as
 /// `**input 100**` is above each table. The columns are the mean number of output tokens per answer,

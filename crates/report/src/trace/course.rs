@@ -3,8 +3,8 @@
 //! the pass.
 
 use inferometer_model::metrics::{InFlight, TokenCurve};
-use inferometer_model::sample::{Observed, Quantity, Sample};
-use inferometer_model::time::Nanos;
+use inferometer_model::sample::{Quantity, Sample};
+use inferometer_model::{Nanos, Observed};
 
 use crate::chart::thin::largest_triangles;
 

@@ -8,18 +8,12 @@ mod course;
 mod sample;
 mod tail;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::metrics::{
-    Definition, Gaps, InFlight, Span, Timeline, TokenCurve, Value, registry,
-};
-use inferometer_model::outcome::{Outcome, OutcomeKind};
-use inferometer_model::record::{Detail, Record};
-use inferometer_model::sample::Observed;
+use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_model::metrics::{Gaps, InFlight, Span, TokenCurve, Value, registry};
 use inferometer_model::stats::{Curve, Pool, Sample};
-use inferometer_model::time::Nanos;
+use inferometer_model::{
+    CellPlan, Definition, Detail, Nanos, Observed, Outcome, OutcomeKind, Record, Timeline,
+};
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub(crate) use course::{MOST_POINTS, parts_within, thinned_to};

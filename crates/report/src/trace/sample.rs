@@ -3,9 +3,7 @@
 //! requests, it has all of them; for more, it has about a half, a quarter, ..., selected by a hash of the
 //! index. The result does not depend on the order of the records.
 
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, OutcomeKind, Record};
 
 /// The maximum number of requests in the sample. They take about 2 MiB of memory.
 const MOST: usize = 1 << 15;

@@ -3,21 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbAnswer, AbSide, Sides};
 use inferometer_analysis::compare::parse_gate;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
 use inferometer_model::target::Side;
+use inferometer_model::{CellPlan, PassPlan};
 use inferometer_plan::Plan;
+use inferometer_report::PlotFiles;
 use inferometer_report::ab::AbDocument;
-use inferometer_report::plot::PlotFiles;
 use inferometer_store::{Store, StoredRun};
 
 use super::measure::{document, is_out_of_time, place_of};
-use crate::error::RunError;
-use crate::results::log_summary::{FromLog, summarise_log};
-use crate::results::outputs::{self, Outputs};
+use crate::results::outputs;
+use crate::{FromLog, Outputs, RunError, summarise_log};
 
 /// An answer that was computed again.
 pub struct AnsweredAgain {

@@ -5,34 +5,28 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::ab::{AbAnswer, AbEnding, AbSide, Block, Sides};
 use inferometer_analysis::compare::Condition;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
+use inferometer_analysis::{PassSummary, Summary};
 use inferometer_model::digits::percent;
-use inferometer_model::finding::code;
-use inferometer_model::load::PassPlan;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::StopReason;
 use inferometer_model::target::{Origin, Side};
 use inferometer_model::url::parse_url;
+use inferometer_model::{CellPlan, OutcomeCounts, PassPlan, StopReason, code};
 use inferometer_net::http::client::lead_to_same_server;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant};
+use inferometer_report::PlotFiles;
 use inferometer_report::ab::{AB_SCHEMA, AbDocument};
-use inferometer_report::plot::PlotFiles;
 use inferometer_report::progress::Notice;
 
 use super::settings::limits_not_reached;
-use crate::context::{Context, Host, ReportFiles};
-use crate::error::{PlanError, RunError, Shortfall};
-use crate::events::sender::Events;
-use crate::group::measure::Member;
-use crate::inputs::credentials::{self, Variables};
-use crate::inputs::resolve::{PlanInputs, fresh_salt, resolve_with};
-use crate::results::outputs::{self, Outputs};
-use crate::session::{Finished, Pairing, RunRequest, carry_out_pairs};
-use crate::target::servers::Servers;
-use crate::verdict::{Strictness, failures, suspect};
+use crate::inputs::credentials;
+use crate::inputs::resolve::fresh_salt;
+use crate::results::outputs;
+use crate::session::{Pairing, carry_out_pairs};
+use crate::verdict::{failures, suspect};
+use crate::{
+    Context, Events, Finished, Host, Member, Outputs, PlanError, PlanInputs, ReportFiles, RunError,
+    RunRequest, Servers, Shortfall, Strictness, Variables, resolve_with,
+};
 
 /// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";

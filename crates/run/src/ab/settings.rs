@@ -1,8 +1,7 @@
 //! Finds a setting that differs between the two sides of a comparison but has no effect at the measured load.
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassKind;
+use inferometer_analysis::Summary;
+use inferometer_model::{Finding, PassKind, code};
 
 /// A finding if the servers state different limits on the requests that they run at the same time, and no pass had more
 /// requests in flight than the lower limit. `None` if the number of requests in flight of a pass is unknown.

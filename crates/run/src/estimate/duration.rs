@@ -4,16 +4,13 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use inferometer_engine::{Engine, EngineConfig, profile::profile, table};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::request::Request;
+use inferometer_model::{CellPlan, PassPlan, Request};
 use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
 use inferometer_workload::PromptScope;
 
 use super::server_speed::ServerSpeed;
-use crate::context::DurationEstimate;
-use crate::error::RunError;
 use crate::prompts::{BATCH, Prompts};
+use crate::{DurationEstimate, RunError};
 
 /// The maximum number of requests that the engine simulates. The time of more requests is computed from the throughput
 /// of this number of requests.

@@ -2,7 +2,7 @@
 //! computed from the plan and the size of its data set file.
 
 use inferometer_drive::of_answer;
-use inferometer_model::load::PassPlan;
+use inferometer_model::PassPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_workload::MAX_DATA_SET_BYTES;

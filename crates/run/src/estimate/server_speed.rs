@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::record::Record;
+use inferometer_model::{CellPlan, Record};
 
 /// The speed of a server without other load.
 pub struct ServerSpeed {

@@ -4,16 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::{PassSummary, Summary};
 use inferometer_drive::Live;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
 use inferometer_model::sample::Sample;
-use inferometer_model::target::Target;
+use inferometer_model::{CellPlan, Finding, Process, Record, Target, Timeline};
 use inferometer_report::progress::{Notice, PairEnded};
 use inferometer_store::PassBegin;
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::{Live, LiveCounts};
 use inferometer_model::metrics::live_histograms::LiveHistograms;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::process::Process;
 use inferometer_model::sample::Sample;
+use inferometer_model::{OutcomeCounts, Process};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 

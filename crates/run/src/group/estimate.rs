@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::progress::{Bound, Notice};
 

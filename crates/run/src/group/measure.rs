@@ -4,33 +4,30 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::compare::Subject;
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::load_ranking::load_rankings;
 use inferometer_analysis::predicted_ranking::judge_predictions;
 use inferometer_analysis::ranking::rankings;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::code;
-use inferometer_model::load::PassPlan;
 use inferometer_model::target::Origin;
+use inferometer_model::{PassPlan, code};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
+use inferometer_report::PlotFiles;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
-use inferometer_report::plot::PlotFiles;
 use inferometer_report::progress::Notice;
 
 use super::estimate;
 use super::names::{file_name, salt_of_round};
-use crate::context::{Context, Host};
-use crate::error::{PlanError, RunError, Shortfall};
-use crate::events::sender::Events;
-use crate::inputs::credentials::{self, Variables};
-use crate::inputs::resolve::{fresh_salt, resolve};
-use crate::results::outputs::{self, Outputs};
+use crate::inputs::credentials;
+use crate::inputs::resolve::fresh_salt;
+use crate::results::outputs;
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
-use crate::session::{Finished, RunRequest, carry_out};
-use crate::target::servers::Servers;
-use crate::verdict::{Strictness, judge};
+use crate::{
+    Context, Events, Finished, Host, Outputs, PlanError, RunError, RunRequest, Servers, Shortfall,
+    Strictness, Variables, carry_out, judge, resolve,
+};
 
 /// A plan with several servers, resolved.
 pub struct Group {

@@ -11,7 +11,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 
 use super::credentials::Variables;
-use crate::error::PlanError;
+use crate::PlanError;
 
 /// The value of `--proxy` for a connection without any proxy.
 const NO_PROXY: &str = "none";

@@ -1,13 +1,13 @@
 //! Access to the server: the API key, as a header. Secrets are never stored.
 
-use inferometer_model::secrets::{Secrets, names_a_secret};
-use inferometer_model::visible;
+use inferometer_model::secrets::names_a_secret;
+use inferometer_model::{Secrets, visible};
 use inferometer_net::http::proxy::Proxies;
 use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;
 use serde_json::Value;
 
-use crate::error::PlanError;
+use crate::PlanError;
 
 /// A function of the calling program that returns the values of environment variables.
 pub use inferometer_net::http::proxy::Variables;

@@ -6,12 +6,11 @@ use inferometer_report::progress::Notice;
 use inferometer_report::spec_toml;
 
 use super::resolve::spelled_out;
-use crate::error::RunError;
 use crate::estimate::bound::{self, LongestRun};
 use crate::estimate::duration;
 use crate::estimate::memory::PlanMemory;
 use crate::pass::event_loops::event_loops;
-use crate::prompts;
+use crate::{RunError, prompts};
 
 /// The kind of time in which a plan runs: real or virtual.
 #[derive(Clone, Copy, PartialEq, Eq)]

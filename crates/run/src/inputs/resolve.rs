@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use inferometer_engine::card::is_card_file;
 use inferometer_engine::model::ModelSpec;
 use inferometer_engine::profile::profiles;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{PassPlan, Recording};
+use inferometer_model::load::Recording;
 use inferometer_model::request::sha256_hex;
 use inferometer_model::target::Origin;
+use inferometer_model::{CellPlan, PassPlan};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
 use inferometer_plan::{Plan, TargetPlan};
-use inferometer_report::plot::{Form, PlotFiles};
+use inferometer_report::PlotFiles;
+use inferometer_report::plot::Form;
 
 use super::access;
 use super::credentials::{self, Variables};
-use crate::context::{Context, Host, ReportFiles};
-use crate::error::PlanError;
+use crate::{Context, Host, PlanError, ReportFiles};
 
 /// Inputs of a plan in addition to the plan file and the flags.
 #[derive(Default)]

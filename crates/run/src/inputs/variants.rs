@@ -3,7 +3,7 @@
 use inferometer_plan::spec::{self, ServerSpec, Spec, TargetSpec, Variant};
 use inferometer_servers::launch::preset;
 
-use crate::error::PlanError;
+use crate::PlanError;
 
 /// The model name `auto`: the server states the name of its model.
 const AUTO: &str = "auto";

@@ -5,11 +5,9 @@ use std::io;
 use std::thread::panicking;
 use std::time::Duration;
 
-use inferometer_model::load::{Bound, PassPlan};
 use inferometer_model::target::EventLoopCount;
-use inferometer_model::time::Nanos;
-use inferometer_net::thread::spawn_scoped;
-use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker};
+use inferometer_model::{Bound, Nanos, PassPlan};
+use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker, spawn_scoped};
 use inferometer_plan::search::Over;
 use inferometer_plan::{Plan, Procedure};
 

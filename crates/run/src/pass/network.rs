@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_net::virtual_net::{VirtualNet, run, run_until};
 use inferometer_net::{Actor, LoopStats, Net, StampStats, Waker};
 

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use inferometer_drive::Waits;
-use inferometer_model::process::Process;
 use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Process};
 use inferometer_net::{LoopStats, StampStats, process_cpu_time};
 
 use super::network::Network;

@@ -10,11 +10,8 @@ use inferometer_analysis::stop::StopWatch;
 use inferometer_drive::{
     Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, StartGate, Watcher,
 };
-use inferometer_model::load::{PassPlan, Share};
-use inferometer_model::process::Process;
-use inferometer_model::request::Sampling;
-use inferometer_model::source::Source;
-use inferometer_model::time::Nanos;
+use inferometer_model::load::Share;
+use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source};
 use inferometer_net::http::proxy::{Proxy, Tunnelled};
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
@@ -24,7 +21,7 @@ use inferometer_store::PassBegin;
 
 use super::network::Network;
 use super::process_watch::ProcessWatch;
-use crate::target::spread::ServerSpread;
+use crate::ServerSpread;
 
 /// Runs the passes of a run, one after the other.
 pub struct PassRunner<N> {

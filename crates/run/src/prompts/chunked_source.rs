@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use inferometer_model::request::{Prompt, Request};
+use inferometer_model::{Prompt, Request};
 use inferometer_workload::{PromptForm, PromptScope, RequestBatch};
 
 use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
 use super::workload::Prompts;
-use crate::error::RunError;
+use crate::RunError;
 
 /// If a workload can make its prompts in chunks, a pass with more prompt tokens than this number makes them in chunks.
 /// This number of tokens is about 160 MB of text.

@@ -1,7 +1,8 @@
 //! The conversations of a pass. The turns of users are made before the pass, and the hash of the workload covers them.
 //! The answers between them come from the server.
 
-use inferometer_model::load::{ConversationsPlan, PassPlan, Share};
+use inferometer_model::PassPlan;
+use inferometer_model::load::{ConversationsPlan, Share};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
@@ -10,7 +11,7 @@ use inferometer_workload::conversation::Dialogue;
 use super::source::{PassRequests, SourceError};
 use super::workload::Prompts;
 use super::workload_hash::{Offsets, WorkloadHash};
-use crate::error::RunError;
+use crate::RunError;
 
 /// Makes the conversations of a pass, and adds them to the hash of the workload.
 ///

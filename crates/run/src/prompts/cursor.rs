@@ -1,8 +1,7 @@
 //! The position in a data set at which the prompts of the next pass begin: after the prompts that earlier
 //! passes used. Makes no prompt.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
+use inferometer_model::{CellPlan, PassPlan};
 use inferometer_workload::PromptScope;
 
 /// How many prompts of each input length were used so far.

@@ -1,9 +1,7 @@
 //! Checks whether a run would send the same requests as an earlier run. The requests are made in the same way as in
 //! the earlier run, and only their hash is used. None of them is sent.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::target::Environment;
+use inferometer_model::{CellPlan, Environment, PassPlan};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 
@@ -11,7 +9,7 @@ use super::cursor::PromptCursor;
 use super::supply::supply;
 use super::workload::Prompts;
 use super::workload_hash::WorkloadHash;
-use crate::error::RunError;
+use crate::RunError;
 
 /// The requests of an earlier run, which this run must send again.
 #[derive(Clone, Debug, PartialEq)]

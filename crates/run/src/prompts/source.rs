@@ -4,14 +4,14 @@
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::request::{Prompt, Request};
-use inferometer_model::source::{Source, Supply};
+use inferometer_model::source::Supply;
 use inferometer_model::stats::seed::{below, rng};
-use inferometer_net::thread::spawn;
+use inferometer_model::{Prompt, Request, Source};
+use inferometer_net::spawn;
 use inferometer_workload::{Note, PromptScope};
 use rand_chacha::ChaCha8Rng;
 
-use crate::error::RunError;
+use crate::RunError;
 
 /// The number of requests in a batch, if requests are made while their pass runs.
 pub const BATCH: u32 = 64;

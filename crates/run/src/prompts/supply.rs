@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::request::Request;
-use inferometer_model::source::{Prepared, Source};
+use inferometer_model::source::Prepared;
+use inferometer_model::{CellPlan, PassPlan, Request, Source};
 use inferometer_plan::{Grid, Plan};
 use inferometer_store::PassBegin;
 use inferometer_workload::{PromptScope, RequestBatch};
@@ -14,7 +12,7 @@ use super::source::{BATCH, PassRequests, Shuffled, SourceError, ThreadedSource};
 use super::workload::Prompts;
 use super::workload_hash::WorkloadHash;
 use super::{chunked_source, conversations};
-use crate::error::RunError;
+use crate::RunError;
 
 /// Makes the requests of a pass and adds them to the hash of the workload. If a pass is limited only by time, its first
 /// batch of requests is made before it, the others are made while it runs, and the hash covers only the first batch.

@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::{Finding, Tokenizer, code};
 use inferometer_net::http::client::Client;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_servers::tokenize::ServerTokenizer;
 
-use crate::error::RunError;
+use crate::RunError;
 
 /// The tokenizer for prompts, and how far its counts can be trusted.
 #[derive(Clone)]

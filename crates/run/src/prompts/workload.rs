@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
-use inferometer_model::request::Request;
+use inferometer_model::{CellPlan, Finding, Request};
 use inferometer_plan::Plan;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
@@ -14,7 +12,7 @@ use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set};
 
 use super::tokenizer::PromptTokenizer;
-use crate::error::RunError;
+use crate::RunError;
 
 /// Refuses a data set that cannot be read, before anything is sent.
 ///

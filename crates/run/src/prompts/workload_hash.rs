@@ -5,15 +5,16 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inferometer_model::load::{Due, LoadModel, PassPlan, load_model};
-use inferometer_model::request::{Prompt, Request, WorkloadHasher};
+use inferometer_model::load::{Due, LoadModel};
+use inferometer_model::request::WorkloadHasher;
+use inferometer_model::{PassPlan, Prompt, Request, load_model};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::Turn;
 use inferometer_workload::replay::{DumpHeader, DumpLine};
 use serde::Serialize;
 
-use crate::error::RunError;
+use crate::RunError;
 
 /// Collects the requests of every pass, in order.
 pub struct WorkloadHash {

@@ -1,6 +1,6 @@
 //! The header of a run: the data that is stored before the run begins, and never changes afterwards.
 
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::{Environment, Target};
 use inferometer_net::{Nanos, wall_clock_ns};
 use inferometer_plan::Plan;
 use inferometer_store::RunHeader;

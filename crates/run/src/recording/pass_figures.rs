@@ -3,16 +3,12 @@
 //! how the server treats `ignore_eos`.
 
 use inferometer_analysis::ab::{Block, BlockFold};
-use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::inspect::{
     Inspector, card_findings, part_findings, server_findings, writer_finding,
 };
-use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
-use inferometer_model::finding::Finding;
-use inferometer_model::metrics::{RequestFigures, Timeline};
-use inferometer_model::process::Process;
-use inferometer_model::sample::Observed;
+use inferometer_analysis::{PassFold, PassSummary};
+use inferometer_model::{Finding, Observed, Process, RequestFigures, Timeline};
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;

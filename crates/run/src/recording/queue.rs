@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use inferometer_cluster::SentRecord;
 use inferometer_drive::Recorder;
-use inferometer_model::record::{Event, Read, Record};
+use inferometer_model::Record;
+use inferometer_model::record::{Event, Read};
 
 /// How many bytes of memory records may take while they wait to be written. While they take more, no request begins.
 /// The memory of all answers that may be in flight is added to this limit, because these answers may all end at the

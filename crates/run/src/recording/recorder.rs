@@ -8,15 +8,9 @@ use std::sync::mpsc::{TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::metrics::Timeline;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
-use inferometer_model::tokenizer::Tokenizer;
-use inferometer_net::thread::spawn_scoped;
-use inferometer_net::wall_clock_ns;
+use inferometer_analysis::Summary;
+use inferometer_model::{Observed, OutcomeCounts, Process, Record, Timeline, Tokenizer};
+use inferometer_net::{spawn_scoped, wall_clock_ns};
 use inferometer_plan::Plan;
 use inferometer_store::{
     Ending, LiveNote, PassBegin, RowFigures, RunHeader, RunId, RunRecording, RunState, Store,
@@ -25,8 +19,7 @@ use inferometer_store::{
 
 use super::pass_figures::{PassFigures, PassResult};
 use super::queue::{FromDriver, Message};
-use crate::events::event::Event;
-use crate::events::sender::Events;
+use crate::{Event, Events};
 
 /// The log and the store of a run, and the figures of its passes.
 pub struct Recording {

@@ -1,9 +1,9 @@
 //! A cell that an earlier run has measured, completely or in part.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::search::SearchEnding;
-use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepEnding;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_store::LoggedPass;
 
 /// A cell of an earlier run. Its passes are not measured again.

@@ -1,15 +1,14 @@
 //! Groups the passes of a run, and the trials of a search or a sweep, by the cells of the grid.
 
 use inferometer_analysis::ab::Block;
-use inferometer_analysis::cell::{self, Cell};
-use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::cell;
 use inferometer_analysis::refusal::are_all_refused;
-use inferometer_analysis::search::SearchAnswer;
-use inferometer_analysis::sweep::{SweepAnswer, SweepEnding};
+use inferometer_analysis::sweep::SweepEnding;
 use inferometer_analysis::trials::{TrialResult, Trials};
-use inferometer_model::cell::CellPlan;
+use inferometer_analysis::{Cell, PassSummary, SearchAnswer, SweepAnswer};
+use inferometer_model::CellPlan;
 use inferometer_plan::Plan;
-use inferometer_report::trace::Traces;
+use inferometer_report::Traces;
 
 use crate::recording::pass_figures::PassResult;
 

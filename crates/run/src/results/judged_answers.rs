@@ -1,14 +1,13 @@
 //! Judges whether the answers of a search or a sweep are sufficient.
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::{SearchAnswer, SearchEnding};
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::sweep::{SweepAnswer, SweepEnding};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_analysis::search::SearchEnding;
+use inferometer_analysis::sweep::SweepEnding;
+use inferometer_analysis::{PassSummary, SearchAnswer, Summary, SweepAnswer};
+use inferometer_model::OutcomeCounts;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::search::sentence;
 
-use crate::error::Shortfall;
+use crate::Shortfall;
 
 /// Why a search failed, independently of its answers: no request of any trial completed. `None` if a request completed,
 /// or if requests of a trial were only too slow. Requests that the server refuses above its capacity are not a failure

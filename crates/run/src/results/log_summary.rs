@@ -1,12 +1,11 @@
 //! Computes the results of a stored run again, from the records in its log.
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::Timeline;
+use inferometer_model::{Finding, Timeline, code};
 use inferometer_plan::Plan;
-use inferometer_report::trace::Traces;
+use inferometer_report::Traces;
 use inferometer_store::{PassItem, StoreError, StoredRun};
 
 use super::grid::Grid;

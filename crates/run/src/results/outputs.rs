@@ -4,20 +4,18 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
 use inferometer_report::ab::{self, AbDocument};
 use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
-use inferometer_report::plot::PlotFiles;
-use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, ab_page, charts, comparison_page, csv, html, json, markdown, plan_toml, published,
-    table,
+    PlotFiles, ReportInput, Traces, ab_page, charts, comparison_page, csv, html, json, markdown,
+    plan_toml, published, table,
 };
 use inferometer_store::RunId;
 
-use crate::error::RunError;
+use crate::RunError;
 
 /// The default folder for reports. Each run gets a folder in it, with the name of the run.
 pub const DEFAULT_FOLDER: &str = "inferometer-out";

@@ -1,11 +1,9 @@
 //! Findings on figures of the results table whose precision is low or unknown.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassKind;
+use inferometer_analysis::{Cell, PassSummary};
 use inferometer_model::metrics::latency_per_output_token;
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Finding, PassKind, code};
 
 /// If half the width of a confidence interval exceeds this share of the mean, a finding is added.
 const WIDE: f64 = 0.05;

@@ -1,18 +1,15 @@
 //! Computes the summary of a run. The summary depends only on the run's figures, on its findings, and on facts that
 //! are not in the records.
 
-use inferometer_analysis::cell::{self, Cell};
-use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::cell;
 use inferometer_analysis::ranks::RankSummary;
-use inferometer_analysis::search::{self, SearchAnswer};
-use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::search;
+use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
-use inferometer_analysis::{sweep, validity};
-use inferometer_model::calendar;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::record::StopReason;
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, sweep, validity};
+use inferometer_model::target::Tool;
+use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code};
 use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
 

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
 use inferometer_store::{RunId, RunState, Store, StoredRun};
 
 use super::{check_plan, completed_cells};
-use crate::error::RunError;
-use crate::recording::resumed_cell::ResumedCell;
+use crate::{ResumedCell, RunError};
 
 /// The prefix of the name of a group.
 pub const GROUP: &str = "group-";

@@ -10,15 +10,15 @@ pub(crate) use sent::{SentPass, sent_before};
 
 use std::path::Path;
 
-use inferometer_model::record::{Detail, Record};
 use inferometer_model::target::Origin;
+use inferometer_model::{Detail, Record};
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
 use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
-use crate::error::RunError;
-use crate::recording::resumed_cell::{ResumedCell, stored_ending};
+use crate::recording::resumed_cell::stored_ending;
+use crate::{ResumedCell, RunError};
 
 /// A run that is resumed.
 pub struct EarlierRun {

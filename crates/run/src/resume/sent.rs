@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::{PassBegin, Store};
 
 use super::completed_cells;
-use crate::context::Context;
+use crate::Context;
 
 /// A pass that a resumed run began in a cell that it did not complete.
 pub(crate) struct SentPass {

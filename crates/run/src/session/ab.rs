@@ -3,19 +3,13 @@
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::record::StopReason;
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, Nanos, PassPlan, StopReason};
 use inferometer_report::progress::PairEnded;
 
 use super::{Finished, RunRequest, Session, prepare};
-use crate::error::RunError;
-use crate::events::event::Event;
 use crate::pass::event_loops::EventLoops;
-use crate::pass::network::Network;
 use crate::target::reach;
-use crate::target::servers::Servers;
+use crate::{Event, Network, RunError, Servers};
 
 /// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {

@@ -4,11 +4,7 @@ use inferometer_cluster::Lead;
 use inferometer_store::{Ending, RunState};
 
 use super::{Finished, Session};
-use crate::context::ReportFiles;
-use crate::error::RunError;
-use crate::events::event::Event;
-use crate::pass::network::Network;
-use crate::team;
+use crate::{Event, Network, ReportFiles, RunError, team};
 
 impl<N: Network> Session<'_, N> {
     /// Ends a run. If the run could not continue, returns an error with the reason. An interruption by the user is not

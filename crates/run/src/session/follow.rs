@@ -7,24 +7,19 @@ use std::sync::atomic::Ordering;
 
 use inferometer_cluster::{Member, Order, PassReport};
 use inferometer_drive::{Live, Recorder};
-use inferometer_model::load::PassPlan;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
+use inferometer_model::{OutcomeCounts, PassPlan, Record};
 use inferometer_store::PassBegin;
 
 use super::RunRequest;
 use super::prepare::equip::{self, Equipped};
-use crate::error::RunError;
 use crate::estimate::memory::PlanMemory;
-use crate::events::event::Event;
 use crate::pass::event_loops::EventLoops;
-use crate::pass::network::Network;
 use crate::pass::runner::{PassPart, PassRunner, PlayedPass};
 use crate::prompts::{self, PassRequests, PromptCursor, Prompts, WorkloadHash};
 use crate::recording::queue::{ToWriter, record_queue};
 use crate::target::reach;
-use crate::target::servers::Servers;
-use crate::team::{self, MemberGate, Team};
+use crate::team::{self, MemberGate};
+use crate::{Event, Network, RunError, Servers, Team};
 
 /// A rank other than 0, with everything that it needs to send requests.
 struct Follower<'a> {

@@ -1,14 +1,11 @@
 //! Handles the death of a server that the plan starts. The first start is not in this module.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
+use inferometer_model::{CellPlan, Finding, PassPlan, code};
 use inferometer_report::progress::Notice;
 
 use super::{RunRequest, Session};
-use crate::error::RunError;
-use crate::pass::network::Network;
-use crate::target::servers::{Death, Failures, Start};
+use crate::target::servers::{Death, Failures};
+use crate::{Network, RunError, Start};
 
 impl<N: Network> Session<'_, N> {
     /// Starts the server again if it died in the previous cell.

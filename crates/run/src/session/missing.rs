@@ -1,11 +1,10 @@
 //! Reports the parts of the plan that a run has not measured, as findings. Changes no figure.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 use inferometer_plan::{Plan, Procedure};
 
 use super::Session;
-use crate::pass::network::Network;
+use crate::Network;
 
 impl<N: Network> Session<'_, N> {
     /// Finds passes and cells of the plan that were not measured. Returns whether a cell is missing.

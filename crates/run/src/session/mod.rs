@@ -20,37 +20,30 @@ pub use follow::follow;
 
 use std::path::PathBuf;
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::ranks::RankSummary;
-use inferometer_analysis::summary::Summary;
 use inferometer_cluster::{Order, RankReport};
 use inferometer_model::calendar::rfc3339;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::BodyHasher;
+use inferometer_model::{CellPlan, Finding, code};
 use inferometer_plan::precision::Precision;
 use inferometer_plan::{Plan, Procedure, Repeat};
 use inferometer_report::progress::Notice;
 use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, RunId};
 
-use crate::context::Context;
-use crate::error::RunError;
-use crate::events::event::Event;
-use crate::events::sender::Events;
 use crate::pass::event_loops::EventLoops;
-use crate::pass::network::Network;
 use crate::pass::runner::PassRunner;
 use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
 use crate::recording::recorder::Recording;
 use crate::results::grid::Grid;
-use crate::results::outputs::Outputs;
 use crate::results::summarise::{RunFacts, summarise};
 use crate::resume::SentPass;
-use crate::target::embedded::EmbeddedServer;
 use crate::target::reach;
-use crate::target::ready::ReadyTarget;
-use crate::target::servers::{Servers, Start};
-use crate::team;
+use crate::{
+    Context, EmbeddedServer, Event, Events, Network, Outputs, ReadyTarget, RunError, Servers,
+    Start, team,
+};
 use prefix_cache::PrefixCache;
 
 /// The input of a run.

@@ -6,29 +6,24 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_cluster::{Lead, Order, RankReport};
 use inferometer_drive::{Live, Recorder};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::digits;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
-use inferometer_model::source::Source;
-use inferometer_net::thread::spawn_scoped;
+use inferometer_model::{
+    CellPlan, Finding, Observed, OutcomeCounts, PassPlan, Record, Source, code, digits,
+};
+use inferometer_net::spawn_scoped;
 use inferometer_plan::stop::StopPlan;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::{RunRequest, Session, dataset_exhausted, prompt_findings};
-use crate::error::RunError;
 use crate::estimate::memory::PlanMemory;
-use crate::events::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
-use crate::pass::network::Network;
 use crate::pass::runner::{PassPart, PlayedPass};
 use crate::prompts::{self, PassRequests, WorkloadHash};
 use crate::recording::pass_figures::PassResult;
 use crate::recording::queue::{FromDriver, ToWriter, record_queue};
-use crate::team::{self, LeadGate, Team};
+use crate::team::{self, LeadGate};
+use crate::{
+    Event, Network, PassEnded, PassStarted, PromptsStarted, RunError, Team, WarmUpStarted,
+};
 
 /// Counts the outcomes of requests that are not recorded.
 #[derive(Default)]

@@ -1,14 +1,13 @@
 //! Resets the server's prefix cache before each pass, if the plan requests this. If the server does not reset its
 //! cache, a finding warns once, because passes may then hit entries of earlier passes.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use inferometer_net::http::client::Client;
 use inferometer_plan::Plan;
 use inferometer_report::progress::Notice;
 use serde_json::json;
 
-use crate::events::sender::Events;
-use crate::target::ready::ReadyTarget;
+use crate::{Events, ReadyTarget};
 
 /// The paths that reset the cache: of vLLM, then of SGLang.
 const VLLM: &str = "/reset_prefix_cache";

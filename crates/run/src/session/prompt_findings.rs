@@ -1,6 +1,6 @@
 //! Findings on how the prompts of a run differ from the plan's requirements.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use inferometer_plan::Plan;
 use inferometer_workload::Note;
 

@@ -1,18 +1,13 @@
 //! Cells that an earlier run has measured: their records become records of this run. None of their requests is sent
 //! again.
 
-use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::PassSummary;
 use inferometer_cluster::Order;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::record::Record;
+use inferometer_model::{CellPlan, Finding, PassPlan, Record, code};
 use inferometer_store::{LoggedPass, PassBegin};
 
 use super::Session;
-use crate::error::RunError;
-use crate::pass::network::Network;
-use crate::prompts;
+use crate::{Network, RunError, prompts};
 
 impl<N: Network> Session<'_, N> {
     /// Copies a cell that an earlier run has measured. Returns whether there is such a cell. The cursor moves past the

@@ -4,10 +4,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use inferometer_net::thread::spawn_scoped;
+use inferometer_net::spawn_scoped;
 use inferometer_report::progress::{Notice, SlowStep};
 
-use crate::events::sender::Events;
+use crate::Events;
 
 /// A step that takes less time than this needs no message.
 const MOMENT: Duration = Duration::from_secs(2);

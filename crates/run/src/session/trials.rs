@@ -3,18 +3,14 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::SearchAnswer;
-use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::trials::{TrialResult, Trials};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Code, Finding, code};
-use inferometer_model::time::Nanos;
+use inferometer_analysis::{SearchAnswer, SweepAnswer};
+use inferometer_model::{CellPlan, Code, Finding, Nanos, code};
 use inferometer_report::progress::{Notice, SearchTrial, SweepTrial};
 
 use super::Session;
 use super::prepare::overhead;
-use crate::error::RunError;
-use crate::pass::network::Network;
+use crate::{Network, RunError};
 
 /// The maximum number of short requests between two trials.
 const MOST_PROBES: u32 = 30;

@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ClientError, ServerAccess};
 use inferometer_net::monotonic_now;
 use inferometer_report::progress::Notice;
 use inferometer_servers::probe::{ServerInfo, probe, probe_if_ready};
 
 use super::servers::Start;
-use crate::error::RunError;
-use crate::target_error::TargetError;
+use crate::{RunError, TargetError};
 
 /// The timeout of the requests that identify a server.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);

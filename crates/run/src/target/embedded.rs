@@ -15,13 +15,13 @@ use std::thread::JoinHandle;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, Noise};
-use inferometer_model::url::{Url, parse_url};
+use inferometer_model::Url;
+use inferometer_model::url::parse_url;
 use inferometer_net::http::Server;
 use inferometer_net::thread::with_advice;
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
 
-use crate::error::{EngineStartError, RunError};
-use crate::target_error::{ProcessError, TargetError};
+use crate::{EngineStartError, ProcessError, RunError, TargetError};
 
 /// The embedded engine, listening on a port of this machine. Dropping this value ends the engine.
 pub struct EmbeddedServer {

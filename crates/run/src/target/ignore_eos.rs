@@ -1,7 +1,7 @@
 //! Whether a server supports `ignore_eos`, which makes it continue after end-of-text. This depends on the
 //! dialect, the engine, and the answer to the first request.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use inferometer_wire::dialect::Dialect;
 
 /// Engines that accept the field in an OpenAI dialect but ignore it.

@@ -5,8 +5,7 @@ use inferometer_model::stats::seed::{below, rng};
 use inferometer_model::target::Facts;
 use inferometer_plan::{Plan, TargetPlan};
 
-use crate::context::Context;
-use crate::error::PlanError;
+use crate::{Context, PlanError};
 
 /// The noise of the plan, with a seed. If the user gave no seed for the noise, its seed is derived from the
 /// run's seed, salt and origin. The origin includes the server and the round of a group. So two runs have the

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::tls::Trust;
 use inferometer_plan::{MetricsAt, Plan};
@@ -12,7 +12,7 @@ use inferometer_servers::observe::{
 };
 
 use super::ready::ReadyTarget;
-use crate::error::RunError;
+use crate::RunError;
 
 /// The key of the addresses of metrics, and its flag.
 const METRICS_URL: &str = "metrics_url (--metrics-url)";

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::secrets::{REDACTED, Secrets};
-use inferometer_model::target::{Facts, Target};
-use inferometer_model::url::Url;
-use inferometer_model::visible;
+use inferometer_model::secrets::REDACTED;
+use inferometer_model::target::Facts;
+use inferometer_model::{Finding, Secrets, Target, Url, code, visible};
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::http::proxy::Proxy;
 use inferometer_plan::spec::limits::MAX_NAME;
@@ -24,9 +22,7 @@ use super::noise::noise_of;
 use super::ready::ReadyTarget;
 use super::servers::{self, Servers, Start};
 use super::spread;
-use crate::context::Context;
-use crate::error::RunError;
-use crate::target_error::TargetError;
+use crate::{Context, RunError, TargetError};
 
 /// The embedded engine ends answers to text blocks within this many tokens. The average length of its answers is then
 /// about the same as in the published log.

@@ -1,8 +1,7 @@
 //! Data types for servers that are ready to be measured.
 
 use inferometer_drive::Endpoint;
-use inferometer_model::finding::Finding;
-use inferometer_model::target::Target;
+use inferometer_model::{Finding, Target};
 use inferometer_net::Address;
 use inferometer_net::http::client::Client;
 use inferometer_net::http::proxy::Proxy;

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 use inferometer_plan::LaunchPlan;
 use inferometer_report::progress::Notice;
 use inferometer_servers::launch::{LaunchError, LaunchedServer, ReadyWait, ServerFiles, Usage};
 
-use crate::error::RunError;
-use crate::events::sender::Events;
-use crate::target_error::TargetError;
+use crate::{Events, RunError, TargetError};
 
 /// The command of the `inferometer` program that guards a server.
 pub const SERVER_GUARD: &str = "server-guard";

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::target::Target;
+use inferometer_model::{Finding, Target, code};
 use inferometer_net::Address;
 use inferometer_net::http::client::Client;
 use inferometer_net::tls::TlsClient;
@@ -13,8 +12,7 @@ use inferometer_plan::{Plan, SpreadPlan, TargetPlan};
 use inferometer_store::PassBegin;
 
 use super::ready::{OtherServer, ReadyTarget};
-use crate::error::RunError;
-use crate::target_error::TargetError;
+use crate::{RunError, TargetError};
 
 /// How a pass is spread over several servers.
 #[derive(Default)]

@@ -9,11 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use inferometer_model::secrets::{Secrets, is_key_header, names_a_secret};
-use inferometer_model::time::Nanos;
-use inferometer_net::thread::spawn;
+use inferometer_model::secrets::{is_key_header, names_a_secret};
+use inferometer_model::{Nanos, Secrets};
 use inferometer_net::{
-    EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
+    EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, spawn, wall_clock_ns,
 };
 
 use crate::launch::event::{Event, GuardConfig, ServerExit, Usage};

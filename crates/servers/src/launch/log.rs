@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 
-use inferometer_model::secrets::Secrets;
+use inferometer_model::Secrets;
 
 /// The number of last lines that are reported when a server ends.
 const LAST_LINES: usize = 12;

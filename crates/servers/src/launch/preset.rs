@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 use inferometer_plan::spec::{ServerSpec, toml_mistake};
 
 use crate::launch::error::LaunchError;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::{free_port, monotonic_now, thread};
 use inferometer_plan::{LaunchPlan, shell};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use inferometer_model::target::Environment;
+use inferometer_model::Environment;
 
 /// The properties of this machine, without those of its cards.
 pub fn environment() -> Environment {

@@ -5,7 +5,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use inferometer_model::sample::{Observed, Sample, ServerSample, SourceSample};
+use inferometer_model::Observed;
+use inferometer_model::sample::{Sample, ServerSample, SourceSample};
 use inferometer_net::{monotonic_now, thread_cpu_time};
 
 use crate::observe::cards::CardSource;

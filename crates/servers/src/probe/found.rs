@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::secrets::Secrets;
-use inferometer_model::visible;
+use inferometer_model::{Secrets, visible};
 
 use super::answer::UnexpectedAnswer;
 

@@ -4,7 +4,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::{monotonic_now, thread};
 

@@ -6,7 +6,7 @@ mod engines;
 mod found;
 mod local;
 
-use inferometer_model::secrets::Secrets;
+use inferometer_model::Secrets;
 use inferometer_net::http::client::{Client, ClientError};
 use serde_json::Value;
 

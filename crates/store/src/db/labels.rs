@@ -5,8 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::open::database;
 use super::run_id::RunId;
 use super::store::Store;
-use crate::calendar;
-use crate::error::StoreError;
+use crate::{StoreError, calendar};
 
 /// A note on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::borrow::Borrow;
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::Severity;
-use inferometer_model::record::Record;
+use inferometer_analysis::Summary;
+use inferometer_model::{Record, Severity};
 use rusqlite::{ErrorCode, OptionalExtension, Transaction, named_params, params};
 
 use super::open::database;
@@ -12,9 +11,7 @@ use super::requests::{self, RowFigures};
 use super::run::{ImportHeader, RunHeader, RunState};
 use super::run_id::RunId;
 use super::store::{LOG_FOLDER, Store, json, log_file};
-use crate::calendar;
-use crate::error::StoreError;
-use crate::log::as_stored;
+use crate::{StoreError, as_stored, calendar};
 
 /// Adds a run in the state `running`.
 pub(super) const INSERT: &str =

@@ -11,7 +11,7 @@ use super::open::database;
 use super::run::{GridRow, LoadsRow, RunKind, RunRow, RunState};
 use super::run_id::RunId;
 use super::store::{Store, document};
-use crate::error::StoreError;
+use crate::StoreError;
 use crate::log::is_being_written;
 
 /// The names of the latest run of each kind.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::views;
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// The steps from an empty file to the current schema. The file's `user_version` is the number of completed
 /// steps. New steps are added at the end. Existing steps never change.

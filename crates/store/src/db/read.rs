@@ -1,13 +1,13 @@
 //! Reads one run with its documents. Changes nothing.
 
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::{Environment, Target};
 use rusqlite::Row;
 
 use super::list::ROW_COLUMNS;
 use super::open::database;
 use super::run::StoredRun;
 use super::store::{Store, document};
-use crate::error::StoreError;
+use crate::StoreError;
 
 impl Store {
     /// Reads one run, by any name that [`Store::find`] accepts.

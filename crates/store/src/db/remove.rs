@@ -8,7 +8,7 @@ use rusqlite::OptionalExtension;
 use super::open::database;
 use super::run::{RunRow, RunState};
 use super::store::Store;
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// A new run creates its log within this time after its start, in nanoseconds.
 const BEGINNING_NS: i64 = 60_000_000_000;

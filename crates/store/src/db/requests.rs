@@ -1,10 +1,8 @@
 //! One row of the database per request, for queries in SQL. Of the requests that never began, only the first
 //! [`NEVER_BEGUN_INDEXED`] of a pass have a row. The reads and events of a request are only in the run's log.
 
-use inferometer_model::metrics::{Timeline, e2e, ttft};
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::Record;
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::{e2e, ttft};
+use inferometer_model::{Nanos, Outcome, Phase, Record, Timeline};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Transaction};
 

@@ -4,9 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
+use inferometer_analysis::Summary;
+use inferometer_model::{Outcome, Record};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::lifecycle::{INSERT, finish};
@@ -15,9 +14,7 @@ use super::requests::{self, NEVER_BEGUN_INDEXED, RowFigures};
 use super::run::RunState;
 use super::run_id::RunId;
 use super::store::{Store, json, log_file};
-use crate::calendar;
-use crate::error::StoreError;
-use crate::log::{LogReader, PassItem, Passes};
+use crate::{LogReader, PassItem, Passes, StoreError, calendar};
 
 /// The number of records whose rows are added in one batch. It limits the memory.
 const BATCH: usize = 1_024;

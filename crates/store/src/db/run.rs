@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_model::digits::{count, with_unit};
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::{Environment, Target};
 use inferometer_plan::Plan;
 
 use super::run_id::RunId;
-use crate::error::StoreError;
-use crate::log::{LogReader, Passes};
+use crate::{LogReader, Passes, StoreError};
 
 /// The facts that are known at the start of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::open::{IfMissing, database, open, open_to_read};
 use super::run_id::RunId;
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// The folder of the logs, next to the database.
 pub(super) const LOG_FOLDER: &str = "inferometer.runs";

@@ -4,10 +4,10 @@
 //! An instant is stored as its difference to another instant of the same record, usually the previous one. The
 //! first instant of a record is stored as its difference to the due time of the previous record in the batch.
 
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Read, Record};
+use inferometer_model::record::{Event, Read};
+use inferometer_model::{EventKind, Outcome, Record};
 
-use crate::error::Unstorable;
+use crate::Unstorable;
 
 use super::codes::{Chain, Strings, difference, instant, small, some, undo_difference, undo_some};
 use super::column::{Malformed, PayloadReader, PayloadWriter};

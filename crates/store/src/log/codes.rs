@@ -1,8 +1,7 @@
 //! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. Each code has a
 //! decoder. A decoder refuses codes that no encoder makes.
 
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::time::Nanos;
+use inferometer_model::{Nanos, Outcome, Phase};
 
 use super::column::{Malformed, unzigzag, zigzag};
 use super::resolution::{TICK_NS, ticks};

@@ -17,11 +17,8 @@ mod passes;
 mod reader;
 mod writer;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::process::Process;
-use inferometer_model::record::{RECORD_VERSION, Record};
-use inferometer_model::sample::Observed;
+use inferometer_model::record::RECORD_VERSION;
+use inferometer_model::{CellPlan, Observed, PassPlan, Process, Record};
 use serde::{Deserialize, Serialize};
 
 pub use passes::{LoggedPass, PassItem, PassStream, Passes, passes};

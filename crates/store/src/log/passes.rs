@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
+use inferometer_model::{Observed, Record};
 
 use super::reader::LogReader;
 use super::{Entry, LogHeader, PassBegin, PassEnd};
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// The passes of one log, in the order in which they were measured.
 ///

@@ -1,7 +1,8 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::{Detail, Record, ServerTimes, Usage};
+use inferometer_model::record::ServerTimes;
+use inferometer_model::{Detail, Record, Usage};
 
 use super::codes::{
     Chain, Strings, difference, outcome_code, outcome_of, small, some, undo_difference, undo_some,

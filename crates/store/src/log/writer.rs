@@ -6,16 +6,14 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
+use inferometer_model::{Observed, Process, Record};
 use serde::Serialize;
 
 use super::batch::{self, Batch};
 use super::column::PayloadWriter;
 use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
-use crate::error::StoreError;
+use crate::StoreError;
 
 /// The maximum number of samples in one frame. A sample has a few hundred bytes, or a few thousand with
 /// histograms. So a frame stays far below the longest payload.

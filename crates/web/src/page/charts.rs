@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
+use inferometer_model::Nanos;
 use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use inferometer_report::plot::figure;
 
-use crate::markup::Html;
+use crate::Html;
 
 /// The number of points of a line over time.
 const MOMENTS: u32 = 80;

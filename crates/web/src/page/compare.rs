@@ -3,15 +3,12 @@
 
 use std::collections::HashSet;
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
-use inferometer_analysis::summary::Summary;
 use inferometer_report::{charts, difference, plot};
 
-use crate::error::PageError;
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
 use crate::page::lines::lines;
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The maximum number of runs in one comparison. More runs would make the charts unreadable, because charts

@@ -3,10 +3,7 @@
 use inferometer_analysis::{blocks, serving_run};
 use inferometer_model::metrics::{CoveredRequests, Direction, Origin, definitions as metrics};
 
-use crate::error::PageError;
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{RequestTarget, Response};
 
 /// The page `/metrics`.

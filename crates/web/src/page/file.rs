@@ -2,9 +2,7 @@
 
 use inferometer_report::{page, plot};
 
-use crate::error::PageError;
-use crate::files;
-use crate::site::Site;
+use crate::{PageError, Site, files};
 use inferometer_net::http::pages::{RequestTarget, Response};
 
 /// The number of pixels of a PNG image per pixel of the SVG drawing.

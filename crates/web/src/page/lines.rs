@@ -3,8 +3,7 @@
 use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
-use crate::error::PageError;
-use crate::markup::Html;
+use crate::{Html, PageError};
 use inferometer_net::http::pages::RequestTarget;
 
 /// A run in a list, with the texts that are shown.

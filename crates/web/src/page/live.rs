@@ -3,21 +3,17 @@
 //! a report shows slightly different ones.
 
 use inferometer_analysis::so_far::SoFar;
-use inferometer_model::metrics::Statistic;
-use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::{Quantity, ServerSample};
 use inferometer_model::stats::histogram::Histogram;
+use inferometer_model::{OutcomeKind, Statistic};
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
 use inferometer_store::{LiveNote, RunState, StoredRun};
 
-use crate::error::PageError;
 use crate::follow::{Follow, PassSoFar};
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
 use crate::page::charts::{distributions, ms, over_time};
 use crate::page::lines::{RunLine, lines};
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{Event, RequestTarget, Response, link};
 
 /// The time, in nanoseconds, for which a live note is valid. A run writes a note every second.

@@ -1,11 +1,8 @@
 //! The list of records: results that were imported into the store, such as published tables. In the store,
 //! a record is a run of the kind `imported`.
 
-use crate::error::PageError;
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
 use crate::page::lines::{RunLine, lines};
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The page `/records`.

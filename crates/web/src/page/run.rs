@@ -3,12 +3,9 @@
 
 use inferometer_store::{Note, RunState, StoredRun};
 
-use crate::error::PageError;
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
 use crate::page::lines::RunLine;
 use crate::report::plan_text;
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The page `/runs/RUN`.

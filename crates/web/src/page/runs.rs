@@ -1,11 +1,8 @@
 //! The page with the list of runs, with a filter, an order, several pages, and checkboxes for a
 //! comparison. No run is changed.
 
-use crate::error::PageError;
-use crate::layout::{Layout, Section, html_response};
-use crate::markup::Html;
 use crate::page::lines::{Filter, RunLine};
-use crate::site::Site;
+use crate::{Html, Layout, PageError, Section, Site, html_response};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The number of runs on a page: the default, and the maximum.

@@ -1,7 +1,7 @@
 //! The definition of a dialect: properties of a kind of server, and functions that make its request bodies
 //! and decode its responses. This file does not depend on a particular dialect.
 
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::Value;
 
 use super::json::merge;

@@ -1,8 +1,7 @@
 //! llama.cpp's native `/completion`: one message per token. The last message has `"stop": true`, the finish
 //! reason and the server's own `timings`. The stream ends without `[DONE]`.
 
-use inferometer_model::record::Usage;
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -11,8 +11,8 @@
 //! contains a token too. One case is ambiguous: the first chunk of TGI's chat may be an incomplete character.
 //! This token is then missing from the events, but present in the usage.
 
-use inferometer_model::record::{Event, EventKind, Usage};
-use inferometer_model::request::{Prompt, Sampling};
+use inferometer_model::record::Event;
+use inferometer_model::{EventKind, Prompt, Sampling, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

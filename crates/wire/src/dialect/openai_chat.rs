@@ -1,7 +1,7 @@
 //! The OpenAI chat completions API. A prompt is messages, or a text that becomes one message of the role
 //! `user`.
 
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};

@@ -1,6 +1,6 @@
 //! The OpenAI completions API, which continues a prompt of text or token ids.
 
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::Value;
 
 use super::definition::{DEFAULT, Decode, Dialect};

@@ -1,7 +1,6 @@
 //! The OpenAI responses API: typed events without `[DONE]`. The last event has the token counts.
 
-use inferometer_model::record::{EventKind, Usage};
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{EventKind, Prompt, Request, Sampling, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

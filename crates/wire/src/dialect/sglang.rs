@@ -1,8 +1,7 @@
 //! SGLang's native `/generate`. Each message repeats the output so far. If the server was started with
 //! incremental output, a message contains only new text. `meta_info` counts the tokens so far.
 
-use inferometer_model::record::Usage;
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -2,8 +2,7 @@
 //! event has `generated_text` and the counts. TGI has no field for ignoring end-of-text. TGI rejects a
 //! temperature of 0; without a temperature, it decodes greedily.
 
-use inferometer_model::record::Usage;
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

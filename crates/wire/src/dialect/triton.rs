@@ -2,7 +2,7 @@
 //! message with the new text, without token counts and finish reason. A stream has no end mark: it ends with
 //! the body.
 
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! output so far, without token counts and finish reason. In a stream, old versions such as 0.2 end each
 //! message with NUL, and newer versions with LF. A stream has no end mark: it ends with the body.
 
-use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

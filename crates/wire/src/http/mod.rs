@@ -7,7 +7,7 @@ mod request;
 mod response;
 mod write;
 
-use inferometer_model::secrets::Secrets;
+use inferometer_model::Secrets;
 use inferometer_model::visible::cut;
 
 pub use request::{Request, RequestParser};

@@ -9,8 +9,8 @@ use std::{fmt, fs};
 
 use serde_json::Value;
 
+use crate::WorkloadError;
 use crate::data_set::{self, MAX_FILE_BYTES};
-use crate::error::WorkloadError;
 
 /// Chinese texts in the public domain; `corpus/README.md` lists them.
 const SHIPPED_ZH: [&str; 4] = [

@@ -10,16 +10,13 @@ mod order;
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::request::{Prompt, Request};
+use inferometer_model::{CellPlan, Finding, Prompt, Request, code};
 use inferometer_plan::template::Template;
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::note::Note;
-use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{
+    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError,
+};
 
 pub use corpus::{Corpus, LeftOut};
 use order::BlockOrder;

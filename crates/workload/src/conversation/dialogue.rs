@@ -1,11 +1,11 @@
 //! The conversations during a pass. Each turn is sent together with all earlier turns and with the server's
 //! unchanged answers to them. The load model, not this module, determines when a turn is due.
 
-use inferometer_model::record::Record;
-use inferometer_model::request::{Message, Prompt, Request, message};
-use inferometer_model::source::{Follows, Source, Supply};
+use inferometer_model::request::{Message, message};
+use inferometer_model::source::{Follows, Supply};
+use inferometer_model::{Prompt, Record, Request, Source};
 
-use crate::workload::Turn;
+use crate::Turn;
 
 /// How earlier turns and answers become part of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,18 +11,16 @@ mod sharegpt;
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
-use inferometer_model::load::PassPlan;
 use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
-use inferometer_model::request::{Prompt, Request};
 use inferometer_model::stats::seed;
+use inferometer_model::{Finding, PassPlan, Prompt, Request};
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::fetch;
 use crate::fit::{self, Words};
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, RequestsNeeded, Turn, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{
+    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, Turn, Workload,
+    WorkloadError, fetch,
+};
 
 pub use dialogue::{Dialogue, History};
 use sharegpt::ConversationFile;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::stats::seed;
+use inferometer_model::{Finding, code};
 use rand_core::RngCore;
 use serde_json::Value;
 
+use crate::WorkloadError;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
-use crate::error::WorkloadError;
 use crate::sharegpt::{Rejected, RowReason, each_row};
 
 /// The text of a human turn and its answer.

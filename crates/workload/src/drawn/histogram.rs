@@ -9,7 +9,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::MAX_LENGTH;
 use rand_core::RngCore;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 /// Lengths with their weights.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,7 @@ use inferometer_plan::Lengths;
 use inferometer_plan::spec::MAX_LENGTH;
 
 use super::histogram::Histogram;
-use crate::error::WorkloadError;
-use crate::scope::PromptScope;
+use crate::{PromptScope, WorkloadError};
 
 /// Which length is drawn: the input length or the output length.
 #[derive(Clone, Copy, Debug)]

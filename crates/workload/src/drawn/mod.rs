@@ -11,9 +11,8 @@ use std::sync::Arc;
 
 use inferometer_plan::DrawnPlan;
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
 

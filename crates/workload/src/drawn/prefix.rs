@@ -5,16 +5,14 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_model::stats::portable;
 use inferometer_model::stats::seed::{self, below, unit};
 use inferometer_plan::PrefixPlan;
 
 use super::words::{self, Shape};
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 /// The workload `prefix`.
 struct PrefixGroups(PrefixPlan);

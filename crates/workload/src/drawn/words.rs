@@ -1,15 +1,10 @@
 //! Makes requests of seeded words, each with its own length and possibly with a shared prefix.
 
-use inferometer_model::request::{Prompt, Request};
 use inferometer_model::stats::seed;
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::{Prompt, Request, Tokenizer, TokenizerError};
 
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
 use crate::fit::{self, SizedPrompt, Words, short_tag};
-use crate::note::Note;
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::RequestBatch;
+use crate::{Note, PromptContext, PromptForm, PromptScope, RequestBatch, WorkloadError};
 
 /// The lengths, the group and the class of one request.
 pub struct Shape {

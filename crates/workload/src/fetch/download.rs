@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-use inferometer_net::thread::spawn;
-use inferometer_net::{Nanos, monotonic_now};
+use inferometer_net::{Nanos, monotonic_now, spawn};
 use sha2::{Digest, Sha256};
 
 use inferometer_model::url::shown_address;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 /// The time limit for the connection, for the response, and for each further chunk of data.
 const TIMEOUT: Duration = Duration::from_secs(60);

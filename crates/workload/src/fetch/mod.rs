@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_model::url::shown_address;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 use crate::tokenizer::hub::{HubAccess, HubConfig};
 
 pub use catalogue::{DATA_SETS, DataSet, DownloadSource, data_set};

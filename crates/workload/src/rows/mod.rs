@@ -16,21 +16,14 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::request::{Message, Prompt, Request};
-use inferometer_model::time::Nanos;
-use inferometer_model::tokenizer::TokenizerError;
+use inferometer_model::request::Message;
+use inferometer_model::{Finding, Nanos, PassPlan, Prompt, Request, TokenizerError, code};
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
-use crate::context::PromptContext;
 use crate::data_set::{self, RowEnd};
-use crate::error::WorkloadError;
-use crate::note::Note;
-use crate::workload::{
-    RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, one_of_each_form, write_instants,
-};
+use crate::workload::{WorkloadDefinition, one_of_each_form, write_instants};
+use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 pub use row::{LeftOut, Loaded, Row, RowReason};
 

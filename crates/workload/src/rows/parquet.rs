@@ -18,8 +18,8 @@ use parquet::schema::types::Type;
 use serde_json::{Map, Number, Value};
 
 use super::row::{Loaded, RowReason, columns_of, used_columns};
+use crate::WorkloadError;
 use crate::data_set::{self, MAX_FILE_BYTES};
-use crate::error::WorkloadError;
 
 /// Reads a file.
 ///

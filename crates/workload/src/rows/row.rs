@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use inferometer_model::request::{Message, Prompt};
+use inferometer_model::Prompt;
+use inferometer_model::calendar::seconds_or_date;
+use inferometer_model::request::Message;
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
-
-use inferometer_model::calendar::seconds_or_date;
 
 /// The fields of the request body that may be columns. Other fields can be in the column `body`.
 const BODY_FIELDS: [&str; 22] = [

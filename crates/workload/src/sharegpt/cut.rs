@@ -8,17 +8,15 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
-use inferometer_model::request::Prompt;
+use inferometer_model::{Finding, Prompt};
 
 use super::file;
 use super::pool::ConversationPool;
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::fetch;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
-use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{
+    PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
+};
 
 /// The workload as a plan configures it.
 pub(crate) struct Cut<'a> {

@@ -7,12 +7,12 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::WorkloadError;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
-use crate::error::WorkloadError;
 
 /// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use inferometer_model::stats::seed;
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError};
 
 use super::file::Loaded;
-use crate::context::PromptContext;
-use crate::note::Note;
+use crate::{Note, PromptContext};
 
 /// The number of conversations whose tokens are counted in one step of the search.
 const BLOCK: usize = 1_024;

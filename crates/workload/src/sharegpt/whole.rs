@@ -5,17 +5,15 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
-use inferometer_model::request::{Prompt, Request};
+use inferometer_model::{Finding, Prompt, Request};
 use inferometer_plan::ServingLimits;
 
 use super::file::{self, TurnPair};
 use super::pool::ConversationPool;
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::fetch;
-use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
+use crate::workload::WorkloadDefinition;
+use crate::{
+    PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
+};
 
 /// The workload as a plan configures it.
 pub(crate) struct FirstTurnsDefinition<'a> {

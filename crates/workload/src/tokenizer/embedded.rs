@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::Tokenizer;
 
 use super::HfTokenizer;
 

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::PlainWords;
+use inferometer_model::{Tokenizer, TokenizerError};
 use inferometer_net::file;
 use sha2::{Digest, Sha256};
 
 use super::{plain, word_texts};
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 /// The largest accepted size of a `tokenizer.json`, in bytes (64 MiB). Published files have up to 34 MB.
 const MAX_TOKENIZER_BYTES: usize = 64 << 20;

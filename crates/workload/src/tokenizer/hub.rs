@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use hf_hub::Cache;
 use hf_hub::api::sync::ApiBuilder;
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 
 use inferometer_model::url::shown_address;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 const FILE: &str = "tokenizer.json";
 /// The time limit of a download (five minutes). Tokenizers have up to 34 MB.

@@ -10,13 +10,13 @@ mod word_texts;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::Tokenizer;
 
 pub use embedded::embedded;
 pub use hf::HfTokenizer;
 pub(crate) use plain::is_han;
 
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 use hub::HubConfig;
 
 /// Loads the tokenizer that a user names. If `spec` is an existing file or folder, the tokenizer is read

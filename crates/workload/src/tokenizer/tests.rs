@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferometer_model::tokenizer::Tokenizer;
+use inferometer_model::Tokenizer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::hub::{HubAccess, HubConfig};
 use super::{HfTokenizer, embedded, load_with};
-use crate::error::WorkloadError;
+use crate::WorkloadError;
 
 const EMBEDDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/tokenizer.json");
 

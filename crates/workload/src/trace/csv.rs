@@ -8,7 +8,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
 use super::row::{ParsedRow, RowReason, trimmed};
-use crate::error::TraceError;
+use crate::TraceError;
 use inferometer_model::calendar::seconds_or_date;
 
 /// The names of the columns in each format: the arrival time, the input tokens and the output tokens.

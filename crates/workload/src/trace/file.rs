@@ -8,7 +8,7 @@ use inferometer_plan::TraceFormat;
 use super::row::{ParsedRow, RowReason, Rows, trimmed};
 use super::{csv, json};
 use crate::data_set::{self, RowEnd};
-use crate::error::{TraceError, WorkloadError};
+use crate::{TraceError, WorkloadError};
 
 /// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
 type ParsedRows<'a> = Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;

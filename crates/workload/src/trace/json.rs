@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::row::{ParsedRow, RowReason, trimmed};
-use crate::error::TraceError;
+use crate::TraceError;
 use inferometer_model::calendar::{decimal, seconds_or_date};
 
 /// Parses the rows of a file. `first` is the first line of the file, and `rest` reads the lines after it.

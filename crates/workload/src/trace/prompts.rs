@@ -3,24 +3,17 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::PassPlan;
-use inferometer_model::request::Request;
 use inferometer_model::stats::seed;
-use inferometer_model::time::Nanos;
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Request, code};
 use inferometer_plan::TracePlan;
 
 use super::row::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};
-use crate::context::PromptContext;
-use crate::error::WorkloadError;
-use crate::fetch;
 use crate::fit::{self, Words, short_tag};
-use crate::note::Note;
-use crate::scope::PromptScope;
-use crate::workload::{
-    ChunkedRequests, RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, write_instants,
+use crate::workload::{WorkloadDefinition, write_instants};
+use crate::{
+    ChunkedRequests, Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload,
+    WorkloadError, fetch,
 };
 
 /// The maximum number of requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about

@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_plan::TraceWindow;
 
 use super::row::{Row, Rows};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_model::load::{Bound, PassPlan};
-use inferometer_model::metrics::{Fate, RequestFigures};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::Fate;
+use inferometer_model::{Bound, Nanos, PassPlan, RequestFigures};
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 

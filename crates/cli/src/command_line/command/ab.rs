@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer_engine::EngineConfig;
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 use inferometer_plan::spec::{AbSpec, PlanCommand, Spec, TargetSpec, Variant};
 use inferometer_predict::{ab as predict_ab, check_plan};
 use inferometer_report::ab::{self, AbDocument, json};
@@ -21,10 +21,7 @@ use super::ranks;
 use super::run::{begin_junit, end_junit, expose, form};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
-use crate::command_line::console::{screen, tell, variable};
-use crate::command_line::exit::{Failure, first_of, print};
-use crate::command_line::files;
-use crate::command_line::terminal::show;
+use crate::command_line::{Failure, files, first_of, print, screen, show, tell, variable};
 use crate::compare::{GatedComparison, conditions, judgement};
 use crate::plan_file::{self, MultiTarget};
 

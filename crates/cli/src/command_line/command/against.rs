@@ -9,7 +9,7 @@ use inferometer_predict::{MeasuredRows, ServerFacts, open_against, with_mistakes
 use inferometer_run::PlanError;
 
 use super::engine_flags::{EngineFlags, config};
-use crate::command_line::console::variable;
+use crate::command_line::variable;
 
 /// A prediction whose engine is known.
 pub struct Prepared {

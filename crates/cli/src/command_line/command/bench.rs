@@ -13,7 +13,7 @@ mod workload;
 mod tests;
 
 use clap::{Args, Subcommand};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_report::terminal;
 use inferometer_run::{Clock, PlanFormat, Strictness, dry_run, judge, resolve};
 use inferometer_store::Store;
@@ -21,9 +21,7 @@ use serde_json::{Map, Value};
 
 use super::ranks;
 use super::settings::{OPENAI_BASE_URL, Settings};
-use crate::command_line::console::{colour, tell, variable};
-use crate::command_line::exit::{Failure, first_of, print};
-use crate::command_line::terminal::{View, show};
+use crate::command_line::{Failure, View, colour, first_of, print, show, tell, variable};
 use crate::plan_file;
 use crate::serving_results::serving_result;
 use given::GivenFlags;

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use crate::bundle::{WithData, WrittenBundle, bundle as bundle_runs, default_name};
+use crate::command_line::console::secrets;
+use crate::command_line::{Failure, files, print, tell};
 use crate::stored::runs_named;
 use clap::Args;
 use inferometer_store::{RunKind, RunState, Store, StoredRun};
 use serde_json::json;
-
-use crate::command_line::console::{secrets, tell};
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::files;
 
 /// The flags of `bundle`.
 #[derive(Args)]

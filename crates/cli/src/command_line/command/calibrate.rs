@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::calibrate::{Calibrated, Request, calibrate as fit};
+use crate::command_line::{Failure, files, print, tell};
 use clap::Args;
 use inferometer_plan::shell::word;
 use inferometer_predict::open_against;
 
 use super::engine_flags::{EngineFlags, config};
 use super::settings::profiles_folder;
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::files;
 
 /// The flags of `calibrate`.
 #[derive(Args)]

@@ -6,8 +6,8 @@ use clap::Args;
 use inferometer_check::{Extent, measure, text};
 
 use super::check_predictions::check_predictions;
-use crate::command_line::exit::{Failure, print};
 use crate::command_line::program::program;
+use crate::command_line::{Failure, print};
 
 /// The flags of `check`.
 #[derive(Args)]

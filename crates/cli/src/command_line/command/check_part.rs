@@ -6,8 +6,7 @@ use clap::Args;
 use inferometer_check::{Part, client, reader, server};
 use inferometer_net::raise_open_files_limit;
 
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::lifeline;
+use crate::command_line::{Failure, lifeline, print};
 
 /// The part of the check.
 #[derive(Args)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::profile::profile as profile_named;
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 use inferometer_model::stats::percentile;
 use inferometer_predict::{Expected, ProfileChoice, Unpredictable, expected};
 use inferometer_store::Store;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::own_profiles::own_profiles;
 use super::prediction_of_run::judged;
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print};
 
 /// Prints the prediction errors on all stored runs that are not predictions themselves. `profile` is used for all runs;
 /// if absent, each run is predicted with the user's own profile of its engine, card and model, or with the profile of

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::command_line::{Failure, files, first_of, print, tell};
 use crate::compare::{
     GatedComparison, Subject, compare as compare_results, conditions, judgement, subject,
 };
@@ -9,10 +10,6 @@ use clap::Args;
 use inferometer_analysis::compare::Options;
 use inferometer_report::judgement::Judgement;
 use inferometer_report::{difference, gate_summary, junit};
-
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, first_of, print};
-use crate::command_line::files;
 
 /// The file name that stands for standard output.
 const STDOUT: &str = "-";

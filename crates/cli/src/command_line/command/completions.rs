@@ -4,15 +4,15 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use inferometer_engine::{Dtype, Weights};
-use inferometer_model::finding::code;
+use inferometer_model::code;
 use inferometer_plan::TraceFormat;
 use inferometer_plan::spec::{takes_workload, workload_names};
 use inferometer_servers::launch::preset;
 use inferometer_wire::dialect::dialects;
 use serde_json::Value;
 
-use crate::command_line::exit::{Failure, print};
 use crate::command_line::taken::plan_command;
+use crate::command_line::{Failure, print};
 use crate::scenario::{Scenario, scenarios};
 
 /// The shells of Linux servers.

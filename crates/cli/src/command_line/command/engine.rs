@@ -9,9 +9,7 @@ use inferometer_engine::{Engine, EngineConfig, Noise};
 use inferometer_net::wall_clock_ns;
 
 use super::engine_flags::EngineFlags;
-use crate::command_line::console::tell;
-use crate::command_line::exit::Failure;
-use crate::command_line::lifeline;
+use crate::command_line::{Failure, lifeline, tell};
 
 /// The flags of `engine`, followed by the flags of the simulated engine.
 #[derive(Args)]

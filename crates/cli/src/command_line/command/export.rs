@@ -3,13 +3,11 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use crate::command_line::{Failure, print, tell};
 use crate::export::{ExportedRows, FORMATS, Format, Holds, Job, columns, format};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use inferometer_store::Store;
-
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
 
 /// The flags of `export`.
 #[derive(Args)]

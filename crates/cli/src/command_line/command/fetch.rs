@@ -6,8 +6,7 @@ use clap::Args;
 use inferometer_workload::fetch::{self, ChecksumOrigin, DATA_SETS, DataSet, FetchConfig};
 use inferometer_workload::tokenizer::hub;
 
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print, tell};
 
 /// The flags of `fetch`.
 #[derive(Args)]

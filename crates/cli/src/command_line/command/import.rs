@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::command_line::{Failure, print};
 use crate::import::{Imported, import as import_files};
 use clap::Args;
-use inferometer_model::finding::Severity;
-
-use crate::command_line::exit::{Failure, print};
+use inferometer_model::Severity;
 
 /// The flags of `import`.
 #[derive(Args)]

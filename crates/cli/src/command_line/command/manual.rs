@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::command_line::console::tell;
-use crate::command_line::exit::Failure;
+use crate::command_line::{Failure, tell};
 
 /// The flags of `manual`.
 #[derive(Args)]

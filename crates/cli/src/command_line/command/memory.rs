@@ -10,7 +10,7 @@ use inferometer_engine::{Engine, EngineConfig, Memory, ResolvedConfig};
 use serde_json::json;
 
 use super::engine_flags::{EngineFlags, config};
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print};
 
 /// The default sequence lengths of the table in tokens. Lengths above the longest possible sequence are left out.
 const LENGTHS: [u32; 10] = [128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];

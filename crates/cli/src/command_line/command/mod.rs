@@ -39,7 +39,7 @@ mod web;
 
 use clap::Subcommand;
 
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// What to do.
 #[derive(Subcommand)]

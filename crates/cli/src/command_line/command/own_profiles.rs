@@ -10,7 +10,7 @@ use inferometer_engine::profile::profile;
 use inferometer_model::calendar::rfc3339;
 
 use super::settings::{named_profiles_folder, profiles_folder};
-use crate::command_line::console::tell;
+use crate::command_line::tell;
 
 /// A file of the folder.
 pub struct ProfileFile {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::command_line::{Failure, interrupt, print, screen, tell, variable};
 use crate::plan_file;
 use clap::Args;
 use inferometer_engine::{EngineConfig, ProfileNeed, learned};
@@ -18,9 +19,6 @@ use super::predict_targets::{Printing, predict_targets};
 use super::run::tell_objectives;
 use super::run_flags::given;
 use super::settings::Settings;
-use crate::command_line::console::{screen, tell, variable};
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::interrupt;
 
 /// The flags of `predict`. Those that describe the measurement are keys of a plan file, with underscores.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{PredictError, planned, predict as predict_plan};
@@ -15,8 +15,7 @@ use inferometer_run::{
 use super::engine_flags::EngineFlags;
 use super::run::{gravest, tell_objectives};
 use super::simulated_target::Simulated;
-use crate::command_line::console::{screen, tell, variable};
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print, screen, tell, variable};
 use crate::plan_file::MultiTarget;
 
 /// What is printed, and how strictly the results are judged.

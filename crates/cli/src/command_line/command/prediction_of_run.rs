@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use inferometer_analysis::Summary;
 use inferometer_analysis::prediction::FigurePrediction;
-use inferometer_analysis::summary::Summary;
 use inferometer_engine::card::cards;
 use inferometer_engine::confidence::card_in_words;
 use inferometer_engine::model::model;
 use inferometer_engine::profile::profiles;
-use inferometer_model::suggest::did_you_mean;
-use inferometer_model::visible;
+use inferometer_model::{did_you_mean, visible};
 use inferometer_plan::shell::word;
 use inferometer_plan::spec::Variant;
 use inferometer_predict::{
@@ -22,7 +21,7 @@ use inferometer_store::Store;
 
 use super::own_profiles::own_profiles;
 use super::settings::profiles_folder;
-use crate::command_line::console::tell;
+use crate::command_line::tell;
 
 /// Compares a run that was just measured with its prediction. The text has a line for each pass, and the commands that
 /// print all figures and fit a profile. If the prediction fails, the text states the reason.

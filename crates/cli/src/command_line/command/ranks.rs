@@ -12,9 +12,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::{Value, Variant, span};
 use inferometer_run::{Context, Events, Host, RunRequest, Team, check_ranks, follow, resolve};
 
-use crate::command_line::console::{tell, variable};
-use crate::command_line::exit::{Failure, Kind};
-use crate::command_line::interrupt;
+use crate::command_line::{Failure, Kind, interrupt, tell, variable};
 
 /// How the processes that a launcher (srun, mpirun, a Kubernetes Job) started find each other.
 #[derive(Args)]

@@ -2,22 +2,21 @@
 
 use std::path::PathBuf;
 
+use crate::command_line::{Failure, print, screen, tell};
 use crate::compare::{GatedComparison, judgement};
 use crate::report::{Report, by_other_tool};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
-use inferometer_report::plot::{Form, PlotFiles, Theme};
-use inferometer_report::{ab, json, terminal};
+use inferometer_report::plot::{Form, Theme};
+use inferometer_report::{PlotFiles, ab, json, terminal};
 use inferometer_run::results::outputs;
 use inferometer_run::{AB, AnsweredAgain, answered_again, write_ab};
 use inferometer_store::{Store, StoreError};
 
 use super::ab::text as ab_text;
-use crate::command_line::console::{screen, tell};
-use crate::command_line::exit::{Failure, print};
 
 /// The flags of `report`.
 #[derive(Args)]

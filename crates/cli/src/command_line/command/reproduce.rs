@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bundle::{Bundle, BundleRunError, Bundled};
+use crate::command_line::{Failure, View, colour, interrupt, print, show, tell, variable};
 use crate::compare::{conditions, judgement};
 use crate::reproduce::{LocalSetup, NewRun, RepeatedRun, Reproduced, again, reproduced};
 use clap::{Args, Command, FromArgMatches};
@@ -21,10 +22,6 @@ use super::engine_flags::{EngineFlags, config};
 use super::ranks;
 use super::run_flags::given;
 use super::settings::Settings;
-use crate::command_line::console::{colour, tell, variable};
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::interrupt;
-use crate::command_line::terminal::{View, show};
 
 /// The only settings that `reproduce` uses. They concern the connection to a server.
 const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];

@@ -8,8 +8,7 @@ use inferometer_net::wall_clock_ns;
 use inferometer_store::{RunRow, RunState, Store};
 
 use super::runs::what;
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print, tell};
 
 /// The flags of `rm`.
 #[derive(Args)]

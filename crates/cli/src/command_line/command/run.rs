@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
+use crate::command_line::console::secrets;
+use crate::command_line::prometheus::Exposed;
+use crate::command_line::{
+    Failure, Kind, View, files, first_of, print, screen, show, tell, tui, variable,
+};
 use crate::plan_file::{self, MultiTarget};
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_cluster::launcher::RankPlace;
 use inferometer_plan::spec::{PlanCommand, Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -19,12 +24,6 @@ use super::prediction_of_run::{of_run, warn_of_unknown_cards};
 use super::ranks;
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
-use crate::command_line::console::{screen, secrets, tell, variable};
-use crate::command_line::exit::{Failure, Kind, first_of, print};
-use crate::command_line::files;
-use crate::command_line::prometheus::Exposed;
-use crate::command_line::terminal::{View, show};
-use crate::command_line::tui;
 
 /// Applies the settings to the flags, measures the plan, and prints the results.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {

@@ -10,10 +10,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ranks::RankFlags;
-use crate::command_line::exit::Failure;
-use crate::command_line::prometheus;
 use crate::command_line::taken::why_left_out;
-use crate::command_line::terminal::View;
+use crate::command_line::{Failure, View, prometheus};
 
 /// The flags of `run`. Those that describe the measurement are keys of a plan file, with underscores. A command that
 /// does not take a flag has no parser for it: see the module `taken`.

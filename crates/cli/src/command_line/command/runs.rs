@@ -10,8 +10,7 @@ use inferometer_report::{Align, Table};
 use inferometer_store::{LoadsRow, RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
-use crate::command_line::console::{screen, tell};
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print, screen, tell};
 use crate::stored::row_json;
 
 /// The flags of `runs`.

@@ -1,9 +1,11 @@
 //! `search`: finds the highest load that meets the objectives. Its flags are those of `run`, the keys of `[search]` in
 //! a plan, and those of [`SearchArgs`].
 
+use crate::command_line::{Failure, files, print, screen, tell, variable};
 use crate::plan_file;
 use clap::Args;
-use inferometer_analysis::search::{SearchAnswer, load_text};
+use inferometer_analysis::SearchAnswer;
+use inferometer_analysis::search::load_text;
 use inferometer_engine::profile::profile;
 use inferometer_plan::search::Over;
 use inferometer_plan::spec::{PlanCommand, SearchSpec, Spec};
@@ -18,9 +20,6 @@ use super::engine_flags::{EngineFlags, config};
 use super::run::{MeasuredRuns, begin_junit, conclude, form, run_applied, run_with};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
-use crate::command_line::console::{screen, tell, variable};
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::files;
 
 /// The flags of `search`.
 #[derive(Args)]

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::command_line::{Failure, print, screen, tell};
 use crate::report::Report;
-use crate::stored::plan_of;
+use crate::stored::{plan_of, row_json};
 use clap::Args;
 use inferometer_plan::{Plan, TargetPlan, shell};
 use inferometer_report::{plan_toml, terminal};
@@ -15,9 +16,6 @@ use serde_json::{Value, json};
 
 use super::engine_flags::EngineFlags;
 use super::runs::what;
-use crate::command_line::console::{screen, tell};
-use crate::command_line::exit::{Failure, print};
-use crate::stored::row_json;
 
 /// The flags of `show`.
 #[derive(Args)]

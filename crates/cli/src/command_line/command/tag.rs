@@ -6,7 +6,7 @@ use clap::Args;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::Store;
 
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print};
 
 /// The flags of `tag`.
 #[derive(Args)]

@@ -9,9 +9,7 @@ use inferometer_net::http::pages::{ReaderAccess, ServeError, serve};
 use inferometer_store::{Store, StoreError};
 use inferometer_web::Site;
 
-use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
-use crate::command_line::{interrupt, lifeline};
+use crate::command_line::{Failure, interrupt, lifeline, print, tell};
 
 /// The default store.
 const DEFAULT_STORE: &str = "inferometer.db";

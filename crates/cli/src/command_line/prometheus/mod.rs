@@ -9,13 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use inferometer_net::Waker;
 use inferometer_net::http::pages::{Pages, ReaderAccess, RequestTarget, Response, serve};
 use inferometer_net::http::prometheus::CONTENT_TYPE;
-use inferometer_net::thread::spawn;
+use inferometer_net::{Waker, spawn};
 use inferometer_run::LiveState;
 
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// An HTTP server for Prometheus; dropping this value stops the server.
 pub struct Exposed {

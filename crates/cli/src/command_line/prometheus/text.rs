@@ -2,7 +2,7 @@
 //! process. All other values were counted elsewhere; this module only formats them. Chunks and tokens have separate
 //! metrics.
 
-use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::OutcomeKind;
 use inferometer_net::http::prometheus::{Exposition, Kind};
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};

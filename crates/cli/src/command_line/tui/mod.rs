@@ -20,11 +20,10 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 use inferometer_run::LiveState;
 
-use crate::command_line::exit::Failure;
-use crate::command_line::{console, interrupt};
+use crate::command_line::{Failure, console, interrupt};
 use view::Watcher;
 
 /// The longest time between two drawings of the view. After a key, the view is drawn at once.

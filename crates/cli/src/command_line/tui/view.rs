@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::LiveCounts;
-use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
 use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::visible;
+use inferometer_model::{OutcomeKind, visible};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_run::{LivePass, Snapshot, left};
 

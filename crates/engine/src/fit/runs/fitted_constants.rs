@@ -1,6 +1,7 @@
 //! The constants of the step cost of current engines that can be fitted to runs, each with its prior uncertainty.
 
-use crate::profile::{Profile, StepConstants};
+use crate::Profile;
+use crate::profile::StepConstants;
 
 /// Which profiles share a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use super::play::simulate_run;
 use super::{MeasuredRun, RunFigures};
-use crate::error::EngineError;
 use crate::fit::spread_of_errors;
-use crate::profile::{
-    ColumnErrors, Coverage, Profile, Provenance, Role, SignedError, SignedErrors,
-};
+use crate::profile::{ColumnErrors, Coverage, Provenance, Role, SignedError, SignedErrors};
+use crate::{EngineError, Profile};
 
 /// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
 /// absent if the figure is absent. A run has only the TTFT errors whose names apply to its load. TTFT errors are also

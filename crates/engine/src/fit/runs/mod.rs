@@ -10,11 +10,11 @@ mod refits;
 mod search;
 mod steps;
 
-use inferometer_model::load::{ClosedPlan, PassPlan, SaturatedPlan};
+use inferometer_model::load::SaturatedPlan;
+use inferometer_model::{ClosedPlan, PassPlan};
 
-use crate::config::EngineConfig;
 use crate::cost::StepShape;
-use crate::weights::Weights;
+use crate::{EngineConfig, Weights};
 
 pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{

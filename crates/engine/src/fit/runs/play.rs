@@ -2,17 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_model::load::{PassPlan, load_model};
 use inferometer_model::stats::percentile;
+use inferometer_model::{PassPlan, load_model};
 
 use super::{MeasuredRun, MeasuredStep, RunFigures};
-use crate::config::EngineConfig;
 use crate::cost::CostModel;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::profile::Profile;
-use crate::request::EngineRequest;
-use crate::virtual_time::{VirtualRecord, simulate_with};
+use crate::{
+    Engine, EngineConfig, EngineError, EngineRequest, Profile, VirtualRecord, simulate_with,
+};
 
 /// Open loads with random arrivals and fewer requests than this are simulated with [`SEEDS`] seeds, and the figures are
 /// averaged.

@@ -3,20 +3,15 @@
 use csv::{DeserializeErrorKind, StringRecord};
 use inferometer_model::json::{form, one_of};
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Bound, OpenPlan, OverLimit, PassPlan, Recording, ReplayPlan};
-use inferometer_model::suggest::did_you_mean;
-use inferometer_model::time::Nanos;
+use inferometer_model::load::{Recording, ReplayPlan};
+use inferometer_model::{Bound, Nanos, OpenPlan, OverLimit, PassPlan, did_you_mean};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{MeasuredRun, RunFigures};
-use crate::choose::choose;
-use crate::config::EngineConfig;
-use crate::error::EngineError;
 use crate::model::model;
-use crate::output_lengths::output_lengths;
 use crate::profile::default_profile;
-use crate::weights::Weights;
+use crate::{EngineConfig, EngineError, Weights, choose, output_lengths};
 
 /// A row of the CSV file. `docs/engine-model.md` describes the columns.
 #[derive(Deserialize)]

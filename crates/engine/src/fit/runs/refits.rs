@@ -2,8 +2,7 @@
 //! were left out, without fitting again.
 
 use super::FITTED_CONSTANTS;
-use crate::error::EngineError;
-use crate::profile::Profile;
+use crate::{EngineError, Profile};
 
 /// The profiles of a fit without some of the runs.
 #[derive(Clone, Debug)]

@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use inferometer_model::load::{OpenPlan, PassPlan};
+use inferometer_model::{OpenPlan, PassPlan};
 
 use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 use super::play::{has_known_arrivals, simulate_run, step_error};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
-use crate::error::EngineError;
 use crate::fit::solve::{inverse_diagonal, least_squares_until};
-use crate::profile::Profile;
+use crate::{EngineError, Profile};
 
 /// A cache of the residuals of runs. The key is the index of the run and the bits of its profile's constants.
 type Played = HashMap<(usize, Vec<u64>), Vec<f64>>;

@@ -9,16 +9,15 @@ mod vllm;
 
 use std::sync::Arc;
 
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError};
 use inferometer_wire::http::Request;
 use serde_json::{Value, json};
 
 use super::FrontConfig;
 use super::latencies::Latencies;
 use super::words::seed;
-use crate::engine::Engine;
 use crate::prefix_cache::block_hashes;
-use crate::step::Stats;
+use crate::{Engine, Stats};
 
 /// The properties of the server that responses contain.
 pub(super) struct Host {

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::body::Body;
 use super::{Host, Reply};
+use crate::Stats;
 use crate::serve::latencies::Latencies;
-use crate::step::Stats;
 
 /// `/health`
 pub(super) fn health() -> Reply {

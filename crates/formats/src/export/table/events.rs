@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
+use inferometer_model::Nanos;
 use inferometer_model::record::{Event, Read};
-use inferometer_model::time::Nanos;
 
 use super::requests::RequestRow;
 use super::{Column, Table};

@@ -8,7 +8,8 @@ mod events;
 mod requests;
 mod source;
 
-use inferometer_model::metrics::{Definition, Exported, registry};
+use inferometer_model::Definition;
+use inferometer_model::metrics::{Exported, registry};
 
 use crate::export::value::{Field, Kind, Presence, Value};
 

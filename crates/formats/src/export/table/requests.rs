@@ -3,10 +3,8 @@
 
 use std::rc::Rc;
 
-use inferometer_model::metrics::{Timeline, registry};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Record, TokensFrom};
-use inferometer_model::time::Nanos;
+use inferometer_model::metrics::registry;
+use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom};
 
 use super::source::PassSource;
 use super::{Column, Table};

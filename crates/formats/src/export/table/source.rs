@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::load::PassPlan;
-use inferometer_model::target::Target;
+use inferometer_model::{CellPlan, PassPlan, Target};
 
 /// The run of a record.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! Finds columns that contradict each other by more than their rounding allows.
 
 use inferometer_analysis::table_import::PublishedTable;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 
 use super::{Rounded, listed};
 

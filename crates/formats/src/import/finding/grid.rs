@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::table_import::PublishedTable;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 
 use super::listed;
 

@@ -2,8 +2,7 @@
 //! in a log or in a table of the same page.
 
 use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_model::{CellPlan, Finding, Severity, code};
 
 use super::listed;
 

@@ -7,8 +7,7 @@ mod log;
 mod phantom;
 
 use inferometer_analysis::table_import::PublishedTable;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 
 pub(crate) use log::{of_characters, of_log};
 

@@ -2,8 +2,7 @@
 //! limit on the total length or elsewhere, but the figures divide by the requested output length.
 
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{CellPlan, Finding, code};
 
 use super::listed;
 

@@ -2,17 +2,10 @@
 //! Totals that the log does not state are computed from its rates and durations.
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::figures::Figures;
-use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
-use inferometer_model::calendar;
-use inferometer_model::load::{Bound, ClosedPlan, Level, PassPlan};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::TokensFrom;
+use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass, PassFold, PassSummary};
+use inferometer_model::load::Level;
+use inferometer_model::{Bound, ClosedPlan, OutcomeCounts, PassPlan, TokensFrom, calendar};
 
 use super::{Page, target};
 use crate::import::finding;

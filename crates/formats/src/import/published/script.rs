@@ -2,15 +2,11 @@
 //! these lines. The load comes from the command above them. The target comes from the headings and the text
 //! of the page.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::figures::Figures;
-use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
-use inferometer_model::load::{Bound, Level, OpenPlan, OverLimit, PassPlan};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass, PassFold};
+use inferometer_model::load::Level;
+use inferometer_model::{Bound, OpenPlan, OutcomeCounts, OverLimit, PassPlan};
 
 use super::{Page, target};
 use crate::import::error::ImportError;

@@ -1,9 +1,7 @@
 //! Imports a published table as a run. Figures are copied, never computed.
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::figures::Figures;
-use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
+use inferometer_analysis::{Cell, CellPrediction, Figures};
 
 use super::{Page, target};
 use crate::import::finding;

@@ -1,9 +1,8 @@
 //! Imports AIPerf's `profile_export_aiperf.json`, and the requests in its `profile_export.jsonl`.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
+use inferometer_model::load::{Recording, ReplayPlan};
 use inferometer_model::metrics::{e2e, tpot, ttft};
-use inferometer_model::outcome::Outcome;
+use inferometer_model::{Bound, Finding, Outcome, OverLimit, PassPlan, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

@@ -1,7 +1,7 @@
 //! Imports GuideLLM's `benchmarks.json`. Each benchmark becomes a pass, with the requests in the file.
 
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::metrics::itl;
+use inferometer_model::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};

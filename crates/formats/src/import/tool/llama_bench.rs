@@ -4,15 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::figures::Figures;
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::TableForm;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{Bound, PassPlan};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::target::Target;
+use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass};
+use inferometer_model::{Bound, Finding, OutcomeCounts, PassPlan, Target, code};
 use serde_json::Value;
 
 use super::document::{Document, target, without_folders};

@@ -1,7 +1,8 @@
 //! Imports a `summary.json` of this program from another store.
 
+use inferometer_analysis::Summary;
 pub(super) use inferometer_analysis::imported::OURS as FORMAT;
-use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use serde_json::Value;
 
 use crate::import::error::ImportError;

@@ -3,18 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::cell::{self, Cell};
-use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::imported::ImportedPass;
+use inferometer_analysis::cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
-use inferometer_analysis::pass::PassSummary;
-use inferometer_model::finding::{Finding, code};
+use inferometer_analysis::{Cell, ImportedPass, PassFold, PassSummary};
+use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Bound, ClosedPlan, Level, OpenPlan, OverLimit, PassPlan};
-use inferometer_model::metrics::{Timeline, e2e, send_delay, ttft};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
+use inferometer_model::metrics::{e2e, send_delay, ttft};
+use inferometer_model::{
+    Bound, ClosedPlan, Finding, OpenPlan, OutcomeCounts, OverLimit, PassPlan, Record, Timeline,
+    code,
+};
 
 use super::request::{ToolRequest, record};
 use crate::import::source::PassRecords;

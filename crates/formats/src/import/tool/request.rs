@@ -1,9 +1,8 @@
 //! Converts a request that another tool recorded into a record. The instants come from the clock of the
 //! tool's client.
 
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Read, Record, detail};
-use inferometer_model::time::Nanos;
+use inferometer_model::record::{Event, Read, detail};
+use inferometer_model::{EventKind, Nanos, Outcome, Record};
 
 use crate::failure;
 

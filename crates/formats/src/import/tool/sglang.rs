@@ -1,10 +1,9 @@
 //! Imports the result lines of SGLang's `bench_serving`.
 
 use inferometer_model::metrics::ttft;
+use inferometer_model::{Finding, code, stats};
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::stats;
 use serde_json::Value;
 
 use super::document::{Document, target};

@@ -1,8 +1,8 @@
 //! Imports the result file of `vllm bench serve`, with or without its requests.
 
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_model::finding::{Finding, code};
+use inferometer_analysis::ImportedPass;
 use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::Arrivals;
-use crate::load::bound::Bound;
+use crate::Bound;
 use crate::load::level::Level;
 
 /// A part of the load in which all gaps are multiplied by one factor: the whole load if the rate is

@@ -3,10 +3,8 @@
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
-use crate::load::bound::Bound;
-use crate::load::kind::PassKind;
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
-use crate::time::Nanos;
+use crate::{Bound, Nanos, PassKind};
 
 /// The description of the pass "saturated".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]

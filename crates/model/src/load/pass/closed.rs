@@ -6,11 +6,9 @@ use std::collections::VecDeque;
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
-use crate::load::bound::Bound;
-use crate::load::kind::PassKind;
 use crate::load::level::{Level, Stages, bounded_s};
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
-use crate::time::Nanos;
+use crate::{Bound, Nanos, PassKind};
 
 /// The description of a closed loop. Its concurrency may change over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]

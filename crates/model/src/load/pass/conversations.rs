@@ -14,12 +14,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ClosedPlan, OpenPlan, PassPlan};
-use crate::load::bound::{Bound, OverLimit};
-use crate::load::kind::PassKind;
 use crate::load::level::Stages;
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use crate::load::script::{CountOf, Script};
-use crate::time::Nanos;
+use crate::{Bound, Nanos, OverLimit, PassKind};
 
 /// The description of a pass of conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

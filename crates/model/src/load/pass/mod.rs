@@ -5,16 +5,13 @@
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::CellPlan;
 use crate::load::arrival::Arrivals;
-use crate::load::bound::{Bound, OverLimit};
-use crate::load::kind::PassKind;
 use crate::load::level::{Level, Stages};
 use crate::load::model::{LoadModel, LoadPlan};
 use crate::load::recording::Recording;
 use crate::load::script::Script;
 use crate::stats::seed::{below, rng};
-use crate::time::Nanos;
+use crate::{Bound, CellPlan, Nanos, OverLimit, PassKind};
 
 mod at_once;
 mod closed;

@@ -5,11 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::load::arrival::{Arrivals, scaled};
-use crate::load::bound::{Bound, OverLimit};
-use crate::load::kind::PassKind;
 use crate::load::level::{Level, Stages, bounded_s};
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
-use crate::time::Nanos;
+use crate::{Bound, Nanos, OverLimit, PassKind};
 
 /// The description of an open loop. Its rate may change over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,11 +8,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Open;
-use crate::load::bound::{Bound, OverLimit};
-use crate::load::kind::PassKind;
 use crate::load::model::{Due, KeptConstant, LoadModel, LoadPlan};
 use crate::load::recording::{Recording, at_speed};
-use crate::time::Nanos;
+use crate::{Bound, Nanos, OverLimit, PassKind};
 
 /// The description of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

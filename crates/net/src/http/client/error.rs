@@ -2,7 +2,7 @@
 
 use std::io;
 
-use inferometer_model::url::Url;
+use inferometer_model::Url;
 
 use super::protocol::HTTP1_IS_NEEDED;
 use crate::tls::{TlsFailure, tls_failure};

@@ -18,8 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use inferometer_model::json::parsed_bytes;
-use inferometer_model::secrets::Secrets;
-use inferometer_model::url::Url;
+use inferometer_model::{Secrets, Url};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{HttpError, MessageEnd, Piece, ResponseParser, request_head};
 

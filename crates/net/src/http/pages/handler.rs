@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_wire::http::Request;
 
 use super::access::{Decision, ReaderAccess};

@@ -9,7 +9,8 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use derive_more::Display;
-use inferometer_model::url::{Url, percent_decoded};
+use inferometer_model::Url;
+use inferometer_model::url::percent_decoded;
 
 use exceptions::Exceptions;
 pub use tunnel::Tunnelled;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_drive::Endpoint;
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
+use inferometer_model::{Finding, code};
 use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
@@ -15,19 +15,15 @@ use inferometer_workload::conversation::History;
 use super::first_requests::{self, First};
 use super::overhead::Overhead;
 use super::{messages, model_limit, overhead};
-use crate::error::RunError;
-use crate::events::event::Event;
-use crate::pass::network::Network;
 use crate::pass::runner::PassRunner;
 use crate::prompts::{self, PromptTokenizer, Prompts};
 use crate::recording::recorder::Counter;
+use crate::session::prompt_findings;
 use crate::session::slow::report_if_slow;
-use crate::session::{RunRequest, prompt_findings};
 use crate::target::observers;
-use crate::target::ready::ReadyTarget;
-use crate::target::servers::{Servers, Start};
-use crate::target::spread::ServerSpread;
-use crate::team::Team;
+use crate::{
+    Event, Network, ReadyTarget, RunError, RunRequest, ServerSpread, Servers, Start, Team,
+};
 
 /// Everything that is needed to send requests: a ready server, and prompts for it.
 pub(crate) struct Equipped<N> {

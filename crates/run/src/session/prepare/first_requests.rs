@@ -1,16 +1,14 @@
 //! The first requests to a server. They show how many tokens the server adds to prompts, and whether it accepts the
 //! field `ignore_eos` and the model. If the server refuses one of these two, this is known before anything is measured.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 use inferometer_plan::Plan;
 
 use super::overhead::{self, Overhead};
-use crate::error::RunError;
-use crate::pass::network::Network;
 use crate::pass::runner::PassRunner;
 use crate::prompts::Prompts;
 use crate::target::ignore_eos::IgnoreEos;
-use crate::target::ready::ReadyTarget;
+use crate::{Network, ReadyTarget, RunError};
 
 /// The results of the first requests.
 pub(crate) struct First {

@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
-use inferometer_model::digits;
-use inferometer_model::load::PassPlan;
-use inferometer_model::target::Target;
+use inferometer_model::{PassPlan, Target, digits};
 use inferometer_plan::Plan;
 use inferometer_plan::ab::AbPlan;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::sweep::SweepPlan;
 use inferometer_report::progress::Notice;
 
-use crate::context::DurationEstimate;
 use crate::estimate::bound;
-use crate::events::sender::Events;
+use crate::{DurationEstimate, Events};
 
 /// The model and the server, in one line.
 pub(crate) fn title(target: &Target) -> String {

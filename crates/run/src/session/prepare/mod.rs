@@ -9,9 +9,9 @@ pub(crate) mod overhead;
 
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::BodyHasher;
-use inferometer_model::target::{Environment, EventLoopCount, Side, Target};
+use inferometer_model::target::{EventLoopCount, Side};
+use inferometer_model::{Environment, Finding, Severity, Target};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
@@ -21,24 +21,20 @@ use inferometer_workload::PromptScope;
 use super::prefix_cache::PrefixCache;
 use super::slow::report_if_slow;
 use super::{RunRequest, Session};
-use crate::context::{DurationEstimate, ReportFiles};
-use crate::error::RunError;
 use crate::estimate::bound::LongestRun;
 use crate::estimate::duration;
-use crate::events::event::{Event, RunStarted};
-use crate::events::sender::Events;
 use crate::pass::event_loops::event_loops;
-use crate::pass::network::Network;
 use crate::pass::runner::PassRunner;
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
 use crate::recording::header::{self, TimeOrigin};
 use crate::recording::recorder::Recording;
 use crate::results::grid::Grid;
-use crate::results::outputs::Outputs;
 use crate::resume::sent_before;
 use crate::target::ignore_eos::IgnoreEos;
-use crate::target::ready::ReadyTarget;
-use crate::target::servers::{Servers, Start};
+use crate::{
+    DurationEstimate, Event, Events, Network, Outputs, ReadyTarget, ReportFiles, RunError,
+    RunStarted, Servers, Start,
+};
 use equip::{Equipped, equip, fit_prompts, if_interrupted};
 use first_requests::First;
 use overhead::Overhead;

@@ -1,12 +1,11 @@
 //! Compares the longest prompt and the longest sequence that the server accepts with the lengths of the plan, before
 //! any prompt is sent.
 
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::target::Facts;
+use inferometer_model::{CellPlan, Finding, code};
 use inferometer_plan::{Grid, Plan};
 
-use crate::error::RunError;
+use crate::RunError;
 
 /// Finds cells in which the prompt is within the server's limit, but prompt plus output exceeds it. Some servers cut
 /// such outputs, others reject the request.

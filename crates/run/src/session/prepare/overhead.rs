@@ -7,22 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_drive::{Live, Recorder};
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{Bound, PassPlan};
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
-use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
+use inferometer_model::{Bound, CellPlan, Finding, Outcome, PassPlan, Record, Request, code};
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
 
-use crate::error::RunError;
 use crate::estimate::server_speed::ServerSpeed;
-use crate::pass::network::Network;
 use crate::pass::runner::{PassRunner, PlayedPass};
 use crate::prompts::Prompts;
+use crate::{Network, RunError};
 
 /// Prompt lengths of the two requests, in tokens. They differ, to check that the server adds the same number of tokens
 /// at each length.

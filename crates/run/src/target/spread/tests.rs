@@ -1,7 +1,8 @@
 //! Servers that share one load: addresses of the same server, differences that are reported, and servers that
 //! are refused.
 
-use inferometer_model::url::{Url, parse_url};
+use inferometer_model::Url;
+use inferometer_model::url::parse_url;
 use inferometer_plan::spec::{Known, Spec};
 use inferometer_wire::dialect::dialect;
 

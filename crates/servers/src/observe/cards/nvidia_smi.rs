@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 
 use super::CardSource;
 use crate::observe::error::{ObserveError, SmiError};

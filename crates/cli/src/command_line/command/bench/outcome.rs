@@ -4,14 +4,14 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::summary::Summary;
+use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{ServingMetric, ServingSelection, SteadyStateWindow};
 use serde_json::{Map, Value, json};
 
 use super::load::Arrivals;
 use super::reader::Reader;
 use super::target::backend;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 use crate::serving_results::ServingSettings;
 
 /// The settings for the printed table and for the result file.

@@ -6,7 +6,7 @@ use inferometer_engine::card::{Card, card_file, cards as all_cards};
 use inferometer_engine::profile::profiles;
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The cards as text, one per line: memory, bandwidth, speed, and the basis of predictions. With names, the contents of
 /// their TOML files, which a user can copy to describe another card.

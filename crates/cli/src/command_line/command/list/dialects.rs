@@ -5,7 +5,7 @@ use std::fmt::Write;
 use inferometer_wire::dialect::dialects as all;
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The dialects as text.
 pub fn dialects(names: &[String]) -> Result<String, Failure> {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use inferometer_model::finding::{Code, Severity, code};
+use inferometer_model::{Code, Severity, code};
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The table of findings, or the named entries, as text.
 pub fn findings(names: &[String]) -> Result<String, Failure> {

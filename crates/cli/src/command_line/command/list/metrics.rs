@@ -7,7 +7,7 @@ use inferometer_formats::dialect;
 use inferometer_model::metrics::{Direction, Origin, definitions};
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The definitions as text. Without names, the text also has the figures of text block logs and of vLLM 0.2's
 /// benchmark_serving.py, and the definitions of other tools.

@@ -13,9 +13,9 @@ use std::ffi::OsString;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::{Failure, print};
 
 /// The flags of `list`.
 #[derive(Args)]

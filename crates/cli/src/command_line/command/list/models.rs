@@ -6,7 +6,7 @@ use inferometer_engine::model::{ModelSpec, models as all_models};
 use inferometer_engine::{Engine, EngineConfig};
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The models as text, one per line.
 pub fn models(names: &[String]) -> Result<String, Failure> {

@@ -6,7 +6,7 @@ use inferometer_plan::spec::{CommandLine, ServerSpec};
 use inferometer_servers::launch::preset;
 
 use super::named;
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The presets as text; with names, the contents of their TOML files.
 pub fn presets(names: &[String]) -> Result<String, Failure> {

@@ -3,12 +3,13 @@
 
 use std::fmt::Write;
 
-use inferometer_engine::profile::{Profile, Role, profiles as all_profiles};
+use inferometer_engine::Profile;
+use inferometer_engine::profile::{Role, profiles as all_profiles};
 use inferometer_model::visible;
 
 use super::named;
+use crate::command_line::Failure;
 use crate::command_line::command::own_profiles::{ProfileFile, profile_files};
-use crate::command_line::exit::Failure;
 
 /// A profile to list: a built-in one, or a file of the user's own profiles.
 enum Listed<'a> {

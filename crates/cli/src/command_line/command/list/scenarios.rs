@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::command_line::Failure;
 use crate::scenario;
 
 use super::named;
-use crate::command_line::exit::Failure;
 
 /// The scenarios as text.
 pub fn scenarios(names: &[String]) -> Result<String, Failure> {

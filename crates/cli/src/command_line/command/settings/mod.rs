@@ -15,8 +15,7 @@ use inferometer_run::PlanError;
 use serde_json::{Map, Value};
 
 use super::run_flags::RunArgs;
-use crate::command_line::console::{tell, variable};
-use crate::command_line::exit::Failure;
+use crate::command_line::{Failure, tell, variable};
 use crate::plan_file;
 
 pub use origins::Origins;

@@ -4,13 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Arg;
-use inferometer_model::suggest::did_you_mean;
+use inferometer_model::did_you_mean;
 use inferometer_plan::spec::known_keys;
 use serde_json::Value;
 
 use super::{Settings, parsed, run_command, switched_off};
-use crate::command_line::console::variable;
-use crate::command_line::exit::Failure;
+use crate::command_line::{Failure, variable};
 use crate::plan_file;
 
 /// The environment variable that contains the path of the user's file.

@@ -1,10 +1,9 @@
 //! Settings from environment variables. Each flag of `run` has a variable, such as `INFEROMETER_STORE` for `--store`.
 
-use inferometer_model::suggest::did_you_mean;
-use inferometer_model::visible;
+use inferometer_model::{did_you_mean, visible};
 
 use super::{Settings, parsed, run_command, switched_off};
-use crate::command_line::exit::Failure;
+use crate::command_line::Failure;
 
 /// The prefix of this program's variables.
 pub(super) const PREFIX: &str = "INFEROMETER_";

@@ -1,8 +1,9 @@
 //! Tests of conversations. They call the load model step by step, without a server.
 
 use super::*;
+use crate::load::Level;
 use crate::load::arrival::Arrivals;
-use crate::load::{Bound, Level, OverLimit, load_model};
+use crate::{Bound, OverLimit, load_model};
 
 fn span(value: u64) -> Duration {
     Duration::from_millis(value)
