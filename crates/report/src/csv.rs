@@ -133,24 +133,18 @@ fn row(summary: &Summary, cell: &Cell, (pass_index, pass): (u64, &PassSummary)) 
 /// Adds a field for each statistic of a distribution, for each end of its intervals, for the number of values, and for
 /// whether the values are exact.
 fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Distribution>) {
-    let mut part = |part: &str, value: Option<f64>| {
+    let mut part = |part: String, value: Option<f64>| {
         out.push(number(&format!("{name}_{part}_{unit}"), value));
     };
-    part("mean", values.map(|d| d.mean));
-    part("mean_lo", values.and_then(|d| d.mean_ci).map(|ci| ci[0]));
-    part("mean_hi", values.and_then(|d| d.mean_ci).map(|ci| ci[1]));
-    part("p50", values.map(|d| d.p50));
-    part("p50_lo", values.and_then(|d| d.p50_ci).map(|ci| ci[0]));
-    part("p50_hi", values.and_then(|d| d.p50_ci).map(|ci| ci[1]));
-    part("p90", values.map(|d| d.p90));
-    part("p90_lo", values.and_then(|d| d.p90_ci).map(|ci| ci[0]));
-    part("p90_hi", values.and_then(|d| d.p90_ci).map(|ci| ci[1]));
-    part("p95", values.and_then(|d| d.p95));
-    part("p99", values.map(|d| d.p99));
-    part("p99_lo", values.and_then(|d| d.p99_ci).map(|ci| ci[0]));
-    part("p99_hi", values.and_then(|d| d.p99_ci).map(|ci| ci[1]));
-    part("p999", values.and_then(|d| d.p999));
-    part("max", values.map(|d| d.max));
+    for statistic in Statistic::ALL {
+        part(statistic.name().to_owned(), values.and_then(|d| statistic.of(d)));
+        if matches!(statistic, Statistic::P95 | Statistic::P999 | Statistic::Max) {
+            continue;
+        }
+        let interval = values.and_then(|d| statistic.interval(d));
+        part(format!("{}_lo", statistic.name()), interval.map(|ci| ci[0]));
+        part(format!("{}_hi", statistic.name()), interval.map(|ci| ci[1]));
+    }
     out.push(field(&format!("{name}_n"), values.map(|d| d.n)));
     out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
