@@ -58,6 +58,62 @@ impl SimulatedPlan<'_> {
     pub fn time(&self) -> PlayTime {
         PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
     }
+
+    /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, the pass has the
+    /// requests of `asked`.
+    fn pass(
+        &mut self,
+        plan: &Plan,
+        cell: CellPlan,
+        pass: PassPlan,
+        config: &EngineConfig,
+        requests: Option<&mut Requests>,
+        mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
+    ) -> Result<(), PredictError> {
+        let begin = PassBegin { pass: self.passes.len() as u32, cell, plan: pass, repeat: 1 };
+        let pass = &begin.plan;
+        let streamed = plan.sampling.stream;
+        let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
+        let mut engine = engine.with_noise_of(self.noise.take());
+        let mut first = FirstRequests::of(config, pass);
+        // The arrivals are those of the first repeat of a run.
+        let mut load = load_model(pass, pass.seed(plan.seed, cell, 1));
+        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
+            let began = monotonic_now();
+            let mut asked = asked.inspect(|request| first.add(request));
+            let place = PassContext { cell, pass, number: begin.pass, streamed };
+            let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
+            self.simulation += monotonic_now().since(began);
+            simulated
+        };
+        let (simulated, played) = if let Some(requests) = requests {
+            let (mut stream, findings) = requests.of_pass(plan, &begin)?;
+            let simulated = play(&mut stream);
+            self.findings.extend(findings);
+            (simulated, Some(stream.played()?))
+        } else {
+            (play(&mut asked), None)
+        };
+        self.noise = engine.noise().cloned();
+        let mut pass =
+            SimulatedPass { begin, streamed, simulated, played, cut_off: None, repeatable: None };
+        if let Some(watch) = StopWatch::of(plan.stop, &pass.begin.plan) {
+            pass.cut_off = watch.stops_at(&figures(pass.records()));
+        }
+        pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
+        self.requests += pass.requests();
+        self.span += pass.span();
+        if pass.requests() > DETAILED_REQUESTS {
+            let message = format!(
+                "ITL is known only as the mean of each request, because the pass has more than \
+                    {DETAILED_REQUESTS} requests"
+            );
+            let finding = Finding::of(code::ITL_IS_A_MEAN, message);
+            self.findings.push(finding.at(format!("{cell}, {}", pass.begin.plan)));
+        }
+        self.passes.push(pass);
+        Ok(())
+    }
 }
 
 impl fmt::Display for PlayTime {
@@ -184,64 +240,6 @@ pub fn play<'a>(
     }
     played.findings.extend(too_long_prompts.findings());
     Ok(played)
-}
-
-impl SimulatedPlan<'_> {
-    /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, the pass has the
-    /// requests of `asked`.
-    fn pass(
-        &mut self,
-        plan: &Plan,
-        cell: CellPlan,
-        pass: PassPlan,
-        config: &EngineConfig,
-        requests: Option<&mut Requests>,
-        mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
-    ) -> Result<(), PredictError> {
-        let begin = PassBegin { pass: self.passes.len() as u32, cell, plan: pass, repeat: 1 };
-        let pass = &begin.plan;
-        let streamed = plan.sampling.stream;
-        let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
-        let mut engine = engine.with_noise_of(self.noise.take());
-        let mut first = FirstRequests::of(config, pass);
-        // The arrivals are those of the first repeat of a run.
-        let mut load = load_model(pass, pass.seed(plan.seed, cell, 1));
-        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
-            let began = monotonic_now();
-            let mut asked = asked.inspect(|request| first.add(request));
-            let place = PassContext { cell, pass, number: begin.pass, streamed };
-            let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
-            self.simulation += monotonic_now().since(began);
-            simulated
-        };
-        let (simulated, played) = if let Some(requests) = requests {
-            let (mut stream, findings) = requests.of_pass(plan, &begin)?;
-            let simulated = play(&mut stream);
-            self.findings.extend(findings);
-            (simulated, Some(stream.played()?))
-        } else {
-            (play(&mut asked), None)
-        };
-        self.noise = engine.noise().cloned();
-        let mut pass =
-            SimulatedPass { begin, streamed, simulated, played, cut_off: None, repeatable: None };
-        if let Some(watch) = StopWatch::of(plan.stop, &pass.begin.plan) {
-            pass.cut_off = watch.stops_at(&figures(pass.records()));
-        }
-        pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
-        self.requests += pass.requests();
-        self.span += pass.span();
-        if pass.requests() > DETAILED_REQUESTS {
-            let message = format!(
-                "ITL is known only as the mean of each request, because the pass has more than \
-                    {DETAILED_REQUESTS} requests"
-            );
-            let finding = Finding::of(code::ITL_IS_A_MEAN, message);
-            self.findings.push(finding.at(format!("{cell}, {}", pass.begin.plan)));
-        }
-        self.passes.push(pass);
-        Ok(())
-    }
 }
 
 /// A finding for predictions from a log: which lengths and costs had to be assumed.

@@ -137,14 +137,7 @@ impl Batches {
         let batch = batch.map_err(io::Error::other)?;
         self.sender.send(Sent::Batch(batch)).map_err(|_| gone())
     }
-}
 
-/// The error if the reader has stopped reading.
-fn gone() -> ExportError {
-    io::Error::from(io::ErrorKind::BrokenPipe).into()
-}
-
-impl Batches {
     fn new(fields: &[Field], sender: SyncSender<Sent>) -> Self {
         let arrow = |field: &Field| {
             let about: HashMap<_, _> = [("about".to_owned(), field.about.to_string())].into();
@@ -157,6 +150,11 @@ impl Batches {
         let columns = fields.iter().map(|field| Column::new(field.kind)).collect();
         Self { schema, columns, rows: 0, sender }
     }
+}
+
+/// The error if the reader has stopped reading.
+fn gone() -> ExportError {
+    io::Error::from(io::ErrorKind::BrokenPipe).into()
 }
 
 impl RowWriter for Batches {

@@ -85,57 +85,7 @@ impl ServerTokenizer {
     fn failed(&self, message: impl ToString) -> TokenizerError {
         TokenizerError { tokenizer: self.name(), message: message.to_string() }
     }
-}
 
-impl Tokenizer for ServerTokenizer {
-    fn name(&self) -> String {
-        format!("{}{}", self.client.client().url, self.api.paths().0)
-    }
-
-    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
-        let body = match self.api {
-            Api::Vllm => {
-                json!({"model": self.model, "prompt": text, "add_special_tokens": false})
-            }
-            Api::LlamaCpp => json!({"content": text, "add_special": false}),
-            Api::LlamaCppPython => json!({"model": self.model, "input": text}),
-        };
-        let response = self.post(self.api.paths().0, &body)?;
-        let ids = response["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
-        let ids: Option<Vec<u32>> = ids.flatten();
-        let mut ids = ids.ok_or_else(|| self.failed("the answer contains no list of token ids"))?;
-        if ids.starts_with(&self.lead) {
-            ids.drain(..self.lead.len());
-        }
-        Ok(ids)
-    }
-
-    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-        let body = match self.api {
-            Api::Vllm | Api::LlamaCppPython => json!({"model": self.model, "tokens": ids}),
-            Api::LlamaCpp => json!({"tokens": ids}),
-        };
-        let response = self.post(self.api.paths().1, &body)?;
-        // The keys of vLLM, of llama.cpp, and of SGLang and llama-cpp-python, in this order.
-        let text = ["prompt", "content", "text"].iter().find_map(|key| response[*key].as_str());
-        let text = text.map(str::to_owned);
-        text.ok_or_else(|| self.failed("the answer contains no text"))
-    }
-
-    fn plain_ids(&self) -> &[u32] {
-        &self.plain().ids
-    }
-
-    fn plain_words(&self) -> Option<&PlainWords> {
-        self.plain().words.as_ref()
-    }
-
-    fn calls_at_once(&self) -> Option<usize> {
-        Some(CONCURRENT_CALLS)
-    }
-}
-
-impl ServerTokenizer {
     fn plain(&self) -> &Plain {
         self.plain.get_or_init(|| self.find_plain().unwrap_or_default())
     }
@@ -184,6 +134,54 @@ impl ServerTokenizer {
             self.single_tokens(lead, right, found)?;
         }
         Ok(())
+    }
+}
+
+impl Tokenizer for ServerTokenizer {
+    fn name(&self) -> String {
+        format!("{}{}", self.client.client().url, self.api.paths().0)
+    }
+
+    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        let body = match self.api {
+            Api::Vllm => {
+                json!({"model": self.model, "prompt": text, "add_special_tokens": false})
+            }
+            Api::LlamaCpp => json!({"content": text, "add_special": false}),
+            Api::LlamaCppPython => json!({"model": self.model, "input": text}),
+        };
+        let response = self.post(self.api.paths().0, &body)?;
+        let ids = response["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
+        let ids: Option<Vec<u32>> = ids.flatten();
+        let mut ids = ids.ok_or_else(|| self.failed("the answer contains no list of token ids"))?;
+        if ids.starts_with(&self.lead) {
+            ids.drain(..self.lead.len());
+        }
+        Ok(ids)
+    }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        let body = match self.api {
+            Api::Vllm | Api::LlamaCppPython => json!({"model": self.model, "tokens": ids}),
+            Api::LlamaCpp => json!({"tokens": ids}),
+        };
+        let response = self.post(self.api.paths().1, &body)?;
+        // The keys of vLLM, of llama.cpp, and of SGLang and llama-cpp-python, in this order.
+        let text = ["prompt", "content", "text"].iter().find_map(|key| response[*key].as_str());
+        let text = text.map(str::to_owned);
+        text.ok_or_else(|| self.failed("the answer contains no text"))
+    }
+
+    fn plain_ids(&self) -> &[u32] {
+        &self.plain().ids
+    }
+
+    fn plain_words(&self) -> Option<&PlainWords> {
+        self.plain().words.as_ref()
+    }
+
+    fn calls_at_once(&self) -> Option<usize> {
+        Some(CONCURRENT_CALLS)
     }
 }
 

@@ -157,9 +157,7 @@ impl AbAnswer {
             ..Comparison::default()
         }
     }
-}
 
-impl AbAnswer {
     /// Judges conditions on the differences. A condition remains undecided if there are too few pairs for a decision,
     /// or no interval.
     ///

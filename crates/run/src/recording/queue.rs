@@ -107,9 +107,7 @@ impl ToWriter {
         // This fails if the writer has failed. The writer itself reports its error at the end of the pass.
         let _ = self.sender.send(Message { record, text, count, bytes });
     }
-}
 
-impl ToWriter {
     /// Sends records of another rank. Waits while the queue is full.
     pub fn take(&mut self, records: Vec<SentRecord>) {
         for SentRecord { record, text } in records {

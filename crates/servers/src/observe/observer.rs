@@ -111,9 +111,7 @@ impl Observer {
         }
         sample
     }
-}
 
-impl Observer {
     /// Scrapes several servers, one after the other.
     fn ask_each(&self, sample: &mut Sample, histograms: Histograms) {
         for (_, scrape) in &self.sources {

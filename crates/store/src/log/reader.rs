@@ -172,9 +172,7 @@ impl LogReader {
     fn read(&mut self, count: usize, into: &mut Vec<u8>) -> Result<(), StoreError> {
         read_up_to(&mut self.file, count, into).map_err(StoreError::io("read", &self.path))
     }
-}
 
-impl LogReader {
     /// The next entry that is not a record. `None` if records were read instead, or if the log correctly
     /// ends here.
     fn step(&mut self) -> Result<Option<Entry>, StoreError> {
@@ -262,9 +260,7 @@ impl LogReader {
         self.records = records.into_iter();
         Ok(())
     }
-}
 
-impl LogReader {
     fn load_never_begun(&mut self, payload: &[u8]) -> Result<(), StoreError> {
         let (record, count) = batch::decode_never_begun(payload, self.header.format)
             .map_err(|malformed| self.corrupt(malformed.0))?;

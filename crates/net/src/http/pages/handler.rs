@@ -106,6 +106,33 @@ impl<P: Pages> PageHandler<P> {
             }
         }
     }
+
+    /// Sends the events that are due. An event about one topic is generated once for all its readers.
+    fn send_due_events(&mut self, net: &mut impl Net, connections: &mut Connections<EventStream>) {
+        let now = net.now();
+        let is_due = |one: &&Connection<EventStream>| {
+            one.response.as_ref().is_some_and(|stream| stream.due <= now)
+        };
+        let due: Vec<ConnId> = connections.iter().filter(is_due).map(Connection::id).collect();
+        let mut made: BTreeMap<String, Event> = BTreeMap::new();
+        for id in due {
+            let Some(connection) = connections.get_mut(id) else { continue };
+            let Some(stream) = &mut connection.response else { continue };
+            stream.due = now + EVENT_PERIOD;
+            let topic = stream.topic.clone();
+            let event = made.entry(topic).or_insert_with_key(|topic| self.pages.event(topic));
+            // A reader with too many unread bytes does not get this event.
+            if connection.output.len() < LIMITS.unsent_bytes {
+                connection.chunk(format!("data: {}\n\n", event.data).as_bytes());
+            }
+            if event.is_last {
+                connection.response = None;
+                connection.end_chunked();
+            }
+            // The result is the stream of a reader that has disconnected. It needs no clean-up.
+            connections.flush(net, id);
+        }
+    }
 }
 
 impl<P: Pages> Handler for PageHandler<P> {
@@ -152,35 +179,6 @@ impl<P: Pages> Handler for PageHandler<P> {
         self.send_due_events(net, connections);
         let due = connections.iter().filter_map(|one| Some(one.response.as_ref()?.due));
         due.fold(Wake::WhenReady, Wake::or_at)
-    }
-}
-
-impl<P: Pages> PageHandler<P> {
-    /// Sends the events that are due. An event about one topic is generated once for all its readers.
-    fn send_due_events(&mut self, net: &mut impl Net, connections: &mut Connections<EventStream>) {
-        let now = net.now();
-        let is_due = |one: &&Connection<EventStream>| {
-            one.response.as_ref().is_some_and(|stream| stream.due <= now)
-        };
-        let due: Vec<ConnId> = connections.iter().filter(is_due).map(Connection::id).collect();
-        let mut made: BTreeMap<String, Event> = BTreeMap::new();
-        for id in due {
-            let Some(connection) = connections.get_mut(id) else { continue };
-            let Some(stream) = &mut connection.response else { continue };
-            stream.due = now + EVENT_PERIOD;
-            let topic = stream.topic.clone();
-            let event = made.entry(topic).or_insert_with_key(|topic| self.pages.event(topic));
-            // A reader with too many unread bytes does not get this event.
-            if connection.output.len() < LIMITS.unsent_bytes {
-                connection.chunk(format!("data: {}\n\n", event.data).as_bytes());
-            }
-            if event.is_last {
-                connection.response = None;
-                connection.end_chunked();
-            }
-            // The result is the stream of a reader that has disconnected. It needs no clean-up.
-            connections.flush(net, id);
-        }
     }
 }
 
