@@ -69,21 +69,20 @@ enum PublishedFold {
 impl PassFold {
     /// A fold without records.
     pub fn new(pass: &PassPlan) -> Self {
-        let load = pass.load();
-        let plateau = match (load.kind(), load.concurrency(), load.rate()) {
+        let plateau = match (pass.kind(), pass.concurrency(), pass.rate()) {
             (PassKind::Closed, Some(concurrency), _) => Plateau::Of(concurrency),
             (PassKind::Open, _, Some(rate)) if rate.is_finite() => Plateau::Around,
             _ => Plateau::None,
         };
         Self {
-            kind: load.kind(),
-            load: load.to_string(),
+            kind: pass.kind(),
+            load: pass.to_string(),
             repeat: 1,
             trial: None,
-            concurrency: load.concurrency(),
-            rate: load.rate(),
+            concurrency: pass.concurrency(),
+            rate: pass.rate(),
             objectives: Vec::new(),
-            holds: pass.load().keeps_constant(),
+            holds: pass.keeps_constant(),
             course: Course::default(),
             outcomes: OutcomeCounts::default(),
             stopped: None,

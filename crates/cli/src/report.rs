@@ -153,7 +153,7 @@ pub fn by_other_tool(
     for pass in &mut logged {
         let LoggedPass { begin, records, .. } = pass?;
         let printed = tool.printed(&dialect_pass(run, &begin, &records));
-        let (cell, load) = (begin.cell, begin.plan.load().to_string());
+        let (cell, load) = (begin.cell, begin.plan.to_string());
         let nth = trial_or_repeat_suffix(has_trials, begin.repeat);
         let place = format!("{}: {cell}, {load}{nth}", run.row.id);
         let _ = writeln!(text, "{place}\n{notice}{}", printed.text());

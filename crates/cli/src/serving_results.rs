@@ -39,7 +39,7 @@ pub struct ServingResult {
 /// earliest due time.
 fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     let first = records.iter().map(|record| record.due).min()?;
-    match begin.plan.load().first_due(begin.seed(seed)) {
+    match begin.plan.first_due(begin.seed(seed)) {
         Due::At(offset) => Some(Nanos(first.0.saturating_sub(offset.0))),
         Due::AfterEnd | Due::Never => Some(first),
     }

@@ -60,7 +60,6 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
 /// A pass in the form that the formats of other tools need. For an imported run, the duration is the value that the
 /// source states.
 pub fn dialect_pass<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
-    let load = begin.plan.load();
     let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
     let of_pass = stated.and_then(|summary| nth(summary, begin.pass as usize));
     Pass {
@@ -69,9 +68,9 @@ pub fn dialect_pass<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Rec
         concurrency: match begin.plan {
             // In other tools, requests are sent one by one if the limit of requests in flight is 1.
             PassPlan::OneByOne(_) => Some(1),
-            _ => load.concurrency(),
+            _ => begin.plan.concurrency(),
         },
-        rate: load.rate().filter(|rate| rate.is_finite()),
+        rate: begin.plan.rate().filter(|rate| rate.is_finite()),
         duration_s: of_pass.and_then(|pass| pass.duration_s),
     }
 }

@@ -59,7 +59,7 @@ impl Order {
     pub fn of(pass: &PassPlan) -> Self {
         match pass {
             PassPlan::Conversations(_) => Self::OwnConversations,
-            _ if pass.load().is_scheduled() => Self::Own,
+            _ if pass.is_scheduled() => Self::Own,
             _ => Self::NextOfAll,
         }
     }

@@ -301,7 +301,7 @@ fn table(what: &str, runs: &[MeasuredRun], errors: &[RunError]) {
         "{what}: errors in % of requests/s, TPOT, TTFT p50, TTFT p99, E2E p50, and TTFT of limited loads"
     );
     for (run, errors) in runs.iter().zip(errors) {
-        let load = run.pass.load();
+        let load = &run.pass;
         let text =
             errors.map(|error| error.map_or("     -".to_owned(), |e| format!("{:6.1}", 100.0 * e)));
         let (input, output) = run.lengths.last().copied().unwrap_or_default();

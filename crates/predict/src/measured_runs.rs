@@ -107,7 +107,7 @@ fn measured_pass(
         records => records.iter().map(|record| lengths_of(record, cell)).collect(),
     };
     let prefix_tokens = cached(records);
-    let rate = plan.load().rate().filter(|rate| rate.is_finite());
+    let rate = plan.rate().filter(|rate| rate.is_finite());
     let asked = plan.most_in_flight().map(u64::from);
     Ok(MeasuredPass {
         cell,
@@ -202,7 +202,7 @@ fn replay_load(plan: PassPlan, records: &[Record]) -> Result<PassPlan, Unpredict
         PassPlan::Closed(ClosedPlan { concurrency, .. }) => {
             PassPlan::Closed(ClosedPlan { concurrency, bound })
         }
-        plan if !plan.load().is_scheduled() => {
+        plan if !plan.is_scheduled() => {
             return Err(Unpredictable::Load(plan.to_string()));
         }
         _ => {

@@ -111,8 +111,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
 /// Whether only the plan determines when requests are due. Due times then do not depend on the ends of other
 /// requests.
 pub fn is_scheduled(pass: &PassPlan) -> bool {
-    let load = pass.load();
-    (load.is_scheduled() || load.kind() == PassKind::Saturated)
+    (pass.is_scheduled() || pass.kind() == PassKind::Saturated)
         && !matches!(pass, PassPlan::Conversations(_))
 }
 

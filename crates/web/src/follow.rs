@@ -84,7 +84,7 @@ impl Follow {
         match (entry, self.passes.last_mut()) {
             (Entry::PassBegin(begin), _) => {
                 let nth = trial_or_repeat_suffix(self.is_search, begin.repeat);
-                let name = format!("{}, {}{nth}", begin.cell, begin.plan.load());
+                let name = format!("{}, {}{nth}", begin.cell, begin.plan);
                 self.passes.push(PassSoFar { begin, name, ending: None, so_far: SoFar::default() });
             }
             (Entry::Record(record), Some(pass)) => pass.so_far.add(&Timeline::new(&record)),

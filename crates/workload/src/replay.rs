@@ -110,7 +110,7 @@ impl DumpHeader {
         // Default counts depend on the plan, so they are written too.
         let by_count = |pass: &&PassPlan| pass.requests().is_some();
         let one_by_one = |pass: &&PassPlan| matches!(pass, PassPlan::OneByOne(_));
-        let of = |pass: Option<&PassPlan>| pass.and_then(PassPlan::requests);
+        let of = |pass: Option<&PassPlan>| pass.and_then(|pass| pass.requests());
         let counts = [
             ("one_by_one", of(plan.passes.iter().find(one_by_one))),
             ("requests", of(plan.passes.iter().filter(by_count).find(|pass| !one_by_one(pass)))),

@@ -59,7 +59,7 @@ pub(super) struct ArrivalRate {
 impl ArrivalRate {
     pub(super) fn of(pass: &PassPlan) -> Self {
         let asked_rate = match pass {
-            PassPlan::Open(_) => pass.load().rate().filter(|rate| rate.is_finite()),
+            PassPlan::Open(_) => pass.rate().filter(|rate| rate.is_finite()),
             _ => None,
         };
         let is_scaled = matches!(pass, PassPlan::Open(OpenPlan { scaled: true, .. }));

@@ -267,7 +267,7 @@ impl Setup {
             headers: Vec::new(),
             model: "m".into(),
         };
-        let ahead = self.pass.load().at_start().unwrap_or(0).max(1);
+        let ahead = self.pass.at_start().unwrap_or(0).max(1);
         let (max_in_flight, over_limit) = self.pass.limit();
         let job = Job {
             pass: 0,

@@ -85,6 +85,6 @@ fn print_row(row: &Predicted) {
         format!("{:>24}", format!("{mark}{error:+.1} ({low:+.0} {high:+.0})"))
     };
     let figures = figures.map(figure).join("");
-    let ((input, output), load) = (run.lengths[0], run.pass.load());
+    let ((input, output), load) = (run.lengths[0], &run.pass);
     println!("{fit:?} {} {load} {input} x {output}: {figures}", run.set);
 }

@@ -66,8 +66,7 @@ fn at_least_85_percent_of_held_out_figures_lie_in_their_calibrated_ranges() {
             all += 1;
             inside += usize::from(is_inside);
             if !is_inside {
-                let load = run.pass.load();
-                outside.push(format!("{} {load}: {measured} of {low} to {high}", run.set));
+                outside.push(format!("{} {}: {measured} of {low} to {high}", run.set, run.pass));
             }
         }
     }

@@ -75,7 +75,9 @@ pub trait LoadPlan: Display {
     fn kind(&self) -> PassKind;
 
     /// The number of requests, if it is known before the pass.
-    fn requests(&self) -> Option<u32>;
+    fn requests(&self) -> Option<u32> {
+        self.bound().requests
+    }
 
     /// When the pass stops starting requests.
     fn bound(&self) -> Bound;

@@ -36,7 +36,7 @@ impl Share {
                 Self::of(begin, rank, ranks).places
             }
             PassPlan::Saturated(_) => ranks,
-            _ if pass.load().is_scheduled() => ranks,
+            _ if pass.is_scheduled() => ranks,
             _ => 1,
         };
         Self { rank, ranks, places }
@@ -61,7 +61,7 @@ impl Share {
                 return self.loops(begin, wished);
             }
             PassPlan::Saturated(_) => self.requests(pass).unwrap_or(u32::MAX),
-            _ if pass.load().is_scheduled() => self.requests(pass).unwrap_or(u32::MAX),
+            _ if pass.is_scheduled() => self.requests(pass).unwrap_or(u32::MAX),
             _ => self.share_of(Self::of(pass, self.rank, self.ranks).places),
         };
         let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.share_of(most));
@@ -164,9 +164,7 @@ impl Share {
                 let begin = self.load_model(begin, seed);
                 Box::new(Conversations::new(begin, think.collect(), *of, limit))
             }
-            _ if pass.load().is_scheduled() => {
-                Box::new(Scheduled::new(load_model(pass, seed), *self))
-            }
+            _ if pass.is_scheduled() => Box::new(Scheduled::new(load_model(pass, seed), *self)),
             _ if self.rank == 0 => load_model(pass, seed),
             _ => Box::new(AtOnce::new(0)),
         }
@@ -293,7 +291,7 @@ mod tests {
                 }
                 let indices = all.iter().map(|(index, _)| *index);
                 assert!(indices.eq(0..whole.len() as u32), "{pass}, {ranks} ranks: {all:?}");
-                if pass.load().is_scheduled() {
+                if pass.is_scheduled() {
                     assert_eq!(all, whole, "{pass}, {ranks} ranks");
                 }
             }

@@ -180,7 +180,7 @@ fn the_number_of_arrivals_of_a_rate_ramp_is_the_area_under_it() {
     assert_eq!(due.len(), 300);
     assert_eq!(due[25], ms(5_000));
     assert_eq!(due[100..102], [ms(10_000), ms(10_050)]);
-    assert_eq!(pass.load().last_due_s(1.0), 20.0);
+    assert_eq!(pass.last_due_s(1.0), 20.0);
 }
 
 #[test]

@@ -320,7 +320,7 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any =
         |wanted: fn(&PassPlan) -> bool| passes.iter().map(conversations::beginning).any(wanted);
-    let open = any(|pass| pass.load().is_scheduled());
+    let open = any(|pass| pass.is_scheduled());
     let drawn = any(|pass| matches!(pass, PassPlan::Open(_)));
     let closed = any(|pass| matches!(pass, PassPlan::Closed(_)));
     let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne(_)));

@@ -92,7 +92,7 @@ fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
         }
     }
     let requests = plan.passes.iter().rev().find(|pass| !matches!(pass, PassPlan::OneByOne(_)));
-    keys.extend(requests.and_then(PassPlan::requests).map(|count| ("requests", json!(count))));
+    keys.extend(requests.and_then(|pass| pass.requests()).map(|count| ("requests", json!(count))));
     if !names.is_empty() {
         keys.push(("passes", json!(names)));
     }

@@ -35,7 +35,7 @@ fn an_empty_spec_is_the_demonstration_on_the_embedded_engine() {
 fn a_plan_with_a_target_has_the_request_counts_of_the_published_tables() {
     let spec = Spec { target: Some("http://127.0.0.1:8000/v1".into()), ..Spec::default() };
     let plan = spec.resolve(&KNOWN).unwrap();
-    let counts: Vec<_> = plan.passes.iter().map(PassPlan::requests).collect();
+    let counts: Vec<_> = plan.passes.iter().map(|pass| pass.requests()).collect();
     assert_eq!(counts, [Some(10), Some(399)]);
 }
 
@@ -135,7 +135,7 @@ fn custom_loads_resolve_to_levels_arrivals_limits_and_bounds() {
     assert_eq!(*arrivals, Arrivals::Vllm { shape: 0.5 });
     let counted = Spec { requests: Some(5), ..spec };
     let counts: Vec<_> =
-        counted.resolve(&KNOWN).unwrap().passes.iter().map(PassPlan::requests).collect();
+        counted.resolve(&KNOWN).unwrap().passes.iter().map(|pass| pass.requests()).collect();
     // The recording has not been read, so its number of requests is unknown.
     assert_eq!(counts, [Some(5), Some(5), Some(5), Some(5), Some(0)]);
 }

@@ -183,7 +183,7 @@ mod tests {
             plan.cells.iter().step_by(5).map(|&cell| concurrency(&plan, cell)).collect();
         let expected = [32, 25, 16, 16, 16].map(|count| format!("closed loop, {count} in flight"));
         assert_eq!(in_flight, expected);
-        assert_eq!(plan.passes.iter().map(PassPlan::requests).collect::<Vec<_>>(), [Some(500)]);
+        assert_eq!(plan.passes.iter().map(|pass| pass.requests()).collect::<Vec<_>>(), [Some(500)]);
         let WorkloadPlan::Blocks { corpus, template, .. } = &plan.workload else { panic!() };
         assert_eq!((corpus.as_str(), template.name.as_str()), ("shipped-zh", "continue-zh"));
     }

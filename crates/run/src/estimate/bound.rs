@@ -163,7 +163,7 @@ mod tests {
         let plan = plan(keys);
         let longest = LongestRun::of(&plan);
         assert_eq!(longest.plan.passes[0].requests(), Some(1_000));
-        assert_eq!(longest.plan.passes[0].load().last_due_s(0.1), 250.0);
+        assert_eq!(longest.plan.passes[0].last_due_s(0.1), 250.0);
         let most = longest.time(Duration::from_secs(250)).unwrap();
         assert_eq!(most, Duration::from_secs(5 * 250 + 30 * 2));
         let text = of_search(&plan, plan.procedure.search().unwrap(), Some(most)).to_string();

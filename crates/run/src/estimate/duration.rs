@@ -80,18 +80,17 @@ fn pass_s<E>(
     alone_s: f64,
     at_once_s: impl Fn(u32) -> Result<f64, E>,
 ) -> Result<f64, E> {
-    let load = pass.load();
-    let last_due_s = load.last_due_s(alone_s);
-    let limit_s = load.bound().duration.map(|limit| limit.as_secs_f64());
-    if load.is_scheduled() && load.most_in_flight().is_none() {
-        let rate = load.rate().filter(|rate| rate.is_finite());
+    let last_due_s = pass.last_due_s(alone_s);
+    let limit_s = pass.bound().duration.map(|limit| limit.as_secs_f64());
+    if pass.is_scheduled() && pass.most_in_flight().is_none() {
+        let rate = pass.rate().filter(|rate| rate.is_finite());
         let in_time = rate.zip(limit_s).map(|(rate, limit_s)| (rate * limit_s).round() as u32);
-        let due = [load.requests(), in_time].into_iter().flatten().min();
+        let due = [pass.requests(), in_time].into_iter().flatten().min();
         let served_s = due.map_or(Ok(0.0), at_once_s)?;
         return Ok(served_s.max(last_due_s + alone_s));
     }
-    let all_s = match load.requests() {
-        Some(count) if load.most_in_flight() == Some(1) => Some(alone_s * f64::from(count)),
+    let all_s = match pass.requests() {
+        Some(count) if pass.most_in_flight() == Some(1) => Some(alone_s * f64::from(count)),
         Some(count) => Some(at_once_s(count)?),
         None => None,
     };
@@ -101,7 +100,7 @@ fn pass_s<E>(
     };
     // At the end of its duration, a pass still waits for the requests in flight. On average, half of their work is then
     // done.
-    let in_flight = load.most_in_flight().unwrap_or(1).min(load.requests().unwrap_or(u32::MAX));
+    let in_flight = pass.most_in_flight().unwrap_or(1).min(pass.requests().unwrap_or(u32::MAX));
     let rest_s = at_once_s(in_flight)?;
     Ok(rest_s.max(limit_s + rest_s / 2.0))
 }
@@ -144,9 +143,8 @@ fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Optio
 
 /// The length of the schedule of a pass, in seconds; absent if it has no schedule.
 fn schedule_s(pass: &PassPlan) -> Option<f64> {
-    let load = pass.load();
-    let last_due_s = load.last_due_s(0.0);
-    (load.is_scheduled() && last_due_s.is_finite()).then(|| bounded(pass, last_due_s))
+    let last_due_s = pass.last_due_s(0.0);
+    (pass.is_scheduled() && last_due_s.is_finite()).then(|| bounded(pass, last_due_s))
 }
 
 /// Limits an estimate to the duration of a pass, because a pass begins no request after its duration. The
@@ -212,7 +210,7 @@ pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
         if passes.iter().any(|pass| matches!(pass, PassPlan::Conversations(_))) {
             return None;
         }
-        let count = passes.iter().filter_map(PassPlan::requests).fold(SAMPLE, u32::min);
+        let count = passes.iter().filter_map(|pass| pass.requests()).fold(SAMPLE, u32::min);
         let place = PromptScope::new(cell.to_string(), "check", 0);
         let built = prompts.build(cell, &place, count).ok()?;
         let mean = |of: fn(&Request) -> u32| {

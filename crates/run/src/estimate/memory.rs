@@ -81,15 +81,14 @@ impl PlanMemory {
 
 /// The maximum number of requests of a pass in flight at the same time.
 fn in_flight(pass: &PassPlan) -> u32 {
-    let load = pass.load();
     let by_time = match pass.bound().duration {
-        Some(span) if load.is_scheduled() => span.as_secs_f64() * load.peak_rate(),
+        Some(span) if pass.is_scheduled() => span.as_secs_f64() * pass.peak_rate(),
         _ => f64::INFINITY,
     };
-    let begun = load.requests().unwrap_or(by_time.ceil() as u32);
-    let at_once = match load.is_scheduled() {
+    let begun = pass.requests().unwrap_or(by_time.ceil() as u32);
+    let at_once = match pass.is_scheduled() {
         true => pass.limit().0.unwrap_or(MAX_IN_FLIGHT),
-        false => load.at_start().unwrap_or(MAX_IN_FLIGHT),
+        false => pass.at_start().unwrap_or(MAX_IN_FLIGHT),
     };
     at_once.min(begun).min(MAX_IN_FLIGHT)
 }

@@ -68,14 +68,13 @@ fn highest_trial(plan: &Plan) -> Option<PassPlan> {
 
 /// How many event loops a pass needs.
 fn needed_by(pass: &PassPlan, output_length: u32) -> u32 {
-    let load = pass.load();
-    let rate = load.peak_rate();
-    if load.is_scheduled() && rate.is_finite() {
+    let rate = pass.peak_rate();
+    if pass.is_scheduled() && rate.is_finite() {
         let tokens_per_s = rate * f64::from(output_length.max(1));
         return (tokens_per_s / TOKENS_PER_S_OF_LOOP).ceil() as u32;
     }
     let most = pass.limit().0.unwrap_or(u32::MAX);
-    load.at_start().unwrap_or(1).min(most).div_ceil(IN_FLIGHT_OF_LOOP)
+    pass.at_start().unwrap_or(1).min(most).div_ceil(IN_FLIGHT_OF_LOOP)
 }
 
 /// Event loops over sockets of this process.

@@ -135,7 +135,7 @@ impl<N: Network> PassRunner<N> {
             watcher: self.watcher(plan, pass),
             most_time: self.most_time(),
         };
-        let peak_rate = pass.load().peak_rate();
+        let peak_rate = pass.peak_rate();
         let parts = self.loop_parts(begin, plan.seed, share);
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         if !share.is_whole() {
@@ -278,7 +278,7 @@ impl<N: Net> Actor<N> for Rest {
 fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     let (most, _) = pass.limit();
     let most = most.map(|most| share.share_of(most));
-    let at_start = share.share_of(pass.load().at_start().unwrap_or(0));
+    let at_start = share.share_of(pass.at_start().unwrap_or(0));
     let wanted = at_start.max(spare_connections(pass, share) as u32);
     wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }
@@ -286,7 +286,7 @@ fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
 /// How many idle connections an open loop needs: enough for the requests that arrive while a connection is
 /// opened, and some for bursts.
 fn spare_connections(pass: &PassPlan, share: Share) -> usize {
-    match pass.load().peak_rate() / f64::from(share.ranks()) {
+    match pass.peak_rate() / f64::from(share.ranks()) {
         rate if rate > 0.0 && rate.is_finite() => {
             (8 + (rate * 0.02).ceil() as usize).min(MAX_IN_FLIGHT as usize)
         }

@@ -157,7 +157,7 @@ pub struct Offsets {
 impl Offsets {
     /// The offsets of the requests of a pass. The seed determines random arrivals.
     pub fn of(pass: &PassPlan, seed: u64) -> Self {
-        Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
+        Self { load: load_model(pass, seed), scheduled: pass.is_scheduled() }
     }
 
     fn next(&mut self) -> Option<u64> {

@@ -280,7 +280,7 @@ fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
     assert_eq!(plan.workload, WorkloadPlan::Rows(rows.clone()));
     prepare(&mut plan).expect("rows with timestamps");
     let [pass @ PassPlan::Replay(_)] = &plan.passes[..] else { panic!("{:?}", plan.passes) };
-    let (mut load, mut due) = (pass.load().start(1), Vec::new());
+    let (mut load, mut due) = (pass.start(1), Vec::new());
     while let Due::At(at) = load.next_due() {
         due.push(at.0 / 1_000_000);
         load.take();

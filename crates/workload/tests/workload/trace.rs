@@ -217,7 +217,7 @@ fn by_default_a_trace_is_replayed_at_its_own_arrival_times() {
     inferometer_workload::prepare(&mut plan).unwrap();
     let [pass] = &plan.passes[..] else { panic!("one pass") };
     assert_eq!(pass.requests(), Some(4));
-    assert!((pass.load().last_due_s(0.0) - 2.25).abs() < 1e-9);
+    assert!((pass.last_due_s(0.0) - 2.25).abs() < 1e-9);
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
         let mut summaries = Vec::new();
         repeats.clear();
         for pass in passes {
-            let repeat = repeats.entry(pass.plan.load().to_string()).or_default();
+            let repeat = repeats.entry(pass.plan.to_string()).or_default();
             *repeat += 1;
             let records = records(&pass, number);
             check_span(&records)?;

@@ -19,10 +19,6 @@ impl LoadPlan for SaturatedPlan {
         PassKind::Saturated
     }
 
-    fn requests(&self) -> Option<u32> {
-        Some(self.requests)
-    }
-
     fn bound(&self) -> Bound {
         Bound::requests(self.requests)
     }

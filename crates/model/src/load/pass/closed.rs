@@ -25,10 +25,6 @@ impl LoadPlan for ClosedPlan {
         PassKind::Closed
     }
 
-    fn requests(&self) -> Option<u32> {
-        self.bound.requests
-    }
-
     fn bound(&self) -> Bound {
         self.bound
     }
@@ -91,10 +87,6 @@ pub struct OneByOnePlan {
 impl LoadPlan for OneByOnePlan {
     fn kind(&self) -> PassKind {
         PassKind::OneByOne
-    }
-
-    fn requests(&self) -> Option<u32> {
-        self.bound.requests
     }
 
     fn bound(&self) -> Bound {

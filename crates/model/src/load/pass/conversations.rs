@@ -32,7 +32,7 @@ pub struct ConversationsPlan {
 
 impl LoadPlan for ConversationsPlan {
     fn kind(&self) -> PassKind {
-        self.begin.load().kind()
+        self.begin.kind()
     }
 
     fn requests(&self) -> Option<u32> {
@@ -60,18 +60,17 @@ impl LoadPlan for ConversationsPlan {
     fn concurrency(&self) -> Option<u32> {
         // A conversation in its think time has no request in flight. So the number of conversations in
         // progress is not the number of requests in flight.
-        self.begin.load().concurrency().filter(|_| self.of == CountOf::Requests)
+        self.begin.concurrency().filter(|_| self.of == CountOf::Requests)
     }
 
     fn peak_rate(&self) -> f64 {
         // Later turns arrive in addition to first turns. Each conversation in progress has a new turn
         // after each think time.
-        let begin = self.begin.load();
         let think_s = self.script.mean_think_s();
-        let under_way = f64::from(begin.at_start().unwrap_or(self.script.conversations));
+        let under_way = f64::from(self.at_start().unwrap_or(self.script.conversations));
         let turns = self.script.mean_turns();
         let of_thought = if think_s > 0.0 { under_way * (turns - 1.0) / think_s } else { 0.0 };
-        let of_arrivals = begin.peak_rate();
+        let of_arrivals = self.begin.peak_rate();
         if of_arrivals.is_finite() { (of_arrivals * turns).max(of_thought) } else { of_thought }
     }
 
@@ -80,25 +79,23 @@ impl LoadPlan for ConversationsPlan {
     }
 
     fn at_start(&self) -> Option<u32> {
-        self.begin.load().at_start()
+        self.begin.at_start()
     }
 
     fn last_due_s(&self, each_s: f64) -> f64 {
         let of_turns = self.script.mean_turns() * each_s;
         match self.of {
-            CountOf::Conversations => {
-                self.begin.load().last_due_s(of_turns + self.script.mean_think_s())
-            }
+            CountOf::Conversations => self.begin.last_due_s(of_turns + self.script.mean_think_s()),
             CountOf::Requests => {
                 let places = f64::from(self.concurrency().unwrap_or(1).max(1));
                 let all = f64::from(self.script.turns) * each_s / places;
-                all.min(self.begin.load().last_due_s(each_s)) + self.script.mean_think_s()
+                all.min(self.begin.last_due_s(each_s)) + self.script.mean_think_s()
             }
         }
     }
 
     fn first_due(&self, seed: u64) -> Due {
-        self.begin.load().first_due(seed)
+        self.begin.first_due(seed)
     }
 
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
@@ -107,7 +104,7 @@ impl LoadPlan for ConversationsPlan {
             self.script.conversations as usize,
             "invariant: the turns of conversations are computed before the pass"
         );
-        let begin = self.begin.load().start(seed);
+        let begin = self.begin.start(seed);
         let think = Arc::clone(&self.script.think);
         let limit = self.begin.bound().duration.map(|limit| Nanos::ZERO + limit);
         Box::new(Conversations::new(begin, think, self.of, limit))

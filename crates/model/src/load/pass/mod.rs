@@ -2,16 +2,18 @@
 //! a pass ([`LoadPlan`]), and the model during a pass ([`LoadModel`]), unless the load uses the model of another
 //! file.
 
+use std::ops::Deref;
+
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::load::arrival::Arrivals;
-use crate::load::level::{Level, Stages};
+use crate::load::level::Level;
 use crate::load::model::{LoadModel, LoadPlan};
 use crate::load::recording::Recording;
 use crate::load::script::Script;
 use crate::stats::seed::{below, rng};
-use crate::{Bound, CellPlan, Nanos, OverLimit, PassKind};
+use crate::{Bound, CellPlan, Nanos, OverLimit};
 
 mod at_once;
 mod closed;
@@ -34,15 +36,17 @@ macro_rules! load_models {
 
         /// How a pass loads the server.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Display)]
-        #[display("{}", self.load())]
+        #[display("{}", **self)]
         #[serde(rename_all = "snake_case", tag = "kind")]
         pub enum PassPlan {
             $($(#[$doc])* $name($plan),)*
         }
 
-        impl PassPlan {
+        impl Deref for PassPlan {
+            type Target = dyn LoadPlan;
+
             /// The description of the load model of this pass.
-            pub fn load(&self) -> &dyn LoadPlan {
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$name(plan) => plan,)*
                 }
@@ -68,7 +72,7 @@ load_models! {
 
 /// Creates the load model of a pass. Its random choices depend only on the seed.
 pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
-    pass.load().start(seed)
+    pass.start(seed)
 }
 
 impl PassPlan {
@@ -98,51 +102,6 @@ impl PassPlan {
             max_in_flight: None,
             over_limit: OverLimit::Queue,
         })
-    }
-
-    /// As [`LoadPlan::kind`].
-    pub fn kind(&self) -> PassKind {
-        self.load().kind()
-    }
-
-    /// As [`LoadPlan::requests`].
-    pub fn requests(&self) -> Option<u32> {
-        self.load().requests()
-    }
-
-    /// As [`LoadPlan::bound`].
-    pub fn bound(&self) -> Bound {
-        self.load().bound()
-    }
-
-    /// As [`LoadPlan::limit`].
-    pub fn limit(&self) -> (Option<u32>, OverLimit) {
-        self.load().limit()
-    }
-
-    /// As [`LoadPlan::most_in_flight`].
-    pub fn most_in_flight(&self) -> Option<u32> {
-        self.load().most_in_flight()
-    }
-
-    /// As [`LoadPlan::is_limited`].
-    pub fn is_limited(&self) -> bool {
-        self.load().is_limited()
-    }
-
-    /// As [`LoadPlan::stages`].
-    pub fn stages(&self) -> Stages {
-        self.load().stages()
-    }
-
-    /// As [`LoadPlan::may_end_before_its_count`].
-    pub fn may_end_before_its_count(&self) -> bool {
-        self.load().may_end_before_its_count()
-    }
-
-    /// As [`LoadPlan::constant_load`].
-    pub fn constant_load(&self) -> Option<f64> {
-        self.load().constant_load()
     }
 
     /// A label that distinguishes the prompts of this pass from those of the other passes of a plan. The

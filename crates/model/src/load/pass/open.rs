@@ -35,10 +35,6 @@ impl LoadPlan for OpenPlan {
         PassKind::Open
     }
 
-    fn requests(&self) -> Option<u32> {
-        self.bound.requests
-    }
-
     fn bound(&self) -> Bound {
         self.bound
     }
