@@ -4,7 +4,6 @@
 mod state;
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use crate::EngineError;
@@ -168,14 +167,6 @@ impl Noise {
     #[must_use]
     pub fn or_seed(self, seed: u64) -> Self {
         Self { seed: self.seed.or(Some(seed)), ..self }
-    }
-}
-
-impl FromStr for Noise {
-    type Err = EngineError;
-
-    fn from_str(text: &str) -> Result<Self, EngineError> {
-        Self::parse(text)
     }
 }
 

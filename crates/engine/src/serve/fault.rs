@@ -1,7 +1,5 @@
 //! Faults that can be injected into requests. This file only parses faults.
 
-use std::str::FromStr;
-
 use crate::EngineError;
 
 /// The kinds of faults.
@@ -96,14 +94,6 @@ impl Fault {
     /// Whether the fault applies to the request with this number, from 1.
     pub fn applies_to(&self, request: u64) -> bool {
         self.request.is_none_or(|only| only == request)
-    }
-}
-
-impl FromStr for Fault {
-    type Err = EngineError;
-
-    fn from_str(text: &str) -> Result<Self, EngineError> {
-        Self::parse(text)
     }
 }
 
