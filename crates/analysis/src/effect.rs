@@ -25,30 +25,16 @@ pub struct SweptRun<'a> {
 pub struct Figure {
     /// The name of the figure in results.
     pub name: &'static str,
-    /// The name of the figure in reports, with its unit.
-    pub label: &'static str,
     /// Reads the figure from a cell.
     pub of: fn(&Cell) -> Option<f64>,
 }
 
 /// The four figures of the published tables.
 pub const FIGURES: [Figure; 4] = [
-    Figure { name: "requests_per_s", label: "requests/s", of: |cell| cell.requests_per_s },
-    Figure {
-        name: "output_tokens_per_s",
-        label: "output tokens/s",
-        of: |cell| cell.output_tokens_per_s,
-    },
-    Figure {
-        name: "latency_per_token_ms",
-        label: "latency per token (ms)",
-        of: |cell| cell.latency_per_token_ms,
-    },
-    Figure {
-        name: "latency_per_output_token_ms",
-        label: "latency per output token (ms)",
-        of: |cell| cell.latency_per_output_token_ms,
-    },
+    Figure { name: "requests_per_s", of: |cell| cell.requests_per_s },
+    Figure { name: "output_tokens_per_s", of: |cell| cell.output_tokens_per_s },
+    Figure { name: "latency_per_token_ms", of: |cell| cell.latency_per_token_ms },
+    Figure { name: "latency_per_output_token_ms", of: |cell| cell.latency_per_output_token_ms },
 ];
 
 /// The effect of one value of an argument on a figure of a cell.

@@ -130,8 +130,9 @@ mod tests {
         assert_eq!((ttft.name, first.count(), first.max().as_millis()), ("ttft", 2, 70));
         assert_eq!((itl.name, gaps.count(), gaps.quantile(0.5).as_millis()), ("itl", 8, 10));
         let histograms = so_far.histograms.metrics.iter();
-        let counts: Vec<(&str, f64)> =
-            histograms.map(|(of, _, at)| (of.name, at.count())).collect();
+        let counts: Vec<(&str, f64)> = histograms
+            .map(|(of, _, at)| (of.name, at.cumulative().last().map_or(0.0, |(_, count)| count)))
+            .collect();
         let of_complete = [("ttft", 2.0), ("itl", 8.0), ("tpot", 2.0), ("e2e", 2.0)];
         assert_eq!((&counts[..4], counts[4]), (&of_complete[..], ("send_delay", 3.0)));
         assert_eq!(so_far.output_tokens, 10);

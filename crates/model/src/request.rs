@@ -19,13 +19,6 @@ pub enum Prompt {
     Messages(Vec<Message>),
 }
 
-impl Prompt {
-    /// The messages of a chat with one message, from the user.
-    pub fn user(text: &str) -> Vec<Message> {
-        vec![message("user", text)]
-    }
-}
-
 /// A message with this role and this text.
 pub fn message(role: &str, text: &str) -> Message {
     let field = |name: &str, value: &str| (name.to_owned(), Value::String(value.to_owned()));

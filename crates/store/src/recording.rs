@@ -150,7 +150,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// Ends the pass, and writes its samples and the client's resource use.
     ///
     /// # Errors
-    /// As [`RunRecording::flush`], [`LogWriter::observed`] and [`LogWriter::end_pass_of`].
+    /// As [`RunRecording::flush`], [`LogWriter::observed`] and [`LogWriter::end_pass`].
     pub fn end_pass(
         &mut self,
         ending: Ending,
@@ -159,7 +159,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     ) -> Result<(), StoreError> {
         self.flush()?;
         self.log.observed(observed)?;
-        self.log.end_pass_of(ending, process)
+        self.log.end_pass(ending, process)
     }
 
     /// Ends the run with its results, and returns the store.

@@ -93,7 +93,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
             writer.flush().unwrap();
         }
     }
-    writer.end_pass(Ending::Complete).unwrap();
+    writer.end_pass(Ending::Complete, None).unwrap();
     writer.finish(Ending::Complete).unwrap();
     let stored = passes(&path).unwrap().flat_map(|pass| pass.unwrap().records);
     assert!(stored.eq(records.iter().map(as_stored)));

@@ -20,6 +20,5 @@ pub use answering::Sides;
 pub use block::{Block, BlockFold};
 pub use decision::{AbDecision, AbEnding};
 pub use order::{Side, order};
-pub use outlying::CODES;
 pub use procedure::{Ab, NextStep};
 pub use sequence::{FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, MeanEstimate, estimate};

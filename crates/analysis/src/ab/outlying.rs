@@ -2,11 +2,8 @@
 //! logarithms of the ratios are roughly normal.
 
 use inferometer_model::stats::median;
-use inferometer_model::{Code, Finding, code};
+use inferometer_model::{Finding, code};
 use inferometer_plan::ab::AbPlan;
-
-/// The codes of findings on the pairs of a comparison.
-pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
 
 /// The fewest pairs for this finding. With fewer pairs, the spread is too uncertain.
 const FEWEST: usize = 12;

@@ -4,10 +4,8 @@ use super::document::{LoadAnswer, SearchAnswer, SearchObjective};
 use super::evidence::Claim;
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
-use super::plan::settings;
 use super::procedure::Search;
 use super::sentence::sentence;
-use super::trial::Trial;
 use inferometer_model::CellPlan;
 use inferometer_plan::search::SearchPlan;
 
@@ -19,14 +17,6 @@ impl SearchAnswer {
             self.refusal = refusal;
             self.answer = sentence(self);
         }
-    }
-
-    /// Computes one answer for each tier from the trials of a cell. `trials` must be in the order in which they were
-    /// measured.
-    pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
-        let mut search = Search::new(settings(plan));
-        trials.iter().for_each(|trial| search.tell(trial.clone()));
-        Self::of_search(plan, cell, &search)
     }
 
     /// The answers of a search so far, one for each tier.

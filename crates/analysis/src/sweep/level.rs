@@ -89,9 +89,4 @@ impl Level {
     pub fn is_overloaded(&self) -> bool {
         self.growth.is_some_and(|growth| growth.is_shown())
     }
-
-    /// Output tokens per second that one user sees after the first token.
-    pub fn tokens_per_s_per_user(&self) -> Option<f64> {
-        self.tpot_ms.filter(|tpot| tpot.value > 0.0).map(|tpot| 1e3 / tpot.value)
-    }
 }

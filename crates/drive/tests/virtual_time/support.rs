@@ -126,7 +126,7 @@ impl Actor<VirtualNet> for Server {
         for event in ready {
             match *event {
                 Ready::Accepted(conn) => {
-                    self.parsers.insert(conn, RequestParser::new());
+                    self.parsers.insert(conn, RequestParser::default());
                 }
                 Ready::Readable(conn) => match net.read(conn, &mut buffer) {
                     ReadResult::Data(arrived) => {

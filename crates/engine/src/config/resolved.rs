@@ -56,11 +56,6 @@ pub struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Bytes of the keys and values of a token in all layers, as if no card had copies of another card's heads.
-    pub fn kv_bytes_per_token(&self) -> f64 {
-        self.model.kv_bytes_per_token() * self.kv_bytes_per_number / 2.0
-    }
-
     /// The card's stated throughput of matrix products in the activations' number type, in operations per second.
     pub fn flops_per_s(&self) -> f64 {
         match self.weights {

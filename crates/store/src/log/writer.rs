@@ -162,23 +162,11 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Ends the pass and acknowledges its records.
+    /// Ends the pass and acknowledges its records, with the resource use of the client's process if it is known.
     ///
     /// # Errors
     /// [`StoreError::LogOrder`] outside of a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
-    pub fn end_pass(&mut self, ending: Ending) -> Result<(), StoreError> {
-        self.end_pass_of(ending, None)
-    }
-
-    /// As [`LogWriter::end_pass`], with the resource use of the client's process.
-    ///
-    /// # Errors
-    /// As [`LogWriter::end_pass`].
-    pub fn end_pass_of(
-        &mut self,
-        ending: Ending,
-        process: Option<Process>,
-    ) -> Result<(), StoreError> {
+    pub fn end_pass(&mut self, ending: Ending, process: Option<Process>) -> Result<(), StoreError> {
         let Some((pass, records)) = self.pass else {
             return Err(self.order("a pass was ended, but no pass has begun".to_owned()));
         };

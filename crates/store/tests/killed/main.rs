@@ -75,7 +75,7 @@ fn writer() {
         store.index_requests(&run, &records).unwrap();
         say("index", index);
     }
-    log.end_pass(Ending::Complete).unwrap();
+    log.end_pass(Ending::Complete, None).unwrap();
     log.finish(Ending::Complete).unwrap();
     store.finish_run(&run, &summary(&run), RunState::Complete, START_NS).unwrap();
 }

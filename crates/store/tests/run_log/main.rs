@@ -51,7 +51,7 @@ fn write(path: &Path, passes: &[Vec<Record>], flush_every: usize) {
                 writer.flush().unwrap();
             }
         }
-        writer.end_pass(Ending::Complete).unwrap();
+        writer.end_pass(Ending::Complete, None).unwrap();
     }
     writer.finish(Ending::Interrupted).unwrap();
 }
@@ -347,7 +347,7 @@ fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record
         let error = writer.append_never_begun(refused.0, refused.1).unwrap_err();
         assert!(matches!(error, StoreError::InvalidRecord { .. }), "{error}");
     }
-    writer.end_pass(Ending::Interrupted).unwrap();
+    writer.end_pass(Ending::Interrupted, None).unwrap();
     writer.finish(Ending::Interrupted).unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() < 4_096);
     let (entries, error) = read(&path);

@@ -29,7 +29,7 @@ fn log(folder: &TempDir) -> (Vec<u8>, Vec<LoggedPass>) {
             writer.flush().unwrap();
         }
         writer.observed(&observed(pass)).unwrap();
-        writer.end_pass(Ending::Complete).unwrap();
+        writer.end_pass(Ending::Complete, None).unwrap();
         let (ending, process) = (Ending::Complete, None);
         expected.push(LoggedPass {
             begin: begin(pass),

@@ -38,7 +38,7 @@ fn a_full_batch_is_written_without_a_flush() {
     }
     let written = read(&path).0.len() - 1;
     assert_eq!(written, 4096);
-    writer.end_pass(Ending::Complete).unwrap();
+    writer.end_pass(Ending::Complete, None).unwrap();
     writer.finish(Ending::Complete).unwrap();
     let (entries, error) = read(&path);
     assert!(error.is_none());
@@ -66,7 +66,7 @@ fn a_record_with_an_invalid_read_index_is_refused_and_the_log_stays_usable() {
     let error = writer.append(&bad).unwrap_err();
     assert!(error.to_string().contains("request 7 of pass 0"), "{error}");
     writer.append(&streamed(0, 8, 2)).unwrap();
-    writer.end_pass(Ending::Complete).unwrap();
+    writer.end_pass(Ending::Complete, None).unwrap();
     writer.finish(Ending::Complete).unwrap();
     assert_eq!(read(&path).0.len(), 4);
 }
@@ -79,7 +79,7 @@ fn calls_out_of_order_are_refused() {
         assert!(matches!(result, Err(StoreError::LogOrder { .. })), "{result:?}");
     };
     refused(writer.append(&streamed(0, 0, 1)));
-    refused(writer.end_pass(Ending::Complete));
+    refused(writer.end_pass(Ending::Complete, None));
     refused(writer.observed(&Observed::default()));
     writer.begin_pass(&begin(0)).unwrap();
     refused(writer.begin_pass(&begin(1)));
@@ -104,7 +104,7 @@ fn many_samples_of_a_pass_are_read_back_as_written() {
     writer.begin_pass(&begin(0)).unwrap();
     writer.append(&streamed(0, 0, 1)).unwrap();
     writer.observed(&observed).unwrap();
-    writer.end_pass(Ending::Complete).unwrap();
+    writer.end_pass(Ending::Complete, None).unwrap();
     writer.finish(Ending::Complete).unwrap();
     let (entries, error) = read(&path);
     assert!(error.is_none(), "{error:?}");

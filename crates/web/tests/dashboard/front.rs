@@ -131,7 +131,7 @@ fn events_come_every_second_until_the_run_is_over() {
     let events = answer.matches("data: {\"markup\":").count();
     assert_eq!(events, 3, "at 0, 1 and 2 seconds; the client stops at 3 seconds");
     assert!(!answer.contains("\"last\":true"));
-    log.end_pass(Ending::Complete).unwrap();
+    log.end_pass(Ending::Complete, None).unwrap();
     log.finish(Ending::Complete).unwrap();
     let answer = response(&made, ReaderAccess::Loopback, &text, 3);
     assert_eq!(answer.matches("data: {\"markup\":").count(), 1);

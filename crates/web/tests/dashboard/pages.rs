@@ -263,7 +263,7 @@ fn the_live_page_of_a_run_follows_its_growing_log() {
         let is_there = markup.contains("<b>5</b> <span>in flight now</span>");
         assert_eq!(is_there, is_shown, "an old note is not shown");
     }
-    log.end_pass(Ending::Complete).unwrap();
+    log.end_pass(Ending::Complete, None).unwrap();
     log.finish(Ending::Complete).unwrap();
     let (markup, is_last) = event(&mut site, &id);
     assert!(markup.contains("1 of 1 passes have ended") && is_last);

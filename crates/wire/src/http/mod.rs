@@ -12,16 +12,14 @@ use inferometer_model::visible::cut;
 
 pub use request::{Request, RequestParser};
 pub use response::{MessageEnd, Piece, ResponseParser};
-pub use write::{
-    CONTINUE, LAST_CHUNK, check_header, path_segment, request_head, response_head, write_chunk,
-};
+pub use write::{CONTINUE, LAST_CHUNK, path_segment, request_head, response_head, write_chunk};
 
-/// The longest head (start line and header fields) that [`ResponseParser`] and [`RequestParser::new`] accept,
+/// The longest head (start line and header fields) that [`ResponseParser`] and [`RequestParser::default`] accept,
 /// in bytes. It is also the limit for the trailers of a chunked body.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The longest chunk-size line, with extensions, that is accepted, in bytes.
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
-/// The largest request body that [`RequestParser::new`] accepts, in bytes.
+/// The largest request body that [`RequestParser::default`] accepts, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum number of header fields in a head.
 pub const MAX_HEADERS: usize = 128;
@@ -130,14 +128,6 @@ pub enum HttpError {
         /// The number of bytes after the end, in the read that contains the first of them.
         count: usize,
     },
-    /// A header field cannot be sent.
-    #[error("the header {name:?} cannot be sent: {what}")]
-    Header {
-        /// The name of the header field.
-        name: String,
-        /// Why the field cannot be sent.
-        what: &'static str,
-    },
 }
 
 impl HttpError {
@@ -164,8 +154,7 @@ impl HttpError {
             | Self::Hosts
             | Self::Chunk { .. }
             | Self::BodyTooLong { .. }
-            | Self::AfterEnd { .. }
-            | Self::Header { .. }) => other,
+            | Self::AfterEnd { .. }) => other,
         }
     }
 }

@@ -48,17 +48,13 @@ pub struct RequestParser {
 }
 
 impl Default for RequestParser {
+    /// A parser for a new connection, with the limits of an inference server.
     fn default() -> Self {
         Self::with_limits(MAX_HEAD_BYTES, MAX_REQUEST_BODY_BYTES)
     }
 }
 
 impl RequestParser {
-    /// A parser for a new connection, with the limits of an inference server.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// A parser that accepts heads and bodies of at most these lengths, in bytes.
     pub fn with_limits(most_head_bytes: usize, most_body_bytes: usize) -> Self {
         Self {

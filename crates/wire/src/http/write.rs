@@ -1,7 +1,5 @@
 //! Writes heads and chunks as bytes. Header fields of the caller replace default fields of the same name.
 
-use super::HttpError;
-
 /// The chunk that ends a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
@@ -12,7 +10,7 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// The head of a request. `authority` is the value of the `Host` field. `content_length` announces a body, as
 /// JSON unless `headers` has another content type. Bytes of the path that are not visible ASCII are
 /// percent-encoded, so that the path cannot end the request line. Names and values of `headers` are written
-/// unchanged: check them with [`check_header`] first.
+/// unchanged.
 pub fn request_head(
     method: &str,
     path: &str,
@@ -60,26 +58,6 @@ fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
         }
     }
     out
-}
-
-/// Checks whether a header field can be sent in a request.
-///
-/// # Errors
-/// When the name is not a token of HTTP, when the field states the length of the body (which this program
-/// sets), or when the value contains a control character other than a tab.
-pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
-    let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(token) {
-        return error("its name may contain only letters, digits and !#$%&'*+-.^_`|~");
-    }
-    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return error("the body's length is set by this program");
-    }
-    if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
-        return error("its value contains a control character");
-    }
-    Ok(())
 }
 
 /// The head of a response, with the usual reason phrase. The phrase is empty for rare statuses.

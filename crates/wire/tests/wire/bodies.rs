@@ -168,7 +168,7 @@ fn token_ids_are_sent_by_dialects_that_accept_them_and_refused_by_the_others() {
 
 #[test]
 fn messages_are_sent_unchanged_by_dialects_that_accept_them_and_refused_by_the_others() {
-    let mut messages = Prompt::user("one");
+    let mut messages = vec![message("user", "one")];
     messages.push(message("assistant", "two"));
     messages[0].insert("name".to_owned(), json!("x"));
     let request = request(Prompt::Messages(messages));
@@ -191,7 +191,7 @@ fn messages_are_sent_unchanged_by_dialects_that_accept_them_and_refused_by_the_o
 #[test]
 fn the_anthropic_body_has_the_system_message_in_a_separate_field() {
     let mut messages = vec![message("system", "Be brief.")];
-    messages.extend(Prompt::user("one"));
+    messages.extend(vec![message("user", "one")]);
     let request = request(Prompt::Messages(messages));
     let dialect = dialect("anthropic").expect("a dialect");
     let body = dialect.body(&request, &sampling(0.0, false, true), "m").expect("a body");

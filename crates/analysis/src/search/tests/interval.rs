@@ -107,12 +107,10 @@ fn each_tier_gets_a_separate_limit_from_the_same_trials() {
 #[test]
 fn a_met_load_above_a_missed_load_marks_the_answer_as_contradictory() {
     let mut search = Search::new(settings("ttft_p95<1s"));
-    let mut trials = Vec::new();
     for (load, misses) in [(1.0, 0.0), (2.0, 0.2), (4.0, 0.0), (8.0, 0.5)] {
-        trials.push(trial(&search, NextTrial { load, requests: 3_000 }, misses, 1));
-        search.tell(trials[trials.len() - 1].clone());
+        search.tell(trial(&search, NextTrial { load, requests: 3_000 }, misses, 1));
     }
-    let answers = SearchAnswer::of(&plan_of(search.settings()), CELL, &trials);
+    let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
     assert!(answers[0].contradicts && answers[0].estimate.is_some());
     let found = findings(&answers, &[]);
     assert!(found.iter().all(|finding| finding.is_one_of(&CODES)));
@@ -152,12 +150,11 @@ fn a_search_ends_when_its_time_limit_leaves_no_time_for_two_requests() {
 #[test]
 fn the_answer_is_a_sentence_with_the_interval_and_the_limit_that_ended_the_search() {
     let sentence = |settings: Settings, edge: f64, words: &str| {
-        let (mut search, mut trials) = (Search::new(settings.clone()), Vec::new());
+        let mut search = Search::new(settings.clone());
         while let Some(asked) = search.next() {
-            trials.push(trial(&search, asked, curve(edge, 9.0)(asked.load), 2));
-            search.tell(trials[trials.len() - 1].clone());
+            search.tell(trial(&search, asked, curve(edge, 9.0)(asked.load), 2));
         }
-        let answer = SearchAnswer::of(&plan_of(&settings), CELL, &trials).remove(0).answer;
+        let answer = SearchAnswer::of_search(&plan_of(&settings), CELL, &search).remove(0).answer;
         assert!(answer.starts_with(words) && answer.ends_with('.'), "{answer}");
         answer
     };

@@ -192,8 +192,9 @@ fn a_closed_loop_whose_requests_all_fail_is_not_reported_as_bursts() {
         fold.finish()
     };
     assert_eq!([true, false].map(|completed| trial(completed).starts_together), [true, false]);
-    let plan = plan_of(&Settings { whole: true, ..settings("ttft_p99<50ms") });
-    let mut answer = SearchAnswer::of(&plan, CELL, &[trial(true)]).remove(0);
+    let mut search = Search::new(Settings { whole: true, ..settings("ttft_p99<50ms") });
+    search.tell(trial(true));
+    let mut answer = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search).remove(0);
     let has_bursts = |answer: &SearchAnswer| {
         let found = findings(std::slice::from_ref(answer), &[]);
         found.iter().any(|finding| finding.code == "search_in_bursts")
