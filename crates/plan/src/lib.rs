@@ -18,7 +18,6 @@ pub mod spec;
 mod procedure;
 mod resolve;
 
-pub use inferometer_model::url::percent_decoded;
 pub use parts::{
     Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
     RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Warmup,

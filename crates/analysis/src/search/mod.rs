@@ -31,7 +31,6 @@ pub use document::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use edges::TierEdge;
 pub use evidence::{Claim, CriterionEstimate, Groups, Measure};
 pub use findings::{CODES, findings, mark_limits_of_client};
-pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{settings, trial_pass, watcher};
 pub use procedure::Search;

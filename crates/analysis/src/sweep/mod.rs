@@ -26,8 +26,6 @@ pub use document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, Sw
 pub use estimate::FigureEstimate;
 pub use findings::{CODES, findings};
 pub use fold::{LevelFold, LevelTrial};
-pub use knee::Knee;
-pub use level::Level;
 pub use outcome::SweepEnding;
 pub use procedure::{NextLevel, Sweep};
 pub use sentence::sentence;
