@@ -1,7 +1,6 @@
 //! Compares runs with a baseline, figure by figure, and evaluates a gate on the differences. This module measures
 //! nothing and writes nothing.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use inferometer_analysis::Summary;
@@ -14,25 +13,13 @@ use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
 use inferometer_report::against_limit;
 use inferometer_report::judgement::{Judgement, Verdict};
+/// Why two results cannot be compared, or why the conditions of a gate cannot be evaluated.
+pub use inferometer_run::PlanError as CompareError;
 use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
 
 use crate::bundle::{Bundle, is_bundle};
 use crate::stored::{self, group_and_server};
-
-/// Why two results cannot be compared, or why the conditions of a gate cannot be evaluated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", mistakes.join("; "))]
-pub struct CompareError {
-    /// All mistakes, each as a message.
-    pub mistakes: Vec<String>,
-}
-
-impl CompareError {
-    fn new(mistake: impl Display) -> Self {
-        Self { mistakes: vec![mistake.to_string()] }
-    }
-}
 
 /// A comparison, and the results of its gate.
 #[derive(Debug, Serialize)]

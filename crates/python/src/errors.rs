@@ -1,7 +1,6 @@
 //! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
 //! attributes, are defined in Python. This module looks up the classes.
 
-use inferometer::compare::CompareError;
 use inferometer::export::ExportRunError;
 use inferometer::report::ReportError;
 use inferometer::{PlanError, PredictError, RunError};
@@ -116,12 +115,6 @@ impl From<ReportError> for Error {
 impl From<ExportRunError> for Error {
     fn from(error: ExportRunError) -> Self {
         Self::store(error)
-    }
-}
-
-impl From<CompareError> for Error {
-    fn from(error: CompareError) -> Self {
-        Self::Plan(error.mistakes.iter().map(|mistake| in_keywords(mistake)).collect())
     }
 }
 

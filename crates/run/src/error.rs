@@ -15,7 +15,7 @@ use inferometer_store::{RunId, StoreError};
 
 use crate::TargetError;
 
-/// A plan that cannot be measured as written. Nothing was measured.
+/// A plan that cannot be measured as written, or another input that cannot be used. Nothing was measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, derive_more::From)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {

@@ -5,7 +5,6 @@ use std::fmt::{self, Display};
 
 use crate::bundle::{BundleError, BundleRunError};
 use crate::calibrate::CalibrateError;
-use crate::compare::CompareError;
 use crate::export::ExportRunError;
 use crate::import::ImportError;
 use crate::report::ReportError;
@@ -187,12 +186,6 @@ impl From<CheckError> for Failure {
             CheckError::Plan(error) => error.into(),
             _ => Self::run_failed(error),
         }
-    }
-}
-
-impl From<CompareError> for Failure {
-    fn from(error: CompareError) -> Self {
-        Self::mistakes(error.mistakes)
     }
 }
 
