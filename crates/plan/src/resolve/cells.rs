@@ -52,13 +52,7 @@ impl Spec {
             );
             mistakes.add("prefix_length", problem);
         }
-        let pair = |&input_length: &u32| {
-            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
-        };
-        if too_many("input_lengths", [inputs.len(), outputs.len()], mistakes) {
-            return Vec::new();
-        }
-        inputs.iter().flat_map(pair).collect()
+        grid("input_lengths", &inputs, &outputs, mistakes)
     }
 
     /// The grid of a replayed run. If lengths are not given, they are 0: each request has its own length.
@@ -66,13 +60,7 @@ impl Spec {
         let own = [0].as_slice();
         let inputs = self.input_lengths.as_deref().unwrap_or(own);
         let outputs = self.output_lengths.as_deref().unwrap_or(own);
-        if too_many("input_lengths", [inputs.len(), outputs.len()], mistakes) {
-            return Vec::new();
-        }
-        let pair = |&input_length: &u32| {
-            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
-        };
-        inputs.iter().flat_map(pair).collect()
+        grid("input_lengths", inputs, outputs, mistakes)
     }
 
     /// The grid of text blocks: all combinations of block sizes and requested lengths, in characters.
@@ -88,25 +76,28 @@ impl Spec {
         let (sizes, wanted) = self.workload.blocks.lengths(passes::is_demonstration(self));
         let sizes = lengths("block_sizes", Some(&sizes), &[], mistakes);
         let wanted = lengths("wanted_lengths", Some(&wanted), &[], mistakes);
-        let pair = |&input_length: &u32| {
-            wanted.iter().map(move |&output_length| CellPlan { input_length, output_length })
-        };
-        if too_many("block_sizes", [sizes.len(), wanted.len()], mistakes) {
-            return Vec::new();
-        }
-        sizes.iter().flat_map(pair).collect()
+        grid("block_sizes", &sizes, &wanted, mistakes)
     }
 }
 
-/// Whether a grid has too many cells. If so, adds a mistake to `key`.
-fn too_many(key: &'static str, [inputs, outputs]: [usize; 2], mistakes: &mut Mistakes) -> bool {
-    let cells = inputs.saturating_mul(outputs);
+/// The cells of a grid of lengths. If it has too many cells, there are none, and `key` has a mistake.
+fn grid(
+    key: &'static str,
+    inputs: &[u32],
+    outputs: &[u32],
+    mistakes: &mut Mistakes,
+) -> Vec<CellPlan> {
+    let [of_input, of_output] = [inputs, outputs].map(<[u32]>::len);
+    let cells = of_input.saturating_mul(of_output);
     if cells > MAX_CELLS {
-        let problem =
-            format!("{inputs} x {outputs} lengths are {cells} cells; the maximum is {MAX_CELLS}");
-        mistakes.add(key, problem);
+        let of = format!("{of_input} x {of_output} lengths are {cells} cells");
+        mistakes.add(key, format!("{of}; the maximum is {MAX_CELLS}"));
+        return Vec::new();
     }
-    cells > MAX_CELLS
+    let pair = |&input_length: &u32| {
+        outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
+    };
+    inputs.iter().flat_map(pair).collect()
 }
 
 fn lengths(
