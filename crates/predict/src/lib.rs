@@ -43,6 +43,6 @@ pub use planned::{planned, refuse_servers, with_mistakes_of_plan};
 pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};
-pub use search::{PredictedSearch, expected_answers, search};
+pub use search::{expected_answers, search};
 pub use server_facts::ServerFacts;
 pub use unpredictable::Unpredictable;

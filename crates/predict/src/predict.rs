@@ -12,9 +12,9 @@ use crate::play::play;
 use crate::stored::store;
 use crate::{MeasuredRows, PlayTime, PredictError, tables};
 
-/// A predicted plan.
+/// A predicted plan: passes, or a simulated search or sweep.
 pub struct Prediction {
-    /// The results, marked as predicted.
+    /// The results, marked as predicted; with the answers for each cell of a search or a sweep.
     pub summary: Summary,
     /// The id of the predicted run in the store.
     pub run: RunId,

@@ -1,24 +1,23 @@
 //! Simulates a search or a sweep of the embedded engine in virtual time: the trials that `search` or `sweep` would
 //! send. It sends nothing.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use inferometer_analysis::SearchAnswer;
 use inferometer_analysis::search::certain_at;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
-use inferometer_analysis::{SearchAnswer, Summary};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
 use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_run::{Context, Outputs, noise_of};
-use inferometer_store::{PassBegin, RunId};
+use inferometer_store::PassBegin;
 
 use crate::requests::Requests;
 use crate::simulated_pass::{figures, span};
 use crate::stored::StoredPrediction;
-use crate::{PlayTime, PredictError, check_plan, row};
+use crate::{PlayTime, PredictError, Prediction, check_plan, row};
 
 /// Receives the records of each trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
@@ -165,18 +164,6 @@ pub fn expected_answers(
         .map(|answers| answers.into_iter().flatten().collect())
 }
 
-/// A simulated search or sweep.
-pub struct PredictedSearch {
-    /// The results, with the answers for each cell.
-    pub summary: Summary,
-    /// The id of the predicted run in the store.
-    pub run: RunId,
-    /// The folder of the report.
-    pub folder: PathBuf,
-    /// How long the simulation took.
-    pub time: PlayTime,
-}
-
 /// Returns a copy of the plan. If a sweep has no number of cards, this number is set to the number of cards of the
 /// engine, because the figures per card need it.
 fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
@@ -198,7 +185,7 @@ pub fn search(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
-) -> Result<PredictedSearch, PredictError> {
+) -> Result<Prediction, PredictError> {
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let plan = &with_cards(plan, config)?;
     let outputs = Outputs::prepare(context.out.as_deref())?;
@@ -223,5 +210,5 @@ pub fn search(
     let hash = requests.map(Requests::hash);
     let (summary, run, traces) = stored.finish(&rows, &[], hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;
-    Ok(PredictedSearch { summary, run, folder, time })
+    Ok(Prediction { summary, run, folder, time })
 }
