@@ -6,7 +6,7 @@ use inferometer_model::stats::{self, Spread};
 use inferometer_model::{CellPlan, Definition, PassKind};
 use serde::{Deserialize, Serialize};
 
-use crate::prediction::Columns;
+use crate::prediction::{Columns, OfColumns};
 use crate::{CellPrediction, Figures, PassSummary};
 
 /// One cell of the grid: an input length and an output length.
@@ -41,17 +41,7 @@ pub struct Cell {
 }
 
 /// The spread of the figures of a cell over its repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellSpread {
-    /// The spread of [`Cell::requests_per_s`] over the repeats.
-    pub requests_per_s: Option<Spread>,
-    /// The spread of [`Cell::output_tokens_per_s`] over the repeats.
-    pub output_tokens_per_s: Option<Spread>,
-    /// The spread of [`Cell::latency_per_token_ms`] over the repeats.
-    pub latency_per_token_ms: Option<Spread>,
-    /// The spread of [`Cell::latency_per_output_token_ms`] over the repeats.
-    pub latency_per_output_token_ms: Option<Spread>,
-}
+pub type CellSpread = OfColumns<Spread>;
 
 impl Cell {
     /// The four figures of the cell.

@@ -63,18 +63,21 @@ impl Columns {
     }
 }
 
-/// For each column, the range in which nine of ten measurements are expected to lie.
+/// For each column, a range or a spread, if it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Intervals {
-    /// Completed requests per second.
-    pub requests_per_s: Option<[f64; 2]>,
-    /// Output tokens per second.
-    pub output_tokens_per_s: Option<[f64; 2]>,
-    /// Latency per token, in milliseconds.
-    pub latency_per_token_ms: Option<[f64; 2]>,
-    /// Latency per output token, in milliseconds.
-    pub latency_per_output_token_ms: Option<[f64; 2]>,
+pub struct OfColumns<T> {
+    /// Of completed requests per second.
+    pub requests_per_s: Option<T>,
+    /// Of output tokens per second.
+    pub output_tokens_per_s: Option<T>,
+    /// Of the latency per token, in milliseconds.
+    pub latency_per_token_ms: Option<T>,
+    /// Of the latency per output token, in milliseconds.
+    pub latency_per_output_token_ms: Option<T>,
 }
+
+/// For each column, the range in which nine of ten measurements are expected to lie.
+pub type Intervals = OfColumns<[f64; 2]>;
 
 /// The data of a cell that only a prediction has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

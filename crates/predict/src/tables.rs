@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::prediction::{Columns, Intervals, PassPrediction};
+use inferometer_analysis::prediction::{Columns, PassPrediction};
 use inferometer_analysis::{Cell, Summary};
 use inferometer_model::code;
 
@@ -108,24 +108,14 @@ fn intervals(summary: &Summary) -> Grid {
     headings.extend(SHORT.map(str::to_owned));
     let row = |cell: &Cell| {
         let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
-        let Intervals {
-            requests_per_s,
-            output_tokens_per_s,
-            latency_per_token_ms,
-            latency_per_output_token_ms,
-        } = cell.prediction.interval.unwrap_or_default();
-        row.extend(
-            [
-                requests_per_s,
-                output_tokens_per_s,
-                latency_per_token_ms,
-                latency_per_output_token_ms,
-            ]
-            .map(|range| match range {
-                Some([low, high]) => format!("{low:.2} to {high:.2}"),
-                None => "-".to_owned(),
-            }),
-        );
+        let ranges = cell.prediction.interval.unwrap_or_default();
+        let latencies = [ranges.latency_per_token_ms, ranges.latency_per_output_token_ms];
+        let ranges =
+            [ranges.requests_per_s, ranges.output_tokens_per_s].into_iter().chain(latencies);
+        row.extend(ranges.map(|range| match range {
+            Some([low, high]) => format!("{low:.2} to {high:.2}"),
+            None => "-".to_owned(),
+        }));
         row
     };
     Grid { headings, rows: summary.cells.iter().map(row).collect() }
