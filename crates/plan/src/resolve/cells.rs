@@ -10,18 +10,9 @@ use crate::{Grid, WorkloadPlan};
 impl Spec {
     pub(super) fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         if workload.grid() == Grid::Own {
-            for (key, given) in [
-                ("input_lengths", self.input_lengths.is_some()),
-                ("output_lengths", self.output_lengths.is_some()),
-            ] {
-                if given {
-                    let name = workload.name();
-                    mistakes.add(
-                        key,
-                        format!("is not used: requests of {name} have their own lengths"),
-                    );
-                }
-            }
+            let name = workload.name();
+            let problem = format!("is not used: requests of {name} have their own lengths");
+            self.refuse_lengths(&problem, mistakes);
             return vec![CellPlan::OWN];
         }
         if workload.grid() == Grid::Characters {
@@ -63,16 +54,19 @@ impl Spec {
         grid("input_lengths", inputs, outputs, mistakes)
     }
 
-    /// The grid of text blocks: all combinations of block sizes and requested lengths, in characters.
-    fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
-        for (key, given) in [
-            ("input_lengths", self.input_lengths.is_some()),
-            ("output_lengths", self.output_lengths.is_some()),
-        ] {
-            if given {
-                mistakes.add(key, "is in tokens; blocks have block_sizes and wanted_lengths");
+    fn refuse_lengths(&self, problem: &str, mistakes: &mut Mistakes) {
+        for (key, given) in
+            [("input_lengths", &self.input_lengths), ("output_lengths", &self.output_lengths)]
+        {
+            if given.is_some() {
+                mistakes.add(key, problem);
             }
         }
+    }
+
+    /// The grid of text blocks: all combinations of block sizes and requested lengths, in characters.
+    fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        self.refuse_lengths("is in tokens; blocks have block_sizes and wanted_lengths", mistakes);
         let (sizes, wanted) = self.workload.blocks.lengths(passes::is_demonstration(self));
         let sizes = lengths("block_sizes", Some(&sizes), &[], mistakes);
         let wanted = lengths("wanted_lengths", Some(&wanted), &[], mistakes);
