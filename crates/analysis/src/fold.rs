@@ -53,17 +53,11 @@ pub struct PassFold {
     classes: ClassFold,
     parts: PartsFold,
     servers: Vec<String>,
-    published: PublishedFold,
+    /// Additional figures, in the definitions of a published record, for the workload of that record.
+    blocks: Option<Box<BlockFold>>,
+    serving_run: Option<Box<ServingRunFold>>,
     observed: Observed,
     instrument: InstrumentFold,
-}
-
-/// Additional figures, in the definitions of a published record, for the workload of that record.
-#[derive(Clone, Debug)]
-enum PublishedFold {
-    None,
-    Blocks(Box<BlockFold>),
-    ServingRun(Box<ServingRunFold>),
 }
 
 impl PassFold {
@@ -99,7 +93,8 @@ impl PassFold {
             classes: ClassFold::default(),
             parts: PartsFold::default(),
             servers: Vec::new(),
-            published: PublishedFold::None,
+            blocks: None,
+            serving_run: None,
             observed: Observed::default(),
             instrument: InstrumentFold::default(),
         }
@@ -146,14 +141,14 @@ impl PassFold {
     /// Also computes the figures of the published text-block log, for a pass over text blocks.
     #[must_use]
     pub fn over_blocks(mut self, pass: BlockPass) -> Self {
-        self.published = PublishedFold::Blocks(Box::new(BlockFold::new(pass)));
+        self.blocks = Some(Box::new(BlockFold::new(pass)));
         self
     }
 
     /// Also computes the six figures of the published serving script.
     #[must_use]
     pub fn as_serving_run(mut self) -> Self {
-        self.published = PublishedFold::ServingRun(Box::default());
+        self.serving_run = Some(Box::default());
         self
     }
 
@@ -172,11 +167,8 @@ impl PassFold {
         let at = self.course.add(timeline);
         self.classes.add(timeline, at);
         self.parts.add(timeline, at);
-        match &mut self.published {
-            PublishedFold::None => {}
-            PublishedFold::Blocks(fold) => fold.add(timeline),
-            PublishedFold::ServingRun(fold) => fold.add(timeline),
-        }
+        self.blocks.iter_mut().for_each(|fold| fold.add(timeline));
+        self.serving_run.iter_mut().for_each(|fold| fold.add(timeline));
         let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.data.in_flight.add(Span { send_start, ended });
@@ -202,11 +194,8 @@ impl PassFold {
             if let Some(fold) = &mut self.failures_as_inf {
                 fold.add(timeline);
             }
-            match &mut self.published {
-                PublishedFold::None => {}
-                PublishedFold::Blocks(fold) => fold.add(timeline),
-                PublishedFold::ServingRun(fold) => fold.add(timeline),
-            }
+            self.blocks.iter_mut().for_each(|fold| fold.add(timeline));
+            self.serving_run.iter_mut().for_each(|fold| fold.add(timeline));
         }
     }
 
@@ -250,11 +239,8 @@ impl PassFold {
         let (requests_per_s_ci, output_tokens_per_s_ci) = (rate_ci(|_| 1.0), rate_ci(f64::from));
         let objectives: Vec<&str> =
             self.objectives.iter().map(|objective| objective.text.as_str()).collect();
-        let (blocks, serving_run) = match self.published {
-            PublishedFold::None => (None, None),
-            PublishedFold::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
-            PublishedFold::ServingRun(fold) => (None, Some(fold.finish())),
-        };
+        let blocks = self.blocks.map(|fold| fold.finish(self.concurrency));
+        let serving_run = self.serving_run.map(|fold| fold.finish());
         // If times between tokens are unknown, it is also unknown which requests met an objective on these times.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
