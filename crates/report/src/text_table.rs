@@ -145,8 +145,9 @@ impl Table {
     /// Lines of text without colour, with two spaces between columns and a rule below the heading.
     /// Headings are wrapped at `heading_width` characters.
     pub(crate) fn to_terminal(&self, heading_width: usize) -> TerminalTable {
+        let fits = |line: &str, word: &str| line.width() + 1 + word.width() <= heading_width;
         let heads: Vec<Vec<String>> =
-            self.columns.iter().map(|(name, _)| wrapped(name, heading_width)).collect();
+            self.columns.iter().map(|(name, _)| wrapped(name, fits)).collect();
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
                 let cells = self.rows.iter().map(|row| row[column].width());
@@ -191,13 +192,12 @@ pub(crate) struct TerminalTable {
     pub rows: Vec<String>,
 }
 
-/// The words of a text, wrapped to lines of at most `room` characters. A longer word has a line of its
-/// own.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
+/// The words of a text, wrapped to lines: a word that fits after the words of a line is added to it.
+pub(crate) fn wrapped(text: &str, fits: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= room => {
+            Some(line) if fits(line, word) => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -65,17 +65,7 @@ impl Font {
     /// The words of a text, wrapped to lines of at most `room` pixels. A longer word has a line of its
     /// own.
     pub(crate) fn wrapped(self, text: &str, room: f64) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
-        for word in text.split_whitespace() {
-            match lines.last_mut() {
-                Some(line) if self.width(&format!("{line} {word}")) <= room => {
-                    line.push(' ');
-                    line.push_str(word);
-                }
-                _ => lines.push(word.to_owned()),
-            }
-        }
-        lines
+        crate::text_table::wrapped(text, |line, word| self.width(&format!("{line} {word}")) <= room)
     }
 }
 
