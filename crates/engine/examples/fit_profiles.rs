@@ -11,7 +11,6 @@ use inferometer_engine::fit::{
     V100_CONSTANTS, block_error_percent, block_errors, constants_of, coverage, error_percent,
     errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out,
     leave_weights_out, parameter, parse_blocks, parse_rows, round_start, serving_run, signed,
-    with_version_of,
 };
 use inferometer_engine::profile::{
     ColumnErrors, Coverage, Provenance, Role, SignedErrors, profile,
@@ -216,9 +215,9 @@ fn main() -> Outcome<()> {
         Role::FittedKernel,
     )?;
     // The effect of another version: the errors of each table with the version properties of the other profile.
-    let as_newer = with_version_of(&older, &newer);
+    let as_newer = older.with_version_of(&newer);
     older.provenance[0].other_version = signed(&errors(&as_newer, &of_older)?);
-    let as_older = with_version_of(&newer, &older);
+    let as_older = newer.with_version_of(&older);
     for (table, measured) in newer.provenance.iter_mut().zip(fp16.iter().chain([&quantised])) {
         table.other_version = signed(&errors(&as_older, measured)?);
     }

@@ -5,7 +5,7 @@ use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
     error_percent, errors, fit, fit_to_other_weights, knowing_one_table, leave_blocks_out,
     leave_lengths_out, leave_table_out, parse_blocks, parse_rows, round_start, score, signed,
-    with_version_of, without_model,
+    without_model,
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, SignedErrors, profile};
 use inferometer_engine::{EngineConfig, Weights};
@@ -112,7 +112,7 @@ fn constants_of_other_weights_or_another_version_give_the_errors_that_profiles_s
     let older = profile("a100-40g-vllm-0.2.5-awq").expect("a known profile");
     let gptq = gptq();
     let of_gptq = fit_to_other_weights(&newer, &gptq).expect("a fit");
-    let as_older = with_version_of(&newer, &older);
+    let as_older = newer.with_version_of(&older);
     for table in sixteen_bits() {
         let model = &table.config.model.name;
         let stated = stated(&newer, model);
@@ -125,7 +125,7 @@ fn constants_of_other_weights_or_another_version_give_the_errors_that_profiles_s
     let model = &gptq.config.model.name;
     assert_signed(model, &signed(&found), &stated(&newer, model).other_version);
     let awq = awq();
-    let found = errors(&with_version_of(&older, &newer), &awq).expect("rows that run");
+    let found = errors(&older.with_version_of(&newer), &awq).expect("rows that run");
     let model = &awq.config.model.name;
     assert_signed(model, &signed(&found), &stated(&older, model).other_version);
 }

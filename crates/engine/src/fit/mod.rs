@@ -22,7 +22,6 @@ pub use score::{Score, knowing_one_table, score, without_model};
 pub use serving::{PUBLISHED, ServingFigures, serving_run};
 pub use validate::{
     coverage, fit_to_other_weights, leave_lengths_out, leave_table_out, leave_weights_out, signed,
-    with_version_of,
 };
 
 use crate::profile::{ColumnErrors, ErrorPercent};

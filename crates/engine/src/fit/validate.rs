@@ -78,25 +78,12 @@ pub fn fit_to_other_weights(
     fit(&round_start(profile, &names), std::slice::from_ref(quantised), &names)
 }
 
-/// See [`Profile::with_version_of`].
-pub fn with_version_of(profile: &Profile, other: &Profile) -> Profile {
-    profile.with_version_of(other)
-}
-
 /// Returns the bias and the scatter of the errors by column: the mean and the standard deviation of their
 /// logarithms, in percent, rounded to two decimals. There must be at least two errors.
 pub fn signed(errors: &[RowError]) -> SignedErrors {
     let column = |of: fn(&RowError) -> f64| {
         let values: Vec<f64> = errors.iter().map(|error| 100.0 * of(error).ln_1p()).collect();
-        let rows = values.len() as f64;
-        let bias = values.iter().sum::<f64>() / rows;
-        let squares: f64 = values.iter().map(|value| (value - bias).powi(2)).sum();
-        let rounded = |value: f64| (value * 100.0).round() / 100.0;
-        SignedError {
-            bias: rounded(bias),
-            scatter: rounded((squares / (rows - 1.0)).sqrt()),
-            rows: errors.len() as u32,
-        }
+        SignedError::of(&values)
     };
     SignedErrors::from([
         ("output_tokens_per_s".to_owned(), column(|error| error.output_tokens_per_s)),

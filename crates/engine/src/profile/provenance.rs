@@ -77,6 +77,19 @@ pub struct SignedError {
     pub rows: u32,
 }
 
+impl SignedError {
+    /// The mean and the standard deviation of these errors, rounded to two decimals. The standard deviation of a single
+    /// error is 0.
+    pub(crate) fn of(percent: &[f64]) -> Self {
+        let rows = percent.len() as f64;
+        let bias = percent.iter().sum::<f64>() / rows;
+        let squares: f64 = percent.iter().map(|value| (value - bias).powi(2)).sum();
+        let rounded = |value: f64| (value * 100.0).round() / 100.0;
+        let scatter = rounded((squares / (rows - 1.0).max(1.0)).sqrt());
+        Self { bias: rounded(bias), scatter, rows: percent.len() as u32 }
+    }
+}
+
 /// The ranges that measured rows cover, each as (minimum, maximum).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -78,15 +78,7 @@ fn signed_errors_of(errors: &[RunError], fewest: usize) -> SignedErrors {
         let largest = LARGEST_FACTOR.ln();
         let values: Vec<f64> =
             errors.iter().map(|error| 100.0 * error.ln_1p().clamp(-largest, largest)).collect();
-        let rows = values.len() as f64;
-        let bias = values.iter().sum::<f64>() / rows;
-        let squares: f64 = values.iter().map(|value| (value - bias).powi(2)).sum();
-        let rounded = |value: f64| (value * 100.0).round() / 100.0;
-        (errors.len() >= fewest).then(|| SignedError {
-            bias: rounded(bias),
-            scatter: rounded((squares / (rows - 1.0).max(1.0)).sqrt()),
-            rows: errors.len() as u32,
-        })
+        (errors.len() >= fewest).then(|| SignedError::of(&values))
     })
 }
 
