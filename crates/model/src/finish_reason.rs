@@ -20,12 +20,14 @@ pub const FILTERED_CLASS: &str = "content_filter";
 /// The longest finish reason that a record stores, in characters.
 pub const MAX_CHARS: usize = 100;
 
-const ENDED: [&str; 21] = [
+const ENDED: [&str; 22] = [
     // OpenAI, vLLM, SGLang, llama.cpp's OpenAI API
     "stop",
     "length",
     "tool_calls",
     "function_call",
+    // vLLM: the output repeats itself
+    "repetition",
     // OpenAI responses
     "completed",
     "incomplete",

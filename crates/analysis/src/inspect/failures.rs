@@ -115,7 +115,7 @@ fn became(outcome: Outcome, were: &str) -> String {
         Outcome::Complete => "completed".to_owned(),
         Outcome::Truncated => "ended before the answer was complete".to_owned(),
         Outcome::Rejected { status } => format!("got the HTTP status {status}"),
-        Outcome::ServerError => "got an error inside a stream with status 200".to_owned(),
+        Outcome::ServerError => "got an error in an answer with a successful status".to_owned(),
         Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
         Outcome::Connection { phase } => {
             format!("failed because of the connection (phase: {phase})")
