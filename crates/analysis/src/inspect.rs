@@ -10,19 +10,23 @@ mod cards;
 mod connections;
 mod cut_off;
 mod failures;
+mod hidden;
 mod lengths;
 mod parts;
 mod reasons;
 mod saturated;
 mod server;
 mod server_times;
+mod skipped;
 mod writer;
 
+use inferometer_model::record::Skipped;
 use inferometer_model::{CellPlan, Finding, PassPlan, Sampling, Timeline, TokensFrom, code};
 
 pub use cards::card_findings;
 pub use parts::part_findings;
 pub use server::server_findings;
+pub use skipped::skipped_finding;
 pub use writer::writer_finding;
 
 use arrivals::ArrivalRate;
@@ -61,6 +65,7 @@ macro_rules! checks {
 
 checks! {
     bundles::BundledStreams,
+    hidden::HiddenOutput,
     connections::KeptConnections,
     server_times::TimesOfServer,
 }
@@ -88,6 +93,7 @@ pub struct Inspector {
     without_any_count: u64,
     without_input: u64,
     cached: CachedPrompts,
+    skipped: Skipped,
 }
 
 impl Inspector {
@@ -112,6 +118,7 @@ impl Inspector {
             without_any_count: 0,
             without_input: 0,
             cached: CachedPrompts::default(),
+            skipped: Skipped::default(),
         }
     }
 
@@ -179,6 +186,7 @@ impl Inspector {
             return;
         }
         self.arrivals.add(record);
+        self.skipped.add_all(&record.skipped);
         if !record.outcome.is_complete() {
             self.failures.add(record);
             return;
@@ -202,6 +210,11 @@ impl Inspector {
     /// rejected none.
     pub fn rejection(&self) -> Option<String> {
         self.failures.rejection()
+    }
+
+    /// The messages of streams that were skipped. A finding names them once for the whole run.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     /// Returns the findings: at most one of each code, and up to nine on failed requests.

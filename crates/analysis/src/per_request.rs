@@ -29,7 +29,7 @@ impl PerRequest {
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let is_complete = timeline.record.outcome.is_complete();
         if is_complete {
-            self.gaps.add(timeline.record);
+            self.gaps.add(timeline);
         }
         self.ranges.add(timeline, &self.columns);
         for (metric, column) in &mut self.columns {

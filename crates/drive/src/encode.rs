@@ -348,8 +348,9 @@ impl Encoder {
         let body =
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
         self.hasher.body(&body);
-        let stream = self.sampling.stream;
+        let (info, stream) = (self.info(request), self.sampling.stream);
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
+            .with_output_limit(info.output_limit)
             .with_secrets(self.secrets.clone());
         let session = match self.talks {
             true => Some(Session::Conversation(of)),
@@ -359,7 +360,6 @@ impl Encoder {
             true => [self.head(&self.endpoint, session, body.len()), body].concat(),
             false => body,
         };
-        let info = self.info(request);
         Ok(Box::new(Encoded { bytes, reader, info, conversation: of, session }))
     }
 }

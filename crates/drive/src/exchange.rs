@@ -203,6 +203,8 @@ impl Exchange {
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
         self.record.server_times = answer.server_times;
+        self.record.skipped = answer.skipped;
+        self.record.choices = answer.choices;
         Finished {
             record: self.record,
             conversation: self.conversation,

@@ -172,6 +172,7 @@ fn record(
             prompt: Some(request.prompt),
             completion: Some(request.output),
             cached: None,
+            reasoning: None,
         },
         ..Record::planned(context.number, index, request.due)
     }

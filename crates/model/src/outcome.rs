@@ -47,7 +47,7 @@ crate::names!(Phase {
     serde(rename_all = "snake_case")
 )]
 pub enum Outcome {
-    /// The response ended in the way that its dialect requires.
+    /// The response ended in the way that its dialect requires, or with an end mark or usage after its output.
     Complete,
     /// The stream or the body ended before the end that its dialect requires.
     Truncated,
@@ -59,8 +59,8 @@ pub enum Outcome {
     /// A response with a status from 200 to 299, streamed or whole, contained an error, or a finish reason such
     /// as `abort`. The outcome does not depend on data after the error.
     ServerError,
-    /// The response cannot be parsed, is too large, or ended correctly but has no token. A response without a token is
-    /// `Complete` if its usage states zero output tokens.
+    /// The response cannot be parsed, is too large, or has neither output nor a finish reason before its end mark. A
+    /// response without visible text is `Complete` if it has a finish reason, or ends as its dialect ends.
     Malformed,
     /// The connection could not be opened, was closed before the first byte of an answer, or broke with an error, such
     /// as a reset.

@@ -4,12 +4,16 @@
 //! ([`RECORD_VERSION`]), and a record contains no derived figures.
 
 mod detail;
+mod skipped;
 mod stated;
+mod tokens;
 
 use serde::{Deserialize, Serialize};
 
 pub use detail::{Detail, StopReason};
+pub use skipped::Skipped;
 pub use stated::{ServerTimes, Usage};
+pub use tokens::TokensFrom;
 
 use crate::{Nanos, Outcome};
 
@@ -59,7 +63,7 @@ pub enum EventKind {
     Error,
     /// The dialect's end mark, such as `[DONE]`.
     Done,
-    /// A comment line, sent to keep the connection alive.
+    /// A comment line, sent to keep the connection alive, or a message without content for the answer.
     Comment,
 }
 
@@ -156,6 +160,12 @@ pub struct Record {
     /// Times of the request as the server reports them; empty if it reports none.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
+    /// Messages of the stream that are neither output, error, usage nor end.
+    #[serde(default, skip_serializing_if = "Skipped::is_empty")]
+    pub skipped: Skipped,
+    /// The number of answers (choices) in the response, if there are several; otherwise 0 or 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub choices: u32,
     /// Output tokens, counted by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
     /// The server that the request was assigned to, if the load has several servers: from 0, in the order of
@@ -170,20 +180,6 @@ pub struct Record {
 
 /// The longest text of a [`Record::detail`], in characters. A longer text is cut and ends with an ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 500;
-
-/// Where a count of output tokens comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TokensFrom {
-    /// The usage that the server reports.
-    Usage,
-    /// The tokenizer that the user named, applied to the text.
-    Tokenizer,
-    /// The events with output of the model.
-    Events,
-}
-
-crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
     /// Adds `by` to all instants. The record is then on a clock with an origin that is earlier by `by`.
@@ -244,6 +240,7 @@ impl Record {
         self.finish_reason = None;
         self.usage = Usage::default();
         self.server_times = ServerTimes::default();
+        self.skipped = Skipped::default();
         self.ended = Some(at);
         self
     }
@@ -276,74 +273,6 @@ impl Record {
         self.reads[event.read as usize].arrival()
     }
 
-    /// The events that are output of the model, in order.
-    pub fn token_events(&self) -> impl DoubleEndedIterator<Item = &Event> {
-        self.events.iter().filter(|event| event.kind.is_token())
-    }
-
-    /// Output tokens, counted from the stream: the sum of the tokens that the events state. An event that
-    /// states none counts as one token. If [`Record::can_have`] excludes this sum, each event counts as one.
-    pub fn tokens_events(&self) -> u32 {
-        let events = self.token_events().count() as u32;
-        Some(self.sum_of_events()).filter(|&sum| self.can_have(sum)).unwrap_or(events)
-    }
-
-    /// Whether [`Record::can_have`] accepts the sum of the tokens that the events state. If not, the
-    /// tokens of single events are not used either.
-    pub fn can_have_tokens_of_events(&self) -> bool {
-        self.can_have(self.sum_of_events())
-    }
-
-    fn sum_of_events(&self) -> u32 {
-        let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
-        u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
-    }
-
-    /// Output tokens, and the source of this count: the server's usage, otherwise the tokenizer that the user
-    /// named, otherwise the stream's events. A count that [`Record::can_have`] excludes is not used. The requested
-    /// length is never used as the count.
-    pub fn output_tokens(&self) -> (u32, TokensFrom) {
-        let possible = |count: &u32| self.can_have(*count);
-        if let Some(count) = self.usage.completion.filter(possible) {
-            (count, TokensFrom::Usage)
-        } else if let Some(count) = self.tokens_tokenizer.filter(possible) {
-            (count, TokensFrom::Tokenizer)
-        } else {
-            (self.tokens_events(), TokensFrom::Events)
-        }
-    }
-
-    /// Whether the output can have this many tokens. It cannot have 0 tokens if something visible arrived. It
-    /// cannot have more tokens than the request allowed, unless at least as many events arrived. It cannot have
-    /// more tokens than the context of any model.
-    pub fn can_have(&self, output_tokens: u32) -> bool {
-        const MAX_CONTEXT: u32 = 1 << 24;
-        let has_output = || self.events.iter().any(|event| event.kind.is_visible());
-        let enough = output_tokens > 0 || !has_output();
-        // The tokens that an event states may come from the usage that is checked here, so events are counted
-        // instead.
-        let came = || self.streamed && output_tokens as usize <= self.token_events().count();
-        let most = self.output_limit.unwrap_or(MAX_CONTEXT).min(MAX_CONTEXT);
-        enough && (output_tokens <= most || came())
-    }
-
-    /// Whether the output has more tokens than requested. A small difference is ignored, because an
-    /// end-of-text token or an event without text explains it. False if [`Record::output_limit`] is `None`.
-    /// `output_tokens` is the count of [`Record::output_tokens`].
-    pub fn is_longer_than_asked(&self, output_tokens: u32) -> bool {
-        const EDGE: f64 = 1.0;
-        const SHARE: f64 = 0.01;
-        let asked = f64::from(self.asked_output);
-        self.output_limit.is_some() && f64::from(output_tokens) > asked + EDGE.max(SHARE * asked)
-    }
-
-    /// The number of output tokens for which memory is reserved: the requested number, or
-    /// [`Record::output_limit`] if it is larger, but at most 16 times the requested number.
-    pub fn planned_output(&self) -> u32 {
-        let most = self.asked_output.saturating_mul(16);
-        self.output_limit.unwrap_or(0).min(most).max(self.asked_output)
-    }
-
     /// Prompt tokens: the server's count, otherwise that of the run's own tokenizer.
     pub fn input_tokens(&self) -> Option<u32> {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
@@ -363,4 +292,9 @@ impl Record {
 /// Cuts a message to [`MAX_DETAIL_CHARS`] characters.
 pub fn detail(message: &str) -> String {
     crate::visible::cut(message, MAX_DETAIL_CHARS)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -1,25 +1,15 @@
 //! Reads one response from its first byte to its outcome: HTTP framing, message framing, dialect. No code
 //! here reads a clock: the caller numbers the socket reads.
 
-use inferometer_model::json::parsed_bytes;
 use inferometer_model::record::detail;
-use inferometer_model::{EventKind, Outcome, Phase, Prompt, Secrets};
-use serde::de::IgnoredAny;
+use inferometer_model::{Outcome, Phase, Prompt, Secrets};
 
-use crate::body_form::{delimited, mismatch};
-use crate::dialect::{Decode, Dialect, Framing};
-use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
-use crate::http::{Head, MessageEnd, Piece, ResponseParser};
-use crate::server_times::server_times;
-use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
+use crate::body::{Body, Content};
+use crate::dialect::Dialect;
+use crate::http::{MessageEnd, Piece, ResponseParser};
 use crate::{ParsedResponse, error_message};
 
-/// The maximum size of a body that is not a stream, in bytes.
-pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// The maximum memory of a decoded message or of a decoded body, in bytes.
-pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
-/// Messages of a stream with at most this many bytes are decoded without an estimate of their decoded size.
-const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
+pub use crate::body::{MAX_BODY_BYTES, MAX_DECODED_BYTES};
 
 /// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +35,7 @@ impl ResponseReader {
     /// A reader for the response to one request. It stores the texts of the answer and of its reasoning if
     /// `keep_text` is true.
     pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
-        let body = Body {
-            status: None,
-            content: Content::Unknown,
-            framing: dialect.framing(stream),
-            decode: dialect.decoder(prompt, stream),
-            parsed: ParsedResponse::new(keep_text),
-            broken: false,
-            cut_message: false,
-        };
+        let body = Body::new(dialect, prompt, stream, keep_text);
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
@@ -61,6 +43,13 @@ impl ResponseReader {
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.body.parsed = self.body.parsed.with_secrets(secrets);
+        self
+    }
+
+    /// Sets the maximum number of output tokens that the request allows.
+    #[must_use]
+    pub fn with_output_limit(mut self, limit: Option<u32>) -> Self {
+        self.body.parsed.output_limit = limit;
         self
     }
 
@@ -104,6 +93,8 @@ impl ResponseReader {
         let ended = self.http.finish();
         if ended == MessageEnd::Complete {
             self.body.piece(Piece::End);
+        } else {
+            self.body.end_of_messages();
         }
         self.ended = Some(ended);
     }
@@ -167,7 +158,7 @@ impl ResponseReader {
         let outcome = parsed.outcome(ended);
         let words = match outcome {
             Outcome::ServerError => parsed.error.clone(),
-            Outcome::Malformed => parsed.malformed.clone().or_else(|| Some(no_output(parsed))),
+            Outcome::Malformed => Some(parsed.malformed.as_deref().unwrap_or(ONLY_END).to_owned()),
             Outcome::Truncated => Some(self.what_is_missing()),
             _ => None,
         };
@@ -199,188 +190,5 @@ impl ResponseReader {
     }
 }
 
-fn no_output(parsed: &ParsedResponse) -> String {
-    match parsed.usage.completion {
-        Some(count) => format!("there is no output, although the usage counts {count} tokens"),
-        None => "there is no output, and the server does not report 0 output tokens".to_owned(),
-    }
-}
-
-/// The kind of body that is being read.
-enum Content {
-    /// The head is not complete.
-    Unknown,
-    Sse(Decoder),
-    /// The bytes of the incomplete message.
-    Delimited(Vec<u8>),
-    Whole(Vec<u8>),
-    /// The body of an error status.
-    Rejected(Vec<u8>),
-    /// Why the body of a successful response does not have the requested form, and the bytes of the body.
-    Unexpected(String, Vec<u8>),
-}
-
-impl Content {
-    /// The memory of the stored bytes, in bytes.
-    fn memory(&self) -> usize {
-        match self {
-            Self::Unknown => 0,
-            Self::Sse(decoder) => decoder.memory(),
-            Self::Delimited(bytes)
-            | Self::Whole(bytes)
-            | Self::Rejected(bytes)
-            | Self::Unexpected(_, bytes) => bytes.capacity(),
-        }
-    }
-}
-
-/// The part of the response inside the HTTP framing.
-struct Body {
-    status: Option<u16>,
-    content: Content,
-    framing: Framing,
-    decode: Box<dyn Decode>,
-    parsed: ParsedResponse,
-    /// Whether the rest of the response cannot be decoded.
-    broken: bool,
-    /// Whether the body ended inside a message.
-    cut_message: bool,
-}
-
-impl Body {
-    fn piece(&mut self, piece: Piece<'_>) {
-        if self.broken {
-            return;
-        }
-        match piece {
-            Piece::Head(head) => self.head(head),
-            Piece::Body(bytes) => self.bytes(bytes),
-            Piece::End => self.end(),
-        }
-    }
-
-    fn head(&mut self, head: &Head) {
-        self.status = Some(head.status);
-        self.content = if !(200..300).contains(&head.status) {
-            Content::Rejected(Vec::new())
-        } else if let Some(why) = mismatch(self.framing, head) {
-            Content::Unexpected(why, Vec::new())
-        } else {
-            self.parsed.server_times = server_times(head);
-            self.decode.head(head, &mut self.parsed);
-            match self.framing {
-                Framing::Sse => Content::Sse(Decoder::new()),
-                Framing::Delimited => Content::Delimited(Vec::new()),
-                Framing::WholeBody => Content::Whole(Vec::new()),
-            }
-        };
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        let Self { decode, parsed, .. } = self;
-        match &mut self.content {
-            Content::Unknown => unreachable!("invariant: a body follows a head"),
-            Content::Sse(decoder) => {
-                let result = decoder.push(bytes, &mut |item| sse_item(item, &mut **decode, parsed));
-                if let Err(error) = result {
-                    self.give_up(error.to_string());
-                }
-            }
-            Content::Delimited(partial) => {
-                let left = delimited(partial, bytes, |data| {
-                    // An empty line that ends with CR LF arrives here as one CR.
-                    if !data.trim().is_empty() {
-                        message(data, &mut **decode, parsed);
-                    }
-                });
-                if left > MAX_MESSAGE_BYTES {
-                    self.give_up(format!("a message of more than {MAX_MESSAGE_BYTES} bytes"));
-                }
-            }
-            Content::Whole(body) => {
-                if body.len() + bytes.len() > MAX_BODY_BYTES {
-                    self.give_up(format!("a body of more than {MAX_BODY_BYTES} bytes"));
-                } else {
-                    body.extend_from_slice(bytes);
-                }
-            }
-            Content::Rejected(body) | Content::Unexpected(_, body) => {
-                let room = MAX_QUOTED_BYTES.saturating_sub(body.len());
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            }
-        }
-    }
-
-    fn end(&mut self) {
-        match &mut self.content {
-            Content::Unknown | Content::Rejected(_) => {}
-            Content::Sse(decoder) => self.cut_message = decoder.finish(),
-            Content::Delimited(partial) => {
-                let last = String::from_utf8_lossy(partial);
-                if serde_json::from_str::<IgnoredAny>(&last).is_ok() {
-                    message(&last, &mut *self.decode, &mut self.parsed);
-                } else {
-                    self.cut_message = !last.trim().is_empty();
-                }
-            }
-            Content::Whole(body) => {
-                let body = std::mem::take(body);
-                self.parsed.begin_message();
-                match too_large_decoded(&body) {
-                    Some(why) => self.parsed.malformed(why),
-                    None => self.decode.body(&body, &mut self.parsed),
-                }
-            }
-            Content::Unexpected(why, body) => {
-                if serde_json::from_slice(body).is_ok_and(|value| ErrorSigns::of(&value).is_error())
-                {
-                    let message = error_message(200, body, self.parsed.secrets());
-                    self.parsed.server_error(message);
-                } else {
-                    let text = String::from_utf8_lossy(body);
-                    let begins = excerpt(&text, self.parsed.secrets());
-                    self.parsed.malformed(format!("{why}; it begins with {begins}"));
-                }
-            }
-        }
-    }
-
-    fn give_up(&mut self, what: String) {
-        self.parsed.malformed(what);
-        self.broken = true;
-    }
-}
-
-fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
-    match item {
-        SseItem::Comment => parsed.event(EventKind::Comment),
-        SseItem::Message { event, data } => {
-            if event == "error" {
-                parsed.begin_message();
-                parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
-            } else {
-                message(data, decode, parsed);
-            }
-        }
-    }
-}
-
-fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
-    parsed.begin_message();
-    if data.len() > SMALL_MESSAGE_BYTES
-        && let Some(why) = too_large_decoded(data.as_bytes())
-    {
-        parsed.malformed(format!("message {}: {why}", parsed.messages()));
-    } else {
-        decode.message(data, parsed);
-    }
-}
-
-/// Returns why a message or a body is not decoded: its decoded JSON would need too much memory. `None` if it
-/// is small enough. The length of the text does not decide this: a few bytes of JSON may need hundreds of
-/// bytes of memory.
-fn too_large_decoded(json: &[u8]) -> Option<String> {
-    let most = MAX_DECODED_BYTES;
-    (parsed_bytes(json) > most)
-        .then(|| format!("JSON that needs more than {} MiB of memory when decoded", most >> 20))
-}
+/// Why a response is malformed that has nothing but an end mark.
+const ONLY_END: &str = "there is neither output nor a finish reason before the end mark";

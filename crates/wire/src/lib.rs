@@ -14,10 +14,12 @@ pub mod sse;
 
 pub mod dialect;
 
+mod body;
 mod body_form;
 mod error;
 mod parsed_response;
 mod server_times;
+mod skipped;
 
 pub use error::{WireError, error_message};
 pub use parsed_response::ParsedResponse;

@@ -2,7 +2,7 @@
 //! index of the socket read that completed it.
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
-use inferometer_model::record::{self, Event, ServerTimes};
+use inferometer_model::record::{self, Event, ServerTimes, Skipped};
 use inferometer_model::{EventKind, Outcome, Secrets, Usage};
 
 use crate::http::MessageEnd;
@@ -22,6 +22,10 @@ pub struct ParsedResponse {
     pub usage: Usage,
     /// The times that the server states.
     pub server_times: ServerTimes,
+    /// Messages that were skipped, because they are neither output, error, usage nor end.
+    pub skipped: Skipped,
+    /// The number of answers (choices) in the response. 0 if no message states it: then there is one.
+    pub choices: u32,
     /// The message of the first error: of an error event, or of a finish reason such as `abort`.
     pub error: Option<String>,
     /// The first problem in decoding. A problem of a message usually states the number of the message.
@@ -31,10 +35,18 @@ pub struct ParsedResponse {
     /// Whether the last message has arrived: the dialect's end mark, such as `[DONE]`, or another message
     /// that ends the answer. No part of the answer follows.
     pub done: bool,
+    /// The maximum number of output tokens that the request allows; `None` if it is unknown.
+    pub(crate) output_limit: Option<u32>,
     /// The index of the current socket read.
     read_index: u32,
     /// The number of messages that have begun.
     messages: u32,
+    /// The number of events before the current message.
+    before_message: usize,
+    /// Whether a message had output and usage. Such usage does not show that the answer has ended.
+    usage_beside_output: bool,
+    /// The number of events at the last usage that came alone after output. If no output follows, the answer has ended.
+    last_usage: Option<usize>,
     /// The secrets that are removed from the server's texts.
     secrets: Secrets,
 }
@@ -88,6 +100,24 @@ impl ParsedResponse {
     /// Begins the next message. Error texts state the number of the message, from 1.
     pub fn begin_message(&mut self) {
         self.messages += 1;
+        self.before_message = self.events.len();
+    }
+
+    /// Skips a message of this kind, which has no content for the response.
+    pub fn skip(&mut self, kind: &str) {
+        self.event(EventKind::Comment);
+        let Self { skipped, secrets, .. } = self;
+        skipped.add(&secrets.redact(kind));
+    }
+
+    /// Removes the events of the current message if it has output. Returns whether it had.
+    pub(crate) fn take_back_output(&mut self) -> bool {
+        let has_output =
+            self.events[self.before_message..].iter().any(|event| event.kind.is_token());
+        if has_output {
+            self.events.truncate(self.before_message);
+        }
+        has_output
     }
 
     /// The number of messages that have begun.
@@ -141,7 +171,12 @@ impl ParsedResponse {
 
     /// Adds an event with token counts. A count that is absent in `usage` keeps its earlier value.
     pub fn usage(&mut self, usage: Usage) {
+        self.usage_beside_output |=
+            self.events[self.before_message..].iter().any(|event| event.kind.is_token());
         self.event(EventKind::Usage);
+        if !self.usage_beside_output && self.has_token() {
+            self.last_usage = Some(self.events.len());
+        }
         self.set_usage(usage);
     }
 
@@ -151,6 +186,23 @@ impl ParsedResponse {
         self.usage.prompt = usage.prompt.or(self.usage.prompt);
         self.usage.completion = usage.completion.or(self.usage.completion);
         self.usage.cached = usage.cached.or(self.usage.cached);
+        self.usage.reasoning = usage.reasoning.or(self.usage.reasoning);
+    }
+
+    /// Adds the reasoning to the output tokens if the events show that the server counts it on top of them: there are
+    /// more events than output tokens, and as many as output and reasoning tokens together.
+    pub(crate) fn count_reasoning(&mut self) {
+        let Usage { completion: Some(completion), reasoning: Some(reasoning), .. } = self.usage
+        else {
+            return;
+        };
+        let with = completion.saturating_add(reasoning);
+        let events = self.events.iter().filter(|event| event.kind.is_visible()).count() as u32;
+        if events > completion
+            && f64::from(events.abs_diff(with)) <= (0.01 * f64::from(with)).max(1.0)
+        {
+            self.usage.completion = Some(with);
+        }
     }
 
     /// Adds the dialect's end mark as an event. The decoder of a dialect without an end mark does not call this
@@ -183,23 +235,29 @@ impl ParsedResponse {
     /// The first rule that applies decides:
     ///
     /// 1. A response with an error is a server error, even if more events follow the error.
-    /// 2. A response that cannot be decoded is malformed.
-    /// 3. A response that did not end as its dialect requires is truncated. So is a response whose HTTP
-    ///    message was cut before the dialect's end mark.
-    /// 4. A response without output is malformed, except if the usage states zero output tokens.
-    /// 5. Any other response is complete.
+    /// 2. A response that cannot be decoded is malformed. So is a response that has nothing but an end mark.
+    /// 3. A response that has not ended is truncated. It ends as its dialect requires, for example with a finish
+    ///    reason. After output, an end mark or usage that comes alone ends it, too.
+    /// 4. A response whose HTTP message was cut before the dialect's end mark is truncated.
+    /// 5. Any other response is complete, also without visible text.
     pub fn outcome(&self, http: MessageEnd) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError
-        } else if self.malformed.is_some() {
+        } else if self.malformed.is_some() || (self.done && !self.has_ended()) {
             Outcome::Malformed
-        } else if !self.proper_end || (http == MessageEnd::Truncated && !self.done) {
+        } else if !self.has_ended() || (http == MessageEnd::Truncated && !self.done) {
             Outcome::Truncated
-        } else if !self.has_token() && self.usage.completion != Some(0) {
-            Outcome::Malformed
         } else {
             Outcome::Complete
         }
+    }
+
+    fn has_ended(&self) -> bool {
+        let no_output_follows =
+            |&at: &usize| !self.events[at..].iter().any(|event| event.kind.is_token());
+        self.proper_end
+            || (self.done && self.has_token())
+            || self.last_usage.as_ref().is_some_and(no_output_follows)
     }
 }
 

@@ -2,8 +2,8 @@
 //! position. The decoder never reconnects, so the fields `id` and `retry` have no effect.
 //!
 //! Lines end with LF, CR or CR LF, and a leading BOM is dropped. As in the standard, bytes that are not UTF-8
-//! become U+FFFD, so an incomplete character does not make a stream malformed. If the end of the stream cuts
-//! a message, the decoder drops this message, and [`Decoder::finish`] returns true.
+//! become U+FFFD, so an incomplete character does not make a stream malformed. Unlike in the standard, the last
+//! message may end with the stream: [`Decoder::finish`] returns it.
 //!
 //! Servers send errors in two forms that the standard ignores: an `event: error` without data, whose text is
 //! in a comment, and a field `error`. This decoder returns both as messages of the event `error`.
@@ -143,12 +143,21 @@ impl Decoder {
         self.check(self.line.len())
     }
 
-    /// Must be called when the stream has ended. Returns whether the stream ended inside a message. This
-    /// message is dropped.
-    pub fn finish(&self) -> bool {
-        self.has_data
-            || !self.event.is_empty()
-            || (!self.line.is_empty() && !self.line.starts_with(b":"))
+    /// Must be called when the stream has ended. If it ended inside a message, calls `last` with the event and the data
+    /// of this message, as if its last line were complete. The data are `None` if the message has none. The caller
+    /// decides whether the end of the stream cut the message.
+    pub fn finish(&mut self, last: &mut impl FnMut(&str, Option<&str>)) {
+        let line = std::mem::take(&mut self.line);
+        let is_field = !line.is_empty() && !line.starts_with(b":");
+        let field = if is_field { self.without_bom(&line) } else { b"" };
+        if is_field && let Some(data) = self.take_line(field, &mut None, &mut |_| {}) {
+            self.append(&data);
+        }
+        let data = if self.has_data { Some(&*self.data) } else { None };
+        let data = data.or(Some(&*self.comment).filter(|_| self.event == ERROR));
+        if data.is_some() || is_field || !self.event.is_empty() {
+            last(&self.event, data);
+        }
     }
 
     fn without_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {

@@ -43,7 +43,7 @@ impl BundledStreams {
     pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         let bundles = Bundles::of(record);
-        self.gaps.add(record);
+        self.gaps.add(timeline);
         if !record.streamed || bundles.events < LEAST_PER_READ * bundles.reads {
             return;
         }
@@ -96,7 +96,7 @@ impl BundledStreams {
     }
 
     pub(super) fn findings(self) -> Option<Finding> {
-        if self.gaps.are_known() {
+        if self.gaps.are_few(self.gaps.hidden) {
             return self.in_step_with_acks().or_else(|| self.few());
         }
         let mut message = format!(

@@ -234,13 +234,16 @@ impl Counts {
             let (used, _) = timeline.counted;
             self.first_impossible = self.first_impossible.or(Some((stated, used)));
         }
-        if let (Some(usage), Some(tokenizer)) = (usage, tokenizer) {
+        // No text and no event has these tokens.
+        let hidden = timeline.hidden.before;
+        if let (Some(usage), Some(tokenizer)) = (usage.map(|all| all - hidden), tokenizer) {
             self.compared += 1;
             self.disagreeing += u64::from(differ(usage, tokenizer, EDGES_OF_TEXT));
             self.usage_tokens += u64::from(usage);
             self.tokenizer_tokens += u64::from(tokenizer);
         }
-        if let Some(tokens) = usage.or(tokenizer).filter(|_| record.streamed) {
+        let has_times = record.streamed && !timeline.hidden.is_unknown;
+        if let Some(tokens) = usage.map(|all| all - hidden).or(tokenizer).filter(|_| has_times) {
             let events = record.token_events().count();
             self.streams += 1;
             let bundled = differ(tokens, events as u32, EDGE_OF_STREAM);

@@ -5,6 +5,7 @@ use inferometer_model::fixture::{steady, stream};
 use inferometer_model::record::EventKind::Text;
 use inferometer_model::{Detail, Outcome, Phase, Record, Severity, Usage};
 
+mod answers;
 mod output_lengths;
 
 fn sampling(ignore_eos: bool, stream: bool) -> Sampling {
@@ -145,7 +146,8 @@ fn events_with_several_tokens_are_a_note_if_their_counts_are_known_else_a_warnin
         let events: Vec<_> = (0..20).map(|i| (10.0 * f64::from(i), Text, known)).collect();
         let mut record = stream(0.0, &events);
         (record.asked_input, record.asked_output) = (8, 100);
-        record.usage = Usage { prompt: Some(8), completion: Some(100), cached: None };
+        record.usage =
+            Usage { prompt: Some(8), completion: Some(100), cached: None, reasoning: None };
         let findings = inspect(&[record.clone(), good()]);
         let (code, message) = only(&findings);
         assert_eq!((code, findings[0].severity), ("chunks_are_not_tokens", severity));

@@ -161,6 +161,32 @@ fn ending(messages: &[String], reason: &str) -> String {
     stream(&messages.iter().map(with_reason).collect::<Vec<_>>())
 }
 
+/// A stream whose last message lacks its last bytes, which end its lines.
+fn ending_early(messages: &[String], bytes: usize) -> String {
+    let mut messages = messages.to_vec();
+    let last = messages.last_mut().expect("a message");
+    let bytes = if last.ends_with('\0') { 1 } else { bytes };
+    last.truncate(last.len() - bytes);
+    stream(&messages)
+}
+
+/// The same messages with an empty text for each word.
+fn without_words(messages: &[String]) -> Vec<String> {
+    let empty = |message: &String| {
+        WORDS.iter().fold(message.clone(), |message, word| message.replace(word, ""))
+    };
+    messages.iter().map(empty).collect()
+}
+
+/// The same messages without those of the first three words, and with an empty text instead of the last one.
+fn without_output(messages: &[String]) -> Vec<String> {
+    let first = messages.iter().position(|message| message.contains(WORDS[0]));
+    let mut left = without_words(messages);
+    let first = first.expect("a word");
+    left.drain(first..first + 3);
+    left
+}
+
 /// Creates what a server sends before it closes the connection, from the messages of a correct answer.
 type Sends = fn(&[String]) -> String;
 
@@ -219,6 +245,45 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("the reason cancelled", |all| ending(all, "cancelled"), "server_error"),
     ("the reason failed", |all| ending(all, "failed"), "server_error"),
     ("an unknown reason", |all| ending(all, "tea_time"), "complete"),
+    ("the reason repetition", |all| ending(all, "repetition"), "complete"),
+    ("skipped: a type", |all| with(all, "data: {\"type\": \"ping\"}\n\n"), "complete"),
+    (
+        "skipped: an event with a message",
+        |all| with(all, "event: ping\ndata: {\"type\": \"ping\", \"message\": \"tea\"}\n\n"),
+        "complete",
+    ),
+    ("skipped: an event of text", |all| with(all, "event: heartbeat\ndata: tea\n\n"), "complete"),
+    ("skipped: no data", |all| with(all, "data:\n\n"), "complete"),
+    ("skipped: nothing", |all| with(all, "data: {}\n\n"), "complete"),
+    (
+        "skipped: no choices",
+        |all| with(all, "data: {\"id\": \"c\", \"object\": \"tea\"}\n\n"),
+        "complete",
+    ),
+    ("skipped: null choices", |all| with(all, "data: {\"choices\": null}\n\n"), "complete"),
+    (
+        "skipped: a null delta",
+        |all| with(all, "data: {\"choices\": [{\"delta\": null}]}\n\n"),
+        "complete",
+    ),
+    (
+        "skipped: a content filter",
+        |all| {
+            with(all, "data: {\"choices\": [{\"index\": 0, \"content_filter_offsets\": {}}]}\n\n")
+        },
+        "complete",
+    ),
+    (
+        "skipped: after the end",
+        |all| stream(&[all, &["data: {}\n\n".to_owned()]].concat()),
+        "complete",
+    ),
+    ("output after the end", |all| stream(&[all, &all[1..2]].concat()), "malformed"),
+    ("only the end mark", |_| stream(&["data: [DONE]\n\n".to_owned()]), "malformed"),
+    ("the last line without its end", |all| ending_early(all, 2), "complete"),
+    ("no empty line at the end", |all| ending_early(all, 1), "complete"),
+    ("texts that are empty", |all| stream(&without_words(all)), "complete"),
+    ("no output", |all| stream(&without_output(all)), "complete"),
     ("a count of 0", |all| counting(all, "0"), "complete"),
     ("a count of 2^32 - 1", |all| counting(all, "4294967295"), "complete"),
     ("a count of 2^32", |all| counting(all, "4294967296"), "complete"),
@@ -240,8 +305,12 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
         ("triton" | "vllm", "no end of the chunks") => Some("truncated"),
         // These dialects have no finish reasons.
         ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
+        // Without a message that ends a stream, nothing comes after its end.
+        ("triton", "output after the end") => Some("complete"),
         // vLLM's own stream consists only of JSON, without comments and names of events.
-        ("vllm", "a comment and an empty event" | "an error event" | "an error field")
+        ("vllm", "skipped: an event with a message" | "skipped: an event of text")
+        | ("vllm", "skipped: no data" | "skipped: after the end")
+        | ("vllm", "a comment and an empty event" | "an error event" | "an error field")
         | ("vllm", "an error event that is a comment" | "an empty stream") => Some("malformed"),
         _ => None,
     }
@@ -285,7 +354,10 @@ fn every_fault_gives_the_expected_outcome_in_every_dialect() {
                 let detail = detail.as_str().unwrap_or_default();
                 detail.contains("out of tea") || fault.starts_with("the reason ")
             };
-            let is_counted = !fault.starts_with("a count") || row["output_tokens"] == 4;
+            let is_counted =
+                !["a count", "skipped", "the last line"].iter().any(|of| fault.starts_with(of))
+                    || expected != "complete"
+                    || row["output_tokens"] == 4;
             if outcome != Some(expected) || !says_why || !is_counted {
                 wrong.push(format!(
                     "{dialect}, {fault}: {outcome:?} instead of {expected}, {} tokens: {detail}",

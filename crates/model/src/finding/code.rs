@@ -97,8 +97,7 @@ codes! {
         "Rows of the data set cannot be used; the message counts them by reason.";
     DATA_SET_COLUMNS_UNUSED = "data_set_columns_unused", Note,
         "Columns of the data set were not used."
-        => "--columns assigns columns to fields; a column `body` has additional fields of the \
-            request body";
+        => "--columns assigns columns to fields; a column `body` has additional fields of the request body";
     ROWS_OUT_OF_ORDER = "rows_out_of_order", Note,
         "Rows are not sorted by time; they are sent in the order of their time.";
     CONVERSATIONS_USED_AGAIN = "conversations_used_again", Note,
@@ -142,13 +141,22 @@ codes! {
     REQUESTS_FAILED = "requests_failed", Warning,
         "Requests failed; one finding for each kind of failure.";
     REQUESTS_INTERRUPTED = "requests_interrupted", Note,
-        "Requests were in flight, or not yet sent, when the run ended. They are not failures of \
-            the server."
+        "Requests were in flight, or not yet sent, when the run ended. They are not failures of the server."
         => "The figures of the pass cover only the requests before, and the figures of the cell leave \
             the pass out; `inferometer run --resume` with the run's name measures the whole pass.";
     FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
         "Answers ended with an unknown finish reason; they count as complete."
         => "Check in the server's documentation whether such an answer is complete.";
+    MESSAGES_SKIPPED = "messages_skipped", Note,
+        "Streams had messages that are neither output, error, usage nor end. They were skipped, and count as nothing.";
+    HIDDEN_REASONING = "hidden_reasoning", Note,
+        "The server counts tokens of reasoning that it does not show.";
+    HIDDEN_TOKENS = "hidden_tokens", Warning,
+        "The server counts output tokens without an event, and it is unknown when they were generated."
+        => "Use TTFT, E2E and tokens/s of these streams, or have the server send an event for each token.";
+    SEVERAL_ANSWERS = "several_answers", Warning,
+        "Requests have several answers, whose tokens arrive mixed."
+        => "Request one answer (without `n` in --extra-body) to measure the times between tokens.";
     EMPTY_OUTPUT = "empty_output", Warning,
         "Requests completed without any output token."
         => "Some servers answer like this if they ignore a prompt, for instance because prompt \
@@ -181,8 +189,7 @@ codes! {
         => "check proxies between client and server, and whether your users reuse connections; \
             `--header 'Connection: close'` measures each request on a new connection";
     TTFT_AT_DELAYED_ACKNOWLEDGEMENTS = "ttft_at_delayed_acknowledgements", Warning,
-        "First tokens on reused connections came about 40 ms after the request: the time of a \
-            delayed TCP acknowledgement."
+        "First tokens on reused connections came about 40 ms after the request: the time of a delayed TCP acknowledgement."
         => "set TCP_NODELAY in the server, or in the proxy in front of it";
     SERVER_TIMES = "server_times", Note,
         "The server states its own times of requests, such as the time in its queue. They are shown \
@@ -204,23 +211,19 @@ codes! {
     OUTPUT_LONGER_THAN_ASKED = "output_longer_than_asked", Warning,
         "Outputs have more tokens than requested."
         => "The server has its own minimum length, or a field of --extra-body (`n`, `max_tokens`, \
-            ...) overrides the plan. Request the length that the server really makes, and one \
-            choice.";
+            ...) overrides the plan. Request the length that the server really makes, and one choice.";
     CACHED_PROMPT_TOKENS = "cached_prompt_tokens", Warning,
         "The server answered parts of prompts from its prefix cache."
-        => "Prefill was measured only in part: use another --salt, or disable the server's prefix \
-            cache.";
+        => "Prefill was measured only in part: use another --salt, or disable the server's prefix cache.";
     PROMPTS_SENT_BEFORE = "prompts_sent_before", Warning,
         "A resumed run had already sent prompts of the pass, so the server's prefix cache may have \
             had them: TTFT is unreliable."
-        => "Measure again without --resume, restart the server before --resume, or use \
-            --reset-prefix-cache.";
+        => "Measure again without --resume, restart the server before --resume, or use --reset-prefix-cache.";
     ARRIVAL_RATE_DIFFERS = "arrival_rate_differs", Note,
         "Too few arrivals were drawn: their rate differs from the requested one."
         => "Use more requests, or equal gaps with --burstiness inf.";
     OVER_SATURATED = "over_saturated", Warning,
-        "Requests arrived faster than the server completed them, so the number in flight kept \
-            growing."
+        "Requests arrived faster than the server completed them, so the number in flight kept growing."
         => "Use a rate below the limit of the server; `inferometer sweep --by rate` finds it, and \
             --stop-when-saturated ends such a pass early.";
     PASS_STOPPED = "pass_stopped", Warning,
@@ -245,8 +248,7 @@ codes! {
         "The server's ITL histogram differs from the client's ITL.";
     CARD_DATA_MISSING = "card_data_missing", Note,
         "Reading the cards' metrics failed."
-        => "power and energy are interpolated linearly between the samples; the client's figures \
-            are complete";
+        => "power and energy are interpolated linearly between the samples; the client's figures are complete";
     CARD_DATA_STALE = "card_data_stale", Note,
         "The exporter samples the cards too rarely to compute energy."
         => "let it sample every second (dcgm-exporter -c 1000), or measure for longer";

@@ -12,12 +12,16 @@ use crate::{Outcome, Record};
 /// true for every event of the read, because the last event may have waited in the buffer too.
 pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
     let events = record.events.iter().enumerate().filter(|(_, event)| event.kind.is_token());
-    events.map(|(at, event)| {
-        let read = &record.reads[event.read as usize];
-        let shared = record.events.get(at + 1).is_some_and(|next| next.read == event.read);
-        let exact = read.kernel.is_some() && !shared;
-        if exact { Duration::ZERO } else { read.arrival().since(read.empty_before) }
-    })
+    events.map(|(at, _)| width(record, at))
+}
+
+/// How long before its stamp an event may have arrived.
+pub(super) fn width(record: &Record, at: usize) -> Duration {
+    let event = &record.events[at];
+    let read = &record.reads[event.read as usize];
+    let shared = record.events.get(at + 1).is_some_and(|next| next.read == event.read);
+    let exact = read.kernel.is_some() && !shared;
+    if exact { Duration::ZERO } else { read.arrival().since(read.empty_before) }
 }
 
 /// How much earlier than its stamp each arrival of a request may have been, in milliseconds.

@@ -1,5 +1,6 @@
 //! Token events that arrived together, in one read of the socket.
 
+use super::Timeline;
 use crate::Record;
 
 /// The largest mean number of token events per read at which the tokens of a stream count as arriving separately. A
@@ -49,6 +50,9 @@ pub struct Gaps {
     pub streams: u64,
     /// Streams among them for which [`Bundles::hide_gaps`] is true.
     pub hidden: u64,
+    /// Other streams among them in which it is unknown where tokens without an event lie, or which token belongs to
+    /// which answer ([`super::HiddenTokens::is_unknown`]).
+    pub unknown: u64,
 }
 
 impl Gaps {
@@ -58,11 +62,13 @@ impl Gaps {
 
     /// Counts a completed request. A request with fewer than two token events, or without a stream, is
     /// ignored.
-    pub fn add(&mut self, record: &Record) {
-        let bundles = Bundles::of(record);
-        if record.streamed && bundles.events > 1 {
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let bundles = Bundles::of(timeline.record);
+        if timeline.record.streamed && bundles.events > 1 {
             self.streams += 1;
-            self.hidden += u64::from(bundles.hide_gaps());
+            let is_hidden = bundles.hide_gaps();
+            self.hidden += u64::from(is_hidden);
+            self.unknown += u64::from(timeline.hidden.is_unknown && !is_hidden);
         }
     }
 
@@ -70,11 +76,17 @@ impl Gaps {
     pub fn join(&mut self, others: Self) {
         self.streams += others.streams;
         self.hidden += others.hidden;
+        self.unknown += others.unknown;
     }
 
     /// Whether the gaps of enough streams are known, so that figures of gaps are valid.
     pub fn are_known(&self) -> bool {
-        self.hidden as f64 <= Self::MOST_HIDDEN * self.streams as f64
+        self.are_few(self.hidden + self.unknown)
+    }
+
+    /// Whether this number of streams is at most [`Gaps::MOST_HIDDEN`].
+    pub fn are_few(&self, streams: u64) -> bool {
+        streams as f64 <= Self::MOST_HIDDEN * self.streams as f64
     }
 }
 

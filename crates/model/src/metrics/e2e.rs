@@ -9,9 +9,11 @@ use crate::stats::buckets::REQUEST_S;
 /// E2E from the send. The published tables call this metric latency.
 pub static FROM_SENT: Definition = Definition {
     name: "e2e",
-    formula: "last token event - send_start; without streaming: ended - send_start",
+    formula: "last token event - send_start; finish reason - send_start, if usage counts tokens after the last \
+        token event; without streaming: ended - send_start",
     origin: Some(Origin::Sent),
     notes: "Excludes a late usage event. Absent if a stream had no token.",
+    version: 2,
     source: "Inferometer; the `latency` of the published tables.",
     value: Value::Request(from_sent),
     title: "E2E",
@@ -38,9 +40,11 @@ pub static FROM_SENT: Definition = Definition {
 /// E2E from the due time, including the client's own delays.
 pub static FROM_DUE: Definition = Definition {
     name: "e2e_from_due",
-    formula: "last token event - due; without streaming: ended - due",
+    formula: "last token event - due; finish reason - due, if usage counts tokens after the last token event; \
+        without streaming: ended - due",
     origin: Some(Origin::Due),
     notes: "Includes the client's own queueing and connecting.",
+    version: 2,
     source: "Inferometer; after Tene, coordinated omission.",
     value: Value::Request(from_due),
     title: "E2E from due",
@@ -55,20 +59,22 @@ pub static FROM_DUE: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds from the send to the last token; without streaming, to the end of the body.
+/// Milliseconds from the send to the end of the answer; without streaming, to the end of the body.
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Sent)
 }
 
-/// Milliseconds from the due time to the last token; without streaming, to the end of the body.
+/// Milliseconds from the due time to the end of the answer; without streaming, to the end of the body.
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Due)
 }
 
 fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     let record = timeline.record;
-    let end = if record.streamed { timeline.events.last()?.arrival } else { record.ended? };
-    Some(end.ms_after(timeline.origin(origin)?))
+    let last = timeline.events.last().map(|event| event.arrival);
+    let end = timeline.hidden.end.map(|(end, _)| end).or(last);
+    let end = if record.streamed { end } else { record.ended };
+    Some(end?.ms_after(timeline.origin(origin)?))
 }
 
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
@@ -78,7 +84,7 @@ fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargi
 /// By how much E2E may be shorter than measured, in milliseconds.
 pub(crate) fn width_of_last(timeline: &Timeline<'_>, widths: &Widths) -> Option<f64> {
     match timeline.record.streamed {
-        true => widths.events.last().copied(),
+        true => timeline.hidden.end.map(|(_, width)| width).or(widths.events.last().copied()),
         false => timeline.record.ended.map(|_| widths.end),
     }
 }

@@ -8,7 +8,9 @@ pub static DEFINITION: Definition = Definition {
     name: "icl",
     formula: "each gap between token events",
     notes: "Equals ITL if each event has one token. Pooled over the events of all requests. Absent \
-            without streaming, and in a pass with more than 10 % of its streams in bundles.",
+            without streaming, if it is unknown where tokens without an event lie, and in a pass with \
+            more than 10 % of its streams in bundles.",
+    version: 2,
     source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
     value: Value::Pooled(icl_ms),
     title: "ICL",
@@ -23,7 +25,7 @@ pub static DEFINITION: Definition = Definition {
 pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     gaps.extend(
         timeline
-            .events
+            .with_known_gaps()
             .windows(2)
             .map(|pair| Weighted { value: pair[1].arrival.ms_after(pair[0].arrival), weight: 1.0 }),
     );
@@ -31,7 +33,8 @@ pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
 
 /// If the later event arrived before its stamp, the true gap is smaller than measured. If the earlier event arrived
 /// before its stamp, the true gap is larger.
-fn margin(_: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let of = |pair: &[f64]| ErrorMargin { below: pair[1], above: pair[0], weight: 1.0 };
-    margins.extend(widths.events.windows(2).map(of));
+    let known = widths.events.get(..timeline.with_known_gaps().len()).unwrap_or_default();
+    margins.extend(known.windows(2).map(of));
 }

@@ -14,7 +14,9 @@ pub static DEFINITION: Definition = Definition {
         of the later event",
     notes: "Pooled over the tokens of all requests, so long outputs have more weight. A gap before \
         an event without tokens is added to the next event with tokens. Absent without streaming, \
-        and in a pass with more than 10 % of its streams in bundles.",
+        if it is unknown where tokens without an event lie, and in a pass with more than 10 % of its \
+        streams in bundles.",
+    version: 2,
     source: "Inferometer; SGLang's native backend spreads gaps in the same way, vLLM reports ICL.",
     value: Value::Pooled(itl_ms),
     title: "ITL",
@@ -37,7 +39,7 @@ pub static DEFINITION: Definition = Definition {
 /// Appends each gap in milliseconds per token, weighted by the number of tokens over which the gap is spread.
 /// The sum of value x weight is the time from the first token event to the last event with tokens.
 pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
-    let Some((first, later)) = timeline.events.split_first() else { return };
+    let Some((first, later)) = timeline.with_known_gaps().split_first() else { return };
     let mut previous = first.arrival;
     for event in later.iter().filter(|event| event.tokens > 0.0) {
         let gap_ms = event.arrival.ms_after(previous);
@@ -51,7 +53,7 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((&first, later)) = widths.events.split_first() else { return };
     let mut before = first;
-    let later = timeline.events.iter().skip(1).zip(later);
+    let later = timeline.with_known_gaps().iter().skip(1).zip(later);
     for (event, &width) in later.filter(|(event, _)| event.tokens > 0.0) {
         let above = std::mem::replace(&mut before, width) / event.tokens;
         margins.push(ErrorMargin { below: width / event.tokens, above, weight: event.tokens });

@@ -12,6 +12,7 @@ mod arrival_widths;
 mod bundles;
 mod definition;
 mod grid;
+mod hidden;
 mod in_flight;
 mod origin;
 mod pass_data;
@@ -20,6 +21,7 @@ mod request_figures;
 mod statistic;
 mod timeline;
 mod token_curve;
+mod token_event;
 
 pub mod live_histograms;
 pub mod registry;
@@ -78,6 +80,7 @@ pub use definition::{
     CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, Exported, JudgedOn, Live,
     OnRequests, Pending, Unit, Value,
 };
+pub use hidden::HiddenTokens;
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;
 pub use pass_data::{PassData, SteadyState};
@@ -85,8 +88,9 @@ pub use plateau::Plateau;
 pub use registry::definitions;
 pub use request_figures::{Fate, RequestFigures};
 pub use statistic::Statistic;
-pub use timeline::{Timeline, TokenEvent};
+pub use timeline::Timeline;
 pub use token_curve::{EVENTS_KEPT, TokenCurve};
+pub use token_event::TokenEvent;
 
 #[cfg(test)]
 mod tests;

@@ -53,7 +53,7 @@ impl RequestFigures {
         let record = timeline.record;
         let mut gaps = Gaps::default();
         if record.outcome.is_complete() {
-            gaps.add(record);
+            gaps.add(timeline);
         }
         let found = Self {
             index: record.index,

@@ -1,6 +1,8 @@
 //! Tests metrics on streams and passes that are small enough to compute by hand, and properties that all
 //! streams have.
 
+mod hidden;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -179,7 +181,12 @@ fn coalesced_tokens_have_an_itl_of_zero() {
 #[test]
 fn a_response_without_output_tokens_has_no_latencies() {
     let mut record = stream(0.0, &[(10.0, Finish, None), (10.0, Usage, None)]);
-    record.usage = crate::record::Usage { prompt: Some(8), completion: Some(0), cached: None };
+    record.usage = crate::record::Usage {
+        prompt: Some(8),
+        completion: Some(0),
+        cached: None,
+        reasoning: None,
+    };
     for metric in [&ttft::FROM_SENT, &e2e::FROM_SENT, &tpot::DEFINITION] {
         expect(metric, &record, None);
     }

@@ -2,19 +2,8 @@
 //!
 //! All metrics of single requests use this form, so that they count the tokens of an event in the same way.
 
-use super::Origin;
-use crate::{EventKind, Nanos, Record, TokensFrom};
-
-/// A token event: its arrival, its kind, and its number of tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TokenEvent {
-    /// The arrival of the read that completed the event.
-    pub arrival: Nanos,
-    /// The kind of output: text, empty text, reasoning or a tool call.
-    pub kind: EventKind,
-    /// The number of tokens; a fraction if the request's tokens are spread evenly over its events.
-    pub tokens: f64,
-}
+use super::{HiddenTokens, Origin, TokenEvent};
+use crate::{Nanos, Record, TokensFrom};
 
 /// One record with its token events.
 #[derive(Clone, Debug)]
@@ -30,6 +19,8 @@ pub struct Timeline<'a> {
     pub tokens_from: Option<TokensFrom>,
     /// What [`Record::output_tokens`] returns, also for a response that is not streamed.
     pub counted: (u32, TokensFrom),
+    /// The tokens without an event. Those before the first visible event count as tokens of the first token event.
+    pub hidden: HiddenTokens,
 }
 
 impl<'a> Timeline<'a> {
@@ -40,8 +31,11 @@ impl<'a> Timeline<'a> {
         let (counted, from) = record.output_tokens();
         let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
         let output_tokens = tokens_from.map_or(0, |_| counted);
-        let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
-        Self { record, events, output_tokens, tokens_from, counted: (counted, from) }
+        let (events, hidden) = match streamed {
+            true => token_events(record, (counted, from)),
+            false => (Vec::new(), HiddenTokens::default()),
+        };
+        Self { record, events, output_tokens, tokens_from, counted: (counted, from), hidden }
     }
 
     /// The instant from which a metric counts; absent if the request was never sent.
@@ -53,6 +47,11 @@ impl<'a> Timeline<'a> {
         }
     }
 
+    /// The token events if the times between tokens are known, otherwise none.
+    pub fn with_known_gaps(&self) -> &[TokenEvent] {
+        if self.hidden.is_unknown { &[] } else { &self.events }
+    }
+
     /// The index of the first visible event; a role or an empty text is not visible.
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
@@ -60,8 +59,9 @@ impl<'a> Timeline<'a> {
 }
 
 /// The token events with their numbers of tokens. If one event does not state its number, or the sum of the numbers is
-/// an impossible count, the request's tokens are spread evenly over all token events.
-fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
+/// an impossible count, the request's tokens are spread evenly over all token events. Tokens that lie before the first
+/// visible event without an event of their own are added to the first token event.
+fn token_events(record: &Record, counted: (u32, TokensFrom)) -> (Vec<TokenEvent>, HiddenTokens) {
     let mut events = Vec::with_capacity(record.events.len());
     let mut all_known = true;
     for event in record.token_events() {
@@ -72,9 +72,14 @@ fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
             tokens: event.tokens.map_or(0.0, f64::from),
         });
     }
-    if !(all_known && record.can_have_tokens_of_events()) {
-        let even = f64::from(output_tokens) / events.len() as f64;
+    let is_known = all_known && record.can_have_tokens_of_events();
+    let hidden = HiddenTokens::of(record, &events, is_known, counted);
+    if !is_known {
+        let even = f64::from(counted.0 - hidden.before) / events.len() as f64;
         events.iter_mut().for_each(|event| event.tokens = even);
     }
-    events
+    if let Some(first) = events.first_mut() {
+        first.tokens += f64::from(hidden.before);
+    }
+    (events, hidden)
 }

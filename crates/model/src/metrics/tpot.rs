@@ -9,10 +9,12 @@ use crate::stats::buckets::FURTHER_TOKEN_S;
 /// TPOT: the time from the first visible event to the last event, per token after the first visible event.
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
-    formula: "(E2E - TTFT) / (output tokens - output tokens up to the end of TTFT)",
-    notes: "Excludes tokens up to and including the event that ends TTFT, because TTFT covers \
-        their time. Absent if no event follows this event, without streaming, and in a pass with \
-        more than 10 % of its streams in bundles.",
+    formula: "(last token event - event that ends TTFT) / (output tokens - output tokens up to the end of TTFT)",
+    notes: "Excludes tokens up to and including the event that ends TTFT, and tokens of hidden \
+        reasoning, because TTFT covers their time. Absent if no event follows this event, if it is unknown \
+        where tokens without an event lie, without streaming, and in a pass with more than 10 % of its \
+        streams in bundles.",
+    version: 2,
     source: "Inferometer; equals vLLM's TPOT if the first event has one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",
@@ -47,14 +49,15 @@ pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
 /// The TPOT by which a request is judged. It is 0 if no token follows the first visible event, because then no
 /// time between tokens can be too long.
 fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
-    tpot_ms(timeline).or_else(|| timeline.first_visible().map(|_| 0.0))
+    let is_known = !timeline.hidden.is_unknown;
+    tpot_ms(timeline).or_else(|| timeline.first_visible().filter(|_| is_known).map(|_| 0.0))
 }
 
 /// The index of the event that ends TTFT, and the number of tokens after this event, by which TPOT is
 /// divided.
 fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let first = timeline.first_visible()?;
-    if first + 1 == timeline.events.len() {
+    if first + 1 == timeline.events.len() || timeline.hidden.is_unknown {
         return None;
     }
     let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();

@@ -11,6 +11,9 @@ pub struct Usage {
     pub completion: Option<u32>,
     /// Tokens of the prompt that came from a prefix cache.
     pub cached: Option<u32>,
+    /// Tokens of the reasoning, which [`Usage::completion`] includes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u32>,
 }
 
 /// Times of a request as the server states them, in whole milliseconds.

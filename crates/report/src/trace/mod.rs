@@ -200,7 +200,7 @@ impl PassTracer {
             return;
         }
         self.tokens.add(&timeline.events);
-        self.gaps.add(record);
+        self.gaps.add(timeline);
         for (metric, values, tail) in &mut self.drawn {
             tail.add(record.index, values.add(metric, timeline));
         }

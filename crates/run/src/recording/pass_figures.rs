@@ -8,6 +8,7 @@ use inferometer_analysis::inspect::{
 };
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
+use inferometer_model::record::Skipped;
 use inferometer_model::{Finding, Observed, Process, RequestFigures, Timeline};
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
@@ -21,6 +22,8 @@ pub struct PassResult {
     pub findings: Vec<Finding>,
     /// Why the server rejected requests: see [`Inspector::rejection`].
     pub rejection: Option<String>,
+    /// The messages of streams that were skipped: see [`Inspector::skipped`].
+    pub skipped: Skipped,
     /// The same results as a trial, if the plan searches or sweeps.
     pub trial: Option<TrialResult>,
     /// The same results as a block, if the plan compares two servers and the pass ran to its end.
@@ -137,6 +140,7 @@ impl PassFigures {
         let place = self.inspector.place().to_owned();
         let in_common = self.inspector.cached_in_common();
         let rejection = self.inspector.rejection();
+        let skipped = self.inspector.skipped().clone();
         let mut findings = self.inspector.finish();
         let observed =
             server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
@@ -147,6 +151,6 @@ impl PassFigures {
         let (trial, trace) =
             (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
         let block = self.block.and_then(BlockFold::finish);
-        PassResult { summary, findings, rejection, trial, block, trace }
+        PassResult { summary, findings, rejection, skipped, trial, block, trace }
     }
 }

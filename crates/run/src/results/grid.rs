@@ -7,6 +7,7 @@ use inferometer_analysis::sweep::SweepEnding;
 use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_analysis::{Cell, PassSummary, SearchAnswer, SweepAnswer};
 use inferometer_model::CellPlan;
+use inferometer_model::record::Skipped;
 use inferometer_plan::Plan;
 use inferometer_report::Traces;
 
@@ -22,6 +23,8 @@ pub struct Grid {
     pub traces: Traces,
     /// How the trials of cells ended, for cells whose ending is read from stored results.
     endings: Vec<(CellPlan, SweepEnding)>,
+    /// The messages of streams that were skipped, over all passes.
+    pub skipped: Skipped,
 }
 
 struct CellResults {
@@ -47,6 +50,7 @@ impl Grid {
         known.rejection = known.rejection.take().or(recorded.rejection);
         self.blocks.extend(recorded.block);
         self.traces.0.extend(recorded.trace);
+        self.skipped.add_all(&recorded.skipped);
     }
 
     /// Ends the trials of a cell. If the results so far require further trials, the time limit has ended the trials.
@@ -182,6 +186,7 @@ mod tests {
                 findings: Vec::new(),
                 rejection: matches!(outcome, Outcome::Rejected { .. })
                     .then(|| "HTTP 400: too long".to_owned()),
+                skipped: Skipped::default(),
                 trial: None,
                 block: None,
                 trace: None,

@@ -2,6 +2,7 @@
 //! are not in the records.
 
 use inferometer_analysis::cell;
+use inferometer_analysis::inspect::skipped_finding;
 use inferometer_analysis::ranks::RankSummary;
 use inferometer_analysis::search;
 use inferometer_analysis::summary::SUMMARY_SCHEMA;
@@ -98,6 +99,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         found.into_iter().partition(|finding| finding.is(code::SEARCH_LIMITED_BY_CLIENT));
     findings.splice(0..0, first);
     findings.extend(others);
+    findings.retain(|finding| !finding.is(code::MESSAGES_SKIPPED));
+    findings.extend(skipped_finding(&grid.skipped));
     let mut sweeps = grid.sweeps(facts.plan);
     for answer in &mut sweeps {
         answer.set_refusal(grid.refusal(answer.cell()));

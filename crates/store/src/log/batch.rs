@@ -64,7 +64,9 @@ impl Batch {
             return Err(Unstorable::TooManyRows(MAX_ROWS - FULL_ROWS));
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
-        if text(record.detail_text()) + text(record.finish_reason.as_deref()) + class > most {
+        let skipped = row::skipped_text(record).map_or(0, |text| text.len());
+        let texts = text(record.detail_text()) + text(record.finish_reason.as_deref());
+        if texts + class + skipped > most {
             return Err(Unstorable::TooMuchText(most));
         }
         let mut chain = Chain(self.before.due);
@@ -211,8 +213,8 @@ fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
 }
 
 fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
-    // Each record uses at most three strings.
-    let count = input.count("strings", 3 * MAX_RECORDS)?;
+    // Each record uses at most four strings.
+    let count = input.count("strings", 4 * MAX_RECORDS)?;
     let bytes = input.count("bytes of text", MAX_STRING_BYTES)?;
     let lengths = input.table::<1>(count)?;
     let text = input.plane(bytes)?;

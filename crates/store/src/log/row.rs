@@ -1,7 +1,7 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::ServerTimes;
+use inferometer_model::record::{ServerTimes, Skipped};
 use inferometer_model::{Detail, Record, Usage};
 
 use super::codes::{
@@ -9,7 +9,7 @@ use super::codes::{
 };
 use super::column::{Malformed, PayloadReader};
 
-const COLUMNS: usize = 30;
+const COLUMNS: usize = 33;
 /// Columns in the first version of the format, which had no classes.
 const COLUMNS_1: usize = 22;
 /// Columns in the second and third versions, which had no output limit and no flag for streaming.
@@ -18,6 +18,8 @@ const COLUMNS_2: usize = 23;
 const COLUMNS_4: usize = 25;
 /// Columns in the sixth version, which had no server times.
 const COLUMNS_6: usize = 27;
+/// Columns in the seventh version, which had no reasoning tokens, no answers and no skipped messages.
+const COLUMNS_7: usize = 30;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
@@ -68,6 +70,9 @@ pub(super) fn encode(
         some(record.server_times.queue_ms),
         some(record.server_times.inference_ms),
         some(record.server_times.total_ms),
+        some(record.usage.reasoning),
+        u64::from(record.choices),
+        strings.code(skipped_text(record).as_deref()),
         record.reads.len() as u64,
         record.events.len() as u64,
     ]
@@ -87,6 +92,7 @@ pub(super) fn table(
         2 | 3 => widen::<COLUMNS_2>(&input.table(count)?),
         4 | 5 => widen::<COLUMNS_4>(&input.table(count)?),
         6 => widen::<COLUMNS_6>(&input.table(count)?),
+        7 => widen::<COLUMNS_7>(&input.table(count)?),
         _ => input.table::<COLUMNS>(count)?,
     })
 }
@@ -118,7 +124,7 @@ pub(super) fn decode(
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
     let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
-    let [flags, server, rank, queue, inference, total, _, _] = rest;
+    let [flags, server, rank, queue, inference, total, reasoning, choices, skipped, _, _] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
@@ -146,16 +152,30 @@ pub(super) fn decode(
             prompt: undo_some(prompt)?,
             completion: undo_some(completion)?,
             cached: undo_some(cached)?,
+            reasoning: undo_some(reasoning)?,
         },
         server_times: ServerTimes {
             queue_ms: undo_some(queue)?,
             inference_ms: undo_some(inference)?,
             total_ms: undo_some(total)?,
         },
+        skipped: skipped_of(strings.of(skipped)?)?,
+        choices: small(choices)?,
         tokens_tokenizer: undo_some(tokens_tokenizer)?,
         server: undo_some(server)?,
         rank: undo_some(rank)?,
     })
+}
+
+/// The skipped messages as a JSON object; `None` if there are none. Nearly all records of a batch share it.
+pub(super) fn skipped_text(record: &Record) -> Option<String> {
+    let text = || serde_json::to_string(&record.skipped);
+    (!record.skipped.is_empty()).then(text).and_then(Result::ok)
+}
+
+fn skipped_of(text: Option<String>) -> Result<Skipped, Malformed> {
+    let counts = text.map(|text| serde_json::from_str(&text)).transpose();
+    counts.map(Option::unwrap_or_default).map_err(|_| Malformed::new("wrong counts of messages"))
 }
 
 /// The bits of the flags: a streamed request, a new connection, a reused connection. The fourth format has only

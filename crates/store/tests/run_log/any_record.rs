@@ -1,7 +1,7 @@
 //! Random records of every form that a log can store.
 
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Usage};
+use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Skipped, Usage};
 use inferometer_model::time::Nanos;
 use proptest::option;
 use proptest::prelude::*;
@@ -72,10 +72,15 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let times = (count(), count(), count()).prop_map(|(queue_ms, inference_ms, total_ms)| {
         ServerTimes { queue_ms, inference_ms, total_ms }
     });
-    let by_server = (count(), count(), times);
+    let skipped = prop::collection::vec("\\PC{0,12}", 0..4).prop_map(|kinds| {
+        let mut skipped = Skipped::default();
+        kinds.iter().for_each(|kind| skipped.add(kind));
+        skipped
+    });
+    let by_server = (count(), count(), times, count(), any::<u32>(), skipped);
     (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
-            let (server, rank, server_times) = by_server;
+            let (server, rank, server_times, reasoning, choices, skipped) = by_server;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -104,8 +109,10 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 status,
                 detail: detail.map(Into::into),
                 finish_reason,
-                usage: Usage { prompt, completion, cached },
+                usage: Usage { prompt, completion, cached, reasoning },
                 server_times,
+                skipped,
+                choices,
                 tokens_tokenizer,
                 server,
                 rank,

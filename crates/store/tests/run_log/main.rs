@@ -16,7 +16,7 @@ use common::streamed;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Record};
+use inferometer_model::record::{Event, EventKind, Record, Usage};
 use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
@@ -329,6 +329,27 @@ fn a_log_of_format_version_6_is_read_without_server_times() {
 }
 
 #[test]
+fn a_log_of_format_version_7_is_read_without_reasoning_answers_and_skipped_messages() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-7.log");
+    let log = LogReader::open(&path).unwrap();
+    assert_eq!(log.header().format, 7);
+    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
+        Entry::Record(record) => Some(*record),
+        _ => None,
+    });
+    let records: Vec<Record> = records.collect();
+    assert_eq!(records.len(), 5);
+    let is_as_written = |record: &Record| {
+        record.outcome == Outcome::Complete
+            && record.usage == Usage { prompt: Some(8), completion: Some(4), ..Usage::default() }
+            && record.skipped.is_empty()
+            && record.choices == 0
+            && record.token_events().count() == 4
+    };
+    assert!(records.iter().all(is_as_written));
+}
+
+#[test]
 fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record_each() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.log");
@@ -363,12 +384,12 @@ fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record
 #[test]
 fn a_log_of_a_newer_version_is_refused_with_both_version_numbers() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 8, ..header() };
+    let newer_format = LogHeader { format: 9, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
         (
             newer_format,
-            "the format of the log has version 8, but this program reads versions up to 7",
+            "the format of the log has version 9, but this program reads versions up to 8",
         ),
         (
             newer_records,

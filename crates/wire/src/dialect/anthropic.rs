@@ -6,8 +6,10 @@ use inferometer_model::{EventKind, Prompt, Request, Sampling, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, tokens, unexpected, unknown_type};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::json::{Text, parse, wrong};
+use super::usage::UsageBody;
 use crate::ParsedResponse;
 
 /// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
@@ -59,51 +61,44 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Messages;
 
 impl Decode for Messages {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        // Some servers also send `[DONE]`, the end mark of OpenAI's APIs.
-        if parsed.done && data.trim() == "[DONE]" {
-            return;
-        }
-        if parsed.done {
-            return unexpected("it comes after message_stop", data, parsed);
-        }
-        let Some(event) = parse::<Event<'_>>(data, parsed) else { return };
-        match &*event.kind.0 {
-            "message_start" => {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let event: Event<'_> = parse(data)?;
+        match (event.kind.as_ref().map_or("", |Text(kind)| kind), event.delta) {
+            ("message_start", _) => {
                 parsed.event(EventKind::Role);
                 if let Some(usage) = event.message.and_then(|message| message.usage) {
                     // This message's completion count covers output that has not been sent yet, so it is not
                     // used.
-                    parsed.set_usage(Usage { completion: None, ..usage.usage() });
+                    parsed.set_usage(Usage { completion: None, ..usage.of_anthropic() });
                 }
             }
-            "content_block_delta" => match event.delta {
-                Some(delta) => delta.output(parsed),
-                None => unexpected("no delta", data, parsed),
-            },
-            "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+            ("content_block_delta", Some(delta)) => delta.output(parsed),
+            ("message_delta", delta) => {
+                if let Some(reason) = delta.and_then(|delta| delta.stop_reason) {
                     parsed.finish(&reason.0);
                 }
                 if let Some(usage) = event.usage {
-                    parsed.usage(usage.usage());
+                    parsed.usage(usage.of_anthropic());
                 }
             }
-            "message_stop" => parsed.done(),
-            "error" => server_error(data, parsed),
-            // Events at the beginning and at the end of blocks, and keep-alive events.
-            _ => unknown_type(data, parsed),
+            ("message_stop", _) => parsed.done(),
+            ("error", _) => return Err(Undecoded::Error),
+            ("content_block_start" | "content_block_stop" | "ping", _) => {
+                parsed.event(EventKind::Comment);
+            }
+            _ => return Err(Undecoded::NoOutput),
         }
+        Ok(())
     }
 
-    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
-        let data = String::from_utf8_lossy(body);
-        let Some(whole) = parse::<WholeMessage<'_>>(&data, parsed) else { return };
+    fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let whole: WholeMessage<'_> = parse(data)?;
         if whole.kind.is_some_and(|kind| kind.0 == "error") {
-            return server_error(&data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(blocks) = whole.content else { return unexpected("no content", &data, parsed) };
-        let counted = whole.usage.and_then(|usage| usage.output_tokens);
+        let Some(blocks) = whole.content else { return wrong("no content") };
+        let usage = whole.usage.map(UsageBody::of_anthropic);
+        let counted = usage.and_then(|usage| usage.completion);
         blocks.iter().enumerate().for_each(|(at, block)| {
             // There is one token count for all blocks. The first block gets it, so that the sum is right.
             block.output(if at == 0 { counted } else { counted.map(|_| 0) }, parsed);
@@ -111,26 +106,27 @@ impl Decode for Messages {
         if let Some(Text(reason)) = &whole.stop_reason {
             parsed.finish(reason);
         }
-        if let Some(usage) = whole.usage {
-            parsed.usage(usage.usage());
+        if let Some(usage) = usage {
+            parsed.usage(usage);
         }
         parsed.proper_end = true;
+        Ok(())
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
+    kind: Option<Text<'a>>,
     message: Option<Started>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
-    usage: Option<Counts>,
+    usage: Option<UsageBody>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Started {
-    usage: Option<Counts>,
+    usage: Option<UsageBody>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -167,7 +163,7 @@ struct WholeMessage<'a> {
     content: Option<Vec<Block<'a>>>,
     #[serde(borrow)]
     stop_reason: Option<Text<'a>>,
-    usage: Option<Counts>,
+    usage: Option<UsageBody>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -187,32 +183,6 @@ impl Block<'_> {
             parsed.text(text, tokens);
         } else if let Some(input) = &self.input {
             parsed.tool_call(&input.to_string(), tokens);
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Counts {
-    #[serde(default, deserialize_with = "tokens")]
-    input_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "tokens")]
-    output_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "tokens")]
-    cache_read_input_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "tokens")]
-    cache_creation_input_tokens: Option<u32>,
-}
-
-impl Counts {
-    /// Adds the tokens that were read from the cache or written to it, because the server's prompt count does
-    /// not include them.
-    fn usage(self) -> Usage {
-        let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        let beside: u32 = beside.into_iter().flatten().fold(0, u32::saturating_add);
-        Usage {
-            prompt: self.input_tokens.map(|tokens| tokens.saturating_add(beside)),
-            completion: self.output_tokens,
-            cached: self.cache_read_input_tokens,
         }
     }
 }

@@ -4,9 +4,9 @@
 use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::Value;
 
+use super::decode::Decode;
 use super::json::merge;
-use crate::http::Head;
-use crate::{ParsedResponse, WireError};
+use crate::WireError;
 
 /// The API of one kind of server.
 pub struct Dialect {
@@ -120,24 +120,4 @@ pub enum Framing {
     Delimited,
     /// One message: the whole body.
     WholeBody,
-}
-
-/// Decodes the messages of one response.
-///
-/// A decoder calls methods of [`ParsedResponse`]. `text`, `reasoning` and `tool_call` add output, with the
-/// number of its tokens if the message states this number. `usage` adds the token counts of the whole
-/// response, and `finish` adds the finish reason. If a response may end without a finish reason, its decoder
-/// sets `proper_end` instead. A response with neither counts as truncated.
-pub(crate) trait Decode: Send {
-    /// Called with the head of a successful response, before any message.
-    fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}
-
-    /// Decodes one message of a stream.
-    fn message(&mut self, data: &str, response: &mut ParsedResponse);
-
-    /// Decodes a whole body that is not streamed. By default the body is one message. A dialect whose body
-    /// has several parts overrides this method.
-    fn body(&mut self, body: &[u8], response: &mut ParsedResponse) {
-        self.message(&String::from_utf8_lossy(body), response);
-    }
 }

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, tokens, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::json::{Text, parse, tokens};
 use super::openai::prompt;
 use crate::ParsedResponse;
 
@@ -48,15 +49,17 @@ struct Completion {
     tokens: u32,
 }
 
-impl Completion {
-    fn take(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
+impl Decode for Completion {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         if message.error.is_some() {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
-        let (Some(Text(content)), Some(stop)) = (&message.content, message.stop) else {
-            return unexpected("the field `content` or `stop` is missing", data, parsed);
-        };
+        if message.content.is_none() && message.stop.is_none() {
+            return Err(Undecoded::NoOutput);
+        }
+        let content = message.content.as_ref().map_or("", |Text(content)| content);
+        let stop = message.stop.unwrap_or(false);
         let new = message.tokens_predicted.and_then(|all| all.checked_sub(self.tokens));
         self.tokens = message.tokens_predicted.unwrap_or(self.tokens);
         // If the server states no count, each message before the last is one token. With counts, a progress
@@ -66,30 +69,18 @@ impl Completion {
             parsed.text(content, new);
         }
         if stop {
-            self.end(&message, parsed);
+            let timings = message.timings.as_ref();
+            let usage = Usage {
+                prompt: message.tokens_evaluated,
+                completion: message.tokens_predicted,
+                cached: timings.and_then(|timings| timings.cache_n),
+                ..Usage::default()
+            };
+            parsed.finish(message.stop_type.as_ref().map_or("stop", |Text(reason)| reason));
+            parsed.usage(usage);
+            parsed.done = true;
         }
-    }
-
-    fn end(&self, message: &Message<'_>, parsed: &mut ParsedResponse) {
-        let timings = message.timings.as_ref();
-        let usage = Usage {
-            prompt: message.tokens_evaluated,
-            completion: message.tokens_predicted,
-            cached: timings.and_then(|timings| timings.cache_n),
-        };
-        let reason = message.stop_type.as_ref().map_or("stop", |Text(reason)| reason);
-        parsed.finish(reason);
-        parsed.usage(usage);
-        parsed.done = true;
-    }
-}
-
-impl Decode for Completion {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        if parsed.done {
-            return unexpected("it comes after the last message", data, parsed);
-        }
-        self.take(data, parsed);
+        Ok(())
     }
 }
 

@@ -13,12 +13,15 @@ mod tgi;
 mod triton;
 mod vllm;
 
+mod decode;
 mod definition;
+mod delta;
 mod json;
 mod openai;
 mod template;
+mod usage;
 
-pub(crate) use definition::Decode;
+pub(crate) use decode::{Decode, Undecoded};
 pub use definition::{Dialect, Framing};
 
 /// Every dialect, in the order in which they are listed.

@@ -17,9 +17,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::Decode;
-use super::json::{AtMostOne, Count, Text, parse, server_error, tokens, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::delta::Delta;
+use super::json::{Choices, Count, Text, parse, tokens, wrong};
 use super::template::Template;
+use super::usage::UsageBody;
 use crate::ParsedResponse;
 use crate::error::ErrorSigns;
 
@@ -60,13 +62,14 @@ pub(super) enum Api {
 #[derive(Debug)]
 pub(super) struct OpenAi {
     api: Api,
-    /// Whether an earlier chunk had the delta of a chat.
-    opened: bool,
-    /// The number of completion tokens so far, from usage in mid-stream. `None` after a token without usage:
-    /// the next count then covers more than one event.
-    counted: Option<u32>,
+    stated: StatedTokens,
     /// Whether a chunk had an empty finish reason. Every chunk is then a token, also the last one.
     last_is_token: bool,
+    /// The indices of the answers so far, and how many of these answers have ended.
+    answers: Vec<u32>,
+    finished: usize,
+    /// The event of the finish reason `length` whose chunk had an empty text.
+    empty_end: Option<usize>,
     /// The latest chunk that was exactly one output event, without its text.
     template: Template,
     learnt: Learnt,
@@ -84,49 +87,74 @@ impl OpenAi {
     pub(super) fn new(api: Api) -> Self {
         Self {
             api,
-            opened: false,
-            counted: Some(0),
+            stated: StatedTokens::default(),
             last_is_token: false,
+            answers: Vec::new(),
+            finished: 0,
+            empty_end: None,
             template: Template::default(),
             learnt: Learnt::default(),
         }
     }
 
-    /// Decodes one choice of a stream's chunk. Returns whether the chunk had output, a finish reason or usage.
+    /// Decodes one choice of a stream's chunk. Returns whether the chunk had output, a role or a finish reason.
+    ///
+    /// # Errors
+    /// When the choice has the output of the other API.
     fn choice(
         &mut self,
         choice: &Choice<'_>,
         usage: Option<Usage>,
         parsed: &mut ParsedResponse,
-    ) -> bool {
+    ) -> Result<bool, Undecoded> {
+        let index = choice.index.unwrap_or(0);
+        let is_first =
+            (choice.delta.is_some() || choice.text.is_some()) && !self.answers.contains(&index);
+        if is_first {
+            self.answers.push(index);
+            parsed.choices = self.answers.len() as u32;
+        }
         let finish = choice.finish();
-        let tokens = self.tokens(choice, usage);
+        let is_opening = is_first && self.api == Api::Chat;
+        let is_role = is_opening && choice.delta.as_ref().is_some_and(Delta::is_only_role);
+        let tokens = if is_role { None } else { self.stated.tokens(choice, usage) };
         let bare = (finish.is_none() && usage.is_none()) || self.last_is_token;
         self.last_is_token |= choice.finish_reason.is_some() && finish.is_none();
         let before = parsed.events.len();
-        let known = match self.api {
-            Api::Completions => {
-                if let Some(Text(text)) = &choice.text
-                    && (!text.is_empty() || tokens.map_or(bare, |tokens| tokens > 0))
-                {
-                    parsed.text(text, tokens);
-                }
-                choice.text.is_some()
+        let half_character = tokens.map_or(bare && !is_opening, |tokens| tokens > 0);
+        match (self.api, &choice.text, &choice.delta) {
+            (Api::Completions, Some(Text(text)), _) if !text.is_empty() || half_character => {
+                parsed.text(text, tokens);
             }
-            Api::Chat => {
-                if let Some(delta) = &choice.delta {
-                    self.delta(delta, tokens, bare, parsed);
+            (Api::Completions, Some(_), _) => {}
+            (Api::Chat, _, Some(_)) if is_role => parsed.event(EventKind::Role),
+            (Api::Chat, _, Some(delta)) => {
+                let is_empty = !delta.output(tokens, parsed) && delta.has_empty_text();
+                if is_empty && half_character {
+                    parsed.text("", tokens);
                 }
-                choice.delta.is_some()
             }
-        };
-        if usage.is_none() && parsed.events[before..].iter().any(|event| event.kind.is_token()) {
-            self.counted = None;
+            // Output that this API has in another field: without an error, it would be lost.
+            _ if finish.is_none() && choice.has_output() => {
+                return Err(Undecoded::Wrong("it has the output of another API".to_owned()));
+            }
+            _ => {}
         }
+        let has_output = parsed.events.len() > before;
+        self.stated.end_of_chunk(has_output && !is_role, usage);
         if let Some(reason) = finish {
+            let is_empty = !has_output && choice.text.is_some() && reason == "length";
+            self.empty_end = is_empty.then_some(parsed.events.len());
             parsed.finish(reason);
+            self.finished += 1;
+            parsed.proper_end = self.finished >= self.answers.len();
         }
-        known || finish.is_some() || usage.is_some()
+        let is_known = choice.text.is_some()
+            || choice
+                .delta
+                .as_ref()
+                .is_some_and(|delta| delta.has_role() || delta.has_empty_text());
+        Ok(has_output || finish.is_some() || is_known)
     }
 
     /// Sets the template from a chunk that was exactly one output event.
@@ -134,131 +162,163 @@ impl OpenAi {
         let [Event { kind, tokens, .. }] = *events else { return };
         let text = match (self.api, kind, &choice.delta) {
             (Api::Completions, EventKind::Text, _) => choice.text.as_ref().map(|text| &*text.0),
-            (Api::Chat, EventKind::Text, Some(delta)) => {
-                delta.content.as_ref().map(|text| &*text.0)
-            }
+            (Api::Chat, EventKind::Text, Some(delta)) => delta.content_text(),
             (Api::Chat, EventKind::Reasoning, Some(delta)) => delta.reasoning_text(),
             _ => None,
         };
-        if let Some(text) = text {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
             self.template.learn(data, text);
             self.learnt = Learnt { is_reasoning: kind == EventKind::Reasoning, tokens };
         }
     }
 
-    /// The number of tokens that a message states: from usage in mid-stream, otherwise from its token ids.
+    /// Adds the usage of a chunk. Before any output, only the prompt has been counted: a gateway that sends usage with
+    /// the role does not know the number of output tokens.
+    fn usage(&self, usage: Usage, parsed: &mut ParsedResponse) {
+        if parsed.finish_reason.is_none() && !parsed.has_token() {
+            return parsed.set_usage(Usage { completion: None, reasoning: None, ..usage });
+        }
+        parsed.usage(Usage { completion: self.stated.in_total(usage.completion), ..usage });
+    }
+}
+
+/// The numbers of tokens that the chunks of a stream state.
+#[derive(Debug)]
+struct StatedTokens {
+    /// The number of completion tokens so far, from usage in mid-stream. `None` after a token without usage:
+    /// the next count then covers more than one event.
+    counted: Option<u32>,
+    /// The number of chunks with output and usage, up to two.
+    with_usage: u8,
+    /// The sum of the counts if each chunk counts only its own tokens.
+    of_each: Option<u32>,
+}
+
+impl Default for StatedTokens {
+    fn default() -> Self {
+        Self { counted: Some(0), with_usage: 0, of_each: None }
+    }
+}
+
+impl StatedTokens {
+    /// The number of tokens that a chunk states: from usage in mid-stream, otherwise from its token ids.
     fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
-        if let (Some(before), Some(now)) = (self.counted, usage.and_then(|usage| usage.completion))
-        {
+        let now = usage.and_then(|usage| usage.completion);
+        if let (Some(sum), Some(now)) = (self.of_each, now) {
+            let own = if choice.has_output() { now } else { 0 };
+            self.of_each = Some(sum.saturating_add(own));
+            return Some(own);
+        }
+        if let (Some(before), Some(now)) = (self.counted, now) {
             self.counted = Some(now);
+            // A count of all tokens so far grows with each output.
+            if self.with_usage == 1 && now > 0 && now <= before && choice.has_output() {
+                self.of_each = Some(before.saturating_add(now));
+                return Some(now);
+            }
             return now.checked_sub(before);
         }
         choice.token_ids.as_ref().map(|ids| ids.0)
     }
 
-    fn delta(
-        &mut self,
-        delta: &Delta<'_>,
-        tokens: Option<u32>,
-        bare: bool,
-        parsed: &mut ParsedResponse,
-    ) {
-        let opening = !std::mem::replace(&mut self.opened, true);
-        if delta.output(tokens, parsed) {
-            return;
+    fn end_of_chunk(&mut self, has_output: bool, usage: Option<Usage>) {
+        match (has_output, usage) {
+            (true, None) => self.counted = None,
+            (true, Some(_)) => self.with_usage = (self.with_usage + 1).min(2),
+            (false, _) => {}
         }
-        let empty = delta.content.is_some() || delta.reasoning_text().is_some();
-        let half_character = tokens.map_or(bare && !opening, |tokens| tokens > 0);
-        if empty && half_character {
-            parsed.text("", tokens);
-        } else if opening && delta.role.is_some() {
-            parsed.event(EventKind::Role);
-        }
+    }
+
+    /// The completion tokens of the whole answer so far, from the count that a chunk states.
+    fn in_total(&self, stated: Option<u32>) -> Option<u32> {
+        stated.max(self.of_each)
     }
 }
 
 impl Decode for OpenAi {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
         if !parsed.done
             && let Some(text) = self.template.text(data)
         {
             let Learnt { is_reasoning, tokens } = self.learnt;
-            return if is_reasoning {
-                parsed.reasoning(text, tokens)
+            if is_reasoning {
+                parsed.reasoning(text, tokens);
             } else {
-                parsed.text(text, tokens)
-            };
+                parsed.text(text, tokens);
+            }
+            return Ok(());
         }
-        if data.trim() == "[DONE]" {
-            parsed.done();
-            return;
-        }
-        if parsed.done {
-            return unexpected("it comes after [DONE]", data, parsed);
-        }
-        let Some(chunk) = parse::<Chunk<'_>>(data, parsed) else { return };
+        let chunk: Chunk<'_> = parse(data)?;
         if chunk.is_error() {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
         let usage = chunk.usage.map(UsageBody::usage);
-        let known = match chunk.choices {
-            Some(AtMostOne(Some(choice))) => {
-                let before = parsed.events.len();
-                let known = self.choice(&choice, usage, parsed);
-                if usage.is_none() {
-                    self.learn(data, &choice, &parsed.events[before..]);
-                }
-                known
-            }
-            // A message with an empty list of choices contains usage, or a notice that is not output.
-            Some(AtMostOne(None)) => true,
-            None => usage.is_some(),
-        };
+        let before = parsed.events.len();
+        let mut known = usage.is_some();
+        for choice in chunk.choices.iter().flat_map(Choices::iter) {
+            known |= self.choice(choice, usage, parsed)?;
+        }
+        if let (None, Some(Choices { first: Some(choice), others })) = (usage, &chunk.choices)
+            && others.is_empty()
+        {
+            self.learn(data, choice, &parsed.events[before..]);
+        }
         if let Some(usage) = usage {
-            parsed.usage(usage);
+            self.usage(usage, parsed);
         }
-        if !known {
-            unexpected("neither output, finish reason, usage nor error", data, parsed);
-        }
+        if known { Ok(()) } else { Err(Undecoded::NoOutput) }
     }
 
-    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
-        let data = String::from_utf8_lossy(body);
-        let Some(chunk) = parse::<Chunk<'_>>(&data, parsed) else { return };
+    fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let chunk: Chunk<'_> = parse(data)?;
         if chunk.is_error() {
-            return server_error(&data, parsed);
+            return Err(Undecoded::Error);
         }
         let usage = chunk.usage.map(UsageBody::usage);
-        let Some(AtMostOne(Some(choice))) = chunk.choices else {
-            return unexpected("no choices", &data, parsed);
+        let Some(choices @ Choices { first: Some(_), .. }) = &chunk.choices else {
+            return wrong("no choices");
         };
-        let tokens = usage.and_then(|usage| usage.completion);
-        let stated_output = tokens.is_some_and(|tokens| tokens > 0);
-        let known = match (self.api, &choice.text, &choice.message) {
-            (Api::Completions, Some(Text(text)), _) => {
-                if !text.is_empty() || stated_output {
+        // There is one token count for all choices. The first output gets it, so that the sum is right.
+        let counted = usage.and_then(|usage| usage.completion);
+        let mut tokens = counted;
+        for choice in choices.iter() {
+            let before = parsed.events.len();
+            match (self.api, &choice.text, &choice.message) {
+                (Api::Completions, Some(Text(text)), _) if !text.is_empty() => {
                     parsed.text(text, tokens);
                 }
-                true
-            }
-            (Api::Chat, _, Some(message)) => {
-                if !message.output(tokens, parsed) && stated_output {
-                    parsed.text("", tokens);
+                (Api::Completions, Some(_), _) => {}
+                (Api::Chat, _, Some(message)) => {
+                    message.output(tokens, parsed);
                 }
-                true
+                _ => return wrong("a choice without output"),
             }
-            _ => false,
-        };
-        if let Some(reason) = choice.finish() {
+            if parsed.events.len() > before {
+                tokens = counted.map(|_| 0);
+            }
+            parsed.choices += 1;
+        }
+        if tokens.is_some_and(|tokens| tokens > 0) {
+            parsed.text("", tokens);
+        }
+        if let Some(reason) = choices.iter().find_map(Choice::finish) {
             parsed.finish(reason);
         }
         if let Some(usage) = usage {
             parsed.usage(usage);
         }
-        if known {
-            parsed.proper_end = true;
-        } else {
-            unexpected("a choice without output", &data, parsed);
+        parsed.proper_end = true;
+        Ok(())
+    }
+
+    /// A server that sends one message per token may send the last token, whose text is empty, with the finish reason
+    /// `length`. Usage counts this token. Without usage, the message is a token if the request allows one more.
+    fn end(&mut self, parsed: &mut ParsedResponse) {
+        let Some(at) = self.empty_end.take() else { return };
+        let came = parsed.events.iter().filter(|event| event.kind.is_token()).count();
+        let has_room = parsed.output_limit.is_none_or(|limit| came < limit as usize);
+        if parsed.usage.completion.is_none() && has_room && at < parsed.events.len() {
+            parsed.events.insert(at, Event { kind: EventKind::EmptyText, ..parsed.events[at] });
         }
     }
 }
@@ -266,7 +326,7 @@ impl Decode for OpenAi {
 #[derive(Debug, Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow)]
-    choices: Option<AtMostOne<Choice<'a>>>,
+    choices: Option<Choices<Choice<'a>>>,
     usage: Option<UsageBody>,
     error: Option<IgnoredAny>,
     #[serde(borrow)]
@@ -288,6 +348,8 @@ impl Chunk<'_> {
 
 #[derive(Debug, Deserialize)]
 struct Choice<'a> {
+    #[serde(default, deserialize_with = "tokens")]
+    index: Option<u32>,
     #[serde(borrow)]
     text: Option<Text<'a>>,
     #[serde(borrow)]
@@ -304,83 +366,11 @@ impl Choice<'_> {
     fn finish(&self) -> Option<&str> {
         self.finish_reason.as_ref().map(|reason| &*reason.0).filter(|reason| !reason.is_empty())
     }
-}
 
-#[derive(Debug, Deserialize)]
-struct Delta<'a> {
-    role: Option<IgnoredAny>,
-    #[serde(borrow)]
-    content: Option<Text<'a>>,
-    #[serde(borrow)]
-    reasoning_content: Option<Text<'a>>,
-    #[serde(borrow)]
-    reasoning: Option<Text<'a>>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    function: Option<Function<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Function<'a> {
-    #[serde(borrow)]
-    arguments: Option<Text<'a>>,
-}
-
-impl Delta<'_> {
-    /// The reasoning text from either field; vLLM sends the same text in both.
-    fn reasoning_text(&self) -> Option<&str> {
-        self.reasoning_content.as_ref().or(self.reasoning.as_ref()).map(|text| &*text.0)
-    }
-
-    /// Adds an event for each text that is not empty and for each tool call, and returns whether there was one.
-    /// All tokens are counted in the first of these events, so that their sum is right.
-    fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
-        let mut left = tokens;
-        let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));
-        let mut any = false;
-        if let Some(text) = self.reasoning_text().filter(|text| !text.is_empty()) {
-            parsed.reasoning(text, next());
-            any = true;
-        }
-        if let Some(Text(text)) = self.content.as_ref().filter(|text| !text.0.is_empty()) {
-            parsed.text(text, next());
-            any = true;
-        }
-        for call in self.tool_calls.iter().flatten() {
-            let arguments = call.function.as_ref().and_then(|call| call.arguments.as_ref());
-            parsed.tool_call(arguments.map_or("", |text| &text.0), next());
-            any = true;
-        }
-        any
-    }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct UsageBody {
-    #[serde(default, deserialize_with = "tokens")]
-    prompt_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "tokens")]
-    completion_tokens: Option<u32>,
-    prompt_tokens_details: Option<PromptDetails>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct PromptDetails {
-    #[serde(default, deserialize_with = "tokens")]
-    cached_tokens: Option<u32>,
-}
-
-impl UsageBody {
-    fn usage(self) -> Usage {
-        Usage {
-            prompt: self.prompt_tokens,
-            completion: self.completion_tokens,
-            cached: self.prompt_tokens_details.and_then(|details| details.cached_tokens),
-        }
+    /// Whether the choice has output that is not empty.
+    fn has_output(&self) -> bool {
+        let messages = [&self.delta, &self.message].into_iter().flatten();
+        self.text.as_ref().is_some_and(|text| !text.0.is_empty())
+            || messages.into_iter().any(Delta::has_output)
     }
 }

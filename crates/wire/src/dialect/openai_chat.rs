@@ -4,7 +4,8 @@
 use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
+use super::decode::Decode;
+use super::definition::{DEFAULT, Dialect};
 use super::openai::{Api, OpenAi, body};
 
 /// `/v1/chat/completions`.

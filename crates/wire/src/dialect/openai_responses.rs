@@ -1,11 +1,14 @@
 //! The OpenAI responses API: typed events without `[DONE]`. The last event has the token counts.
 
-use inferometer_model::{EventKind, Prompt, Request, Sampling, Usage};
+use inferometer_model::{EventKind, Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, tokens, unexpected, unknown_type};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::delta::Content;
+use super::json::{Text, parse, wrong};
+use super::usage::UsageBody;
 use crate::ParsedResponse;
 
 /// `/v1/responses`.
@@ -45,25 +48,20 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Responses;
 
 impl Decode for Responses {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        // Some servers also send `[DONE]`, the end mark of the other APIs.
-        if data.trim() == "[DONE]" && parsed.proper_end {
-            return parsed.done();
-        }
-        let Some(event) = parse::<Event<'_>>(data, parsed) else { return };
-        let delta = event.delta.as_ref().map_or("", |Text(delta)| delta);
-        match &*event.kind.0 {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let event: Event<'_> = parse(data)?;
+        let delta = event.delta.as_ref().and_then(Content::text).unwrap_or("");
+        match event.kind.as_ref().map_or("", |Text(kind)| kind) {
             "response.output_text.delta" | "response.refusal.delta" => parsed.text(delta, None),
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
                 parsed.reasoning(delta, None);
             }
-            "response.function_call_arguments.delta" => {
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 parsed.tool_call(delta, None);
             }
-            "response.completed" | "response.incomplete" => match &event.response {
-                Some(response) => response.end(parsed),
-                None => unexpected("no response", data, parsed),
-            },
+            "response.completed" | "response.incomplete" => {
+                event.response.unwrap_or_default().end(parsed);
+            }
             kind @ ("response.failed" | "response.cancelled") => {
                 let error = event.response.and_then(|response| response.error);
                 let message = error.and_then(|error| error.message);
@@ -71,46 +69,47 @@ impl Decode for Responses {
                     message.map_or_else(|| format!("the server sent {kind}"), |Text(m)| m.into()),
                 );
             }
-            "error" => server_error(data, parsed),
+            "error" => return Err(Undecoded::Error),
             // Events at the beginning and at the end of items and parts.
             kind if kind.starts_with("response.") => parsed.event(EventKind::Comment),
-            _ => unknown_type(data, parsed),
+            _ => return Err(Undecoded::NoOutput),
         }
+        Ok(())
     }
 
-    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
-        let data = String::from_utf8_lossy(body);
-        let Some(whole) = parse::<Response<'_>>(&data, parsed) else { return };
+    fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let whole: Response<'_> = parse(data)?;
         if whole.error.as_ref().is_some_and(|error| error.message.is_some()) {
-            return server_error(&data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(items) = &whole.output else { return unexpected("no output", &data, parsed) };
-        let counted = whole.usage.and_then(|usage| usage.output_tokens);
+        let Some(items) = &whole.output else { return wrong("no output") };
+        let counted = whole.usage.and_then(|usage| usage.usage().completion);
         let mut left = counted;
         for item in items {
             item.output(&mut || std::mem::replace(&mut left, counted.map(|_| 0)), parsed);
         }
         whole.end(parsed);
+        Ok(())
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
+    kind: Option<Text<'a>>,
     #[serde(borrow)]
-    delta: Option<Text<'a>>,
+    delta: Option<Content<'a>>,
     #[serde(borrow)]
     response: Option<Response<'a>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Response<'a> {
     #[serde(borrow)]
     status: Option<Text<'a>>,
     #[serde(borrow)]
     incomplete_details: Option<Incomplete<'a>>,
-    usage: Option<Counts>,
+    usage: Option<UsageBody>,
     #[serde(borrow)]
     error: Option<Failed<'a>>,
     #[serde(borrow)]
@@ -146,51 +145,28 @@ struct Item<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
-    content: Option<Vec<Part<'a>>>,
+    content: Option<Content<'a>>,
+    /// The reasoning in short, from servers that hide the reasoning itself.
+    #[serde(borrow)]
+    summary: Option<Content<'a>>,
     arguments: Option<Value>,
 }
 
 impl Item<'_> {
     fn output(&self, tokens: &mut dyn FnMut() -> Option<u32>, parsed: &mut ParsedResponse) {
-        for Text(text) in self.content.iter().flatten().filter_map(|part| part.text.as_ref()) {
-            match &*self.kind.0 {
-                "reasoning" => parsed.reasoning(text, tokens()),
-                _ => parsed.text(text, tokens()),
+        let is_reasoning = self.kind.0 == "reasoning";
+        let add = if is_reasoning { ParsedResponse::reasoning } else { ParsedResponse::text };
+        let mut any = false;
+        for content in [&self.content, &self.summary].into_iter().flatten() {
+            if !any {
+                content.each(add, &mut |add, text| {
+                    add(parsed, text, tokens());
+                    any = true;
+                });
             }
         }
         if let Some(arguments) = self.arguments.as_ref().and_then(Value::as_str) {
             parsed.tool_call(arguments, tokens());
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Counts {
-    #[serde(default, deserialize_with = "tokens")]
-    input_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "tokens")]
-    output_tokens: Option<u32>,
-    input_tokens_details: Option<Details>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Details {
-    #[serde(default, deserialize_with = "tokens")]
-    cached_tokens: Option<u32>,
-}
-
-impl Counts {
-    fn usage(self) -> Usage {
-        Usage {
-            prompt: self.input_tokens,
-            completion: self.output_tokens,
-            cached: self.input_tokens_details.and_then(|details| details.cached_tokens),
         }
     }
 }

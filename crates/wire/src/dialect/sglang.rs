@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Count, Text, parse, server_error, tokens, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::json::{Count, Text, parse, tokens, wrong};
 use crate::ParsedResponse;
 
 /// `/generate` of SGLang.
@@ -51,37 +52,48 @@ struct Generate {
     tokens: u32,
 }
 
-impl Generate {
-    fn take(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
+impl Decode for Generate {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         let failed = message.object.is_some_and(|object| object.0 == "error");
         if message.error.is_some() || failed {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
-        let (Some(Text(text)), Some(meta)) = (&message.text, &message.meta_info) else {
-            return unexpected("the field `text` or `meta_info` is missing", data, parsed);
-        };
+        if message.text.is_none() && message.meta_info.is_none() {
+            return Err(Undecoded::NoOutput);
+        }
+        // A server without a tokenizer sends only counts.
+        let text = message.text.as_ref().map(|Text(text)| &**text);
+        let meta = message.meta_info.unwrap_or_default();
         let finish = meta.finish_reason.as_ref();
         if let Some(Text(why)) = finish.and_then(|finish| finish.error()) {
-            return parsed.server_error(why.to_string());
+            parsed.server_error(why.to_string());
+            return Ok(());
         }
         // A message that lists fewer tokens than it counts contains only the new text.
         let counted = meta.completion_tokens;
         let listed = message.output_ids.as_ref().map(|ids| ids.0);
         let incremental =
             self.stream && listed.zip(counted).is_some_and(|(listed, all)| listed < all);
-        let new = if incremental { Some(&text[..]) } else { text.get(self.output_bytes..) };
+        let new = match text {
+            Some(text) if !incremental => text.get(self.output_bytes..),
+            text => Some(text.unwrap_or("")),
+        };
         let Some(new) = new else {
-            return unexpected("it does not continue the previous message's text", data, parsed);
+            return wrong("it does not continue the previous message's text");
         };
         let tokens = counted.and_then(|all| all.checked_sub(self.tokens));
         if !new.is_empty() || tokens.is_some_and(|tokens| tokens > 0) {
             parsed.text(new, tokens);
         }
-        self.output_bytes = if incremental { self.output_bytes + new.len() } else { text.len() };
+        self.output_bytes += new.len();
         self.tokens = counted.unwrap_or(self.tokens);
-        let usage =
-            Usage { prompt: meta.prompt_tokens, completion: counted, cached: meta.cached_tokens };
+        let usage = Usage {
+            prompt: meta.prompt_tokens,
+            completion: counted,
+            cached: meta.cached_tokens,
+            reasoning: meta.reasoning_tokens,
+        };
         match finish {
             None => parsed.set_usage(usage),
             Some(finish) => {
@@ -89,22 +101,7 @@ impl Generate {
                 parsed.usage(usage);
             }
         }
-    }
-}
-
-impl Decode for Generate {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        if data.trim() == "[DONE]" {
-            parsed.done();
-        } else if parsed.done {
-            unexpected("it comes after [DONE]", data, parsed);
-        } else {
-            self.take(data, parsed);
-        }
-    }
-
-    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
-        self.take(&String::from_utf8_lossy(body), parsed);
+        Ok(())
     }
 }
 
@@ -120,7 +117,7 @@ struct Message<'a> {
     object: Option<Text<'a>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Meta<'a> {
     #[serde(borrow)]
     finish_reason: Option<Finish<'a>>,
@@ -130,6 +127,8 @@ struct Meta<'a> {
     completion_tokens: Option<u32>,
     #[serde(default, deserialize_with = "tokens")]
     cached_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    reasoning_tokens: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Count, Text, parse, server_error, tokens, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::json::{Count, Text, parse, tokens, wrong};
 use crate::ParsedResponse;
 use crate::http::Head;
 
@@ -51,37 +52,34 @@ impl Decode for Generate {
     fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));
-        parsed.set_usage(Usage { prompt, completion, cached: None });
+        parsed.set_usage(Usage { prompt, completion, ..Usage::default() });
     }
 
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        if parsed.done {
-            return unexpected("it comes after generated_text", data, parsed);
-        }
-        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         if message.error.is_some() {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(token) = message.token else {
-            return unexpected("neither a token nor an error", data, parsed);
-        };
+        if message.token.is_none() && message.generated_text.is_none() {
+            return Err(Undecoded::NoOutput);
+        }
         // A special token, such as end-of-text, counts as a token, but its text is not part of the output.
-        parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
+        if let Some(token) = message.token {
+            parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
+        }
         if message.generated_text.is_some() {
             end(message.details.as_ref(), parsed);
             parsed.done = true;
         }
+        Ok(())
     }
 
-    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
-        let data = String::from_utf8_lossy(body);
-        let Some(message) = parse::<Message<'_>>(&data, parsed) else { return };
+    fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         if message.error.is_some() {
-            return server_error(&data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(Text(text)) = message.generated_text else {
-            return unexpected("no generated_text", &data, parsed);
-        };
+        let Some(Text(text)) = message.generated_text else { return wrong("no generated_text") };
         let details = message.details.as_ref();
         let tokens = details.and_then(|details| details.generated_tokens);
         let tokens = tokens.or(parsed.usage.completion);
@@ -89,6 +87,7 @@ impl Decode for Generate {
             parsed.text(&text, tokens);
         }
         end(details, parsed);
+        Ok(())
     }
 }
 
@@ -104,7 +103,7 @@ fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
     let usage = Usage {
         prompt: details.input_length.or(prefill),
         completion: details.generated_tokens,
-        cached: None,
+        ..Usage::default()
     };
     if usage == Usage::default() {
         return;

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect};
+use super::json::{Text, parse};
 use crate::ParsedResponse;
 
 /// `/v2/models/MODEL/generate` and `/v2/models/MODEL/generate_stream` of Triton.
@@ -48,20 +49,19 @@ struct Generate {
 }
 
 impl Decode for Generate {
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         if message.error.is_some() {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(Text(text)) = &message.text_output else {
-            return unexpected("neither text_output nor an error", data, parsed);
-        };
+        let Some(Text(text)) = &message.text_output else { return Err(Undecoded::NoOutput) };
         // In a stream, an empty text is an incomplete character. A whole body without text has no
         // output.
         if self.stream || !text.is_empty() {
             parsed.text(text, None);
         }
         parsed.proper_end = true;
+        Ok(())
     }
 }
 

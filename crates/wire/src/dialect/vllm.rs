@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::definition::{DEFAULT, Decode, Dialect, Framing};
-use super::json::{AtMostOne, Text, parse, server_error, unexpected};
+use super::decode::{Decode, Decoded, Undecoded};
+use super::definition::{DEFAULT, Dialect, Framing};
+use super::json::{Choices, Text, parse, wrong};
 use crate::ParsedResponse;
 
 /// `/generate` of vLLM.
@@ -57,19 +58,22 @@ struct Generate {
 
 impl Decode for Generate {
     /// Adds an event with the part of the output that the previous message did not have.
-    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
+        let message: Message<'_> = parse(data)?;
         if message.error.is_some() || message.object.is_some_and(|object| object.0 == "error") {
-            return server_error(data, parsed);
+            return Err(Undecoded::Error);
         }
-        let Some(AtMostOne(Some(Text(text)))) = &message.text else {
-            return unexpected("no text", data, parsed);
+        let Some(Choices { first: Some(Text(text)), others }) = &message.text else {
+            return Err(Undecoded::NoOutput);
         };
+        if !others.is_empty() {
+            return wrong("several answers, whose tokens cannot be told apart");
+        }
         let Some(output) = text.strip_prefix(&*self.prompt) else {
-            return unexpected("the text does not begin with the prompt", data, parsed);
+            return wrong("the text does not begin with the prompt");
         };
         let Some(new) = output.get(self.output_bytes..) else {
-            return unexpected("it does not continue the previous message's text", data, parsed);
+            return wrong("it does not continue the previous message's text");
         };
         // In a stream, a message without new text is a token that does not complete a character. A whole body
         // without text has no output.
@@ -78,13 +82,14 @@ impl Decode for Generate {
         }
         self.output_bytes = output.len();
         parsed.proper_end = true;
+        Ok(())
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
-    text: Option<AtMostOne<Text<'a>>>,
+    text: Option<Choices<Text<'a>>>,
     error: Option<IgnoredAny>,
     #[serde(borrow)]
     object: Option<Text<'a>>,

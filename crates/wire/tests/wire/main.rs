@@ -1,6 +1,7 @@
 //! Tests of the protocols: recorded responses, responses written by hand, framing, bodies.
 
 mod bodies;
+mod endings;
 mod exchange;
 mod fixtures;
 mod hostile;

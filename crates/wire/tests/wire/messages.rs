@@ -36,7 +36,13 @@ fn read_sse(dialect: &str, data: &[&str]) -> Reading {
 fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
     let (a, b, empty, zero, five) = (text("a"), text("b"), text(""), usage(0), usage(5));
     let two = r#"{"choices":[{"text":"a"},{"text":"b","index":1}]}"#;
+    let second = r#"{"choices":[{"text":"","index":1,"finish_reason":"stop"}]}"#;
+    let length = r#"{"choices":[{"text":"","finish_reason":"length"}]}"#;
     let error = r#"{"error": {"message": "died", "code": "500"}}"#;
+    let with = |completion: u32| {
+        format!(r#"{{"choices":[{{"text":"a"}}],"usage":{{"completion_tokens":{completion}}}}}"#)
+    };
+    let (first, both) = (with(1), with(2));
     let null_error = r#"{"error":null,"choices":[{"text":"a"}],"usage":null}"#;
     let sglang = r#"{"object":"error","message":"died","code":500}"#;
     let bare = r#"{"message":"died","type":"internal","code":500}"#;
@@ -47,10 +53,10 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
         ("usual", &[&a, &b, FINISH, &five, DONE], "TTFUD", Outcome::Complete),
         ("half characters", &[&empty, &a, &empty, FINISH, DONE], "eTeFD", Outcome::Complete),
         ("no end mark", &[&a, FINISH], "TF", Outcome::Complete),
-        ("no finish reason", &[&a, DONE], "TD", Outcome::Truncated),
+        ("no finish reason", &[&a, DONE], "TD", Outcome::Complete),
         ("only text", &[&a], "T", Outcome::Truncated),
         ("nothing", &[], "", Outcome::Truncated),
-        ("only the end mark", &[DONE], "D", Outcome::Truncated),
+        ("only the end mark", &[DONE], "D", Outcome::Malformed),
         ("an error and an end", &[&a, error, DONE], "TXD", Outcome::ServerError),
         ("an error before a good end", &[&a, error, FINISH, DONE], "TXFD", Outcome::ServerError),
         ("an error in SGLang's form", &[&a, sglang], "TX", Outcome::ServerError),
@@ -60,14 +66,25 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
         ("filtered", &[&a, filtered, DONE], "TFD", Outcome::Complete),
         ("an error after nonsense", &["{", error], "X", Outcome::ServerError),
         ("no error", &[null_error, FINISH, DONE], "TFD", Outcome::Complete),
-        ("no output, not counted", &[FINISH, DONE], "FD", Outcome::Malformed),
+        ("no output, not counted", &[FINISH, DONE], "FD", Outcome::Complete),
         ("no output, counted zero", &[FINISH, &zero, DONE], "FUD", Outcome::Complete),
-        ("no output, counted five", &[FINISH, &five, DONE], "FUD", Outcome::Malformed),
+        ("no output, counted five", &[FINISH, &five, DONE], "FUD", Outcome::Complete),
         ("no JSON", &[&a, "{\"choices\":[", FINISH, DONE], "TFD", Outcome::Malformed),
-        ("two answers", &[two, FINISH, DONE], "FD", Outcome::Malformed),
+        ("two answers", &[two, FINISH, second, DONE], "TTFFD", Outcome::Complete),
+        ("one of two ends", &[two, FINISH], "TTF", Outcome::Truncated),
         ("another API", &[&delta(r#""content":"a""#), FINISH], "F", Outcome::Malformed),
-        ("something else", &["{\"ping\":1}", &a, FINISH], "TF", Outcome::Malformed),
+        ("something else", &["{\"ping\":1}", &a, FINISH], "cTF", Outcome::Complete),
         ("after the end mark", &[&a, FINISH, DONE, &a], "TFD", Outcome::Malformed),
+        ("usage after the end mark", &[&a, FINISH, DONE, &five], "TFDU", Outcome::Complete),
+        ("a ping after the end mark", &[&a, FINISH, DONE, "{}"], "TFDc", Outcome::Complete),
+        ("two end marks", &[&a, FINISH, DONE, DONE], "TFD", Outcome::Complete),
+        ("usage is the last", &[&a, &b, &five], "TTU", Outcome::Complete),
+        ("usage before the last output", &[&a, &five, &b], "TUT", Outcome::Truncated),
+        ("usage before output", &[&five, &a], "T", Outcome::Truncated),
+        ("usage with each output", &[&first, &both, &five], "TUTUU", Outcome::Truncated),
+        ("only usage", &[&five], "", Outcome::Truncated),
+        ("a last token without text", &[&a, length, DONE], "TeFD", Outcome::Complete),
+        ("the same, counted", &[&a, length, &five, DONE], "TFUD", Outcome::Complete),
     ];
     for (name, data, kinds, outcome) in cases {
         let reading = read_sse(COMPLETIONS, data);
@@ -95,6 +112,16 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
     let think_new = delta(r#""reasoning":"hm""#);
     let both = delta(r#""reasoning":"hm","content":"a""#);
     let call = delta(r#""tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"x\""}}]"#);
+    let gateway = r#"{"choices":[{"delta":{"role":"assistant","content":""}}],"usage":{"completion_tokens":1}}"#;
+    let mistral = delta(
+        r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]"#,
+    );
+    let details = delta(r#""reasoning_details":[{"type":"reasoning.text","text":"hm"}]"#);
+    let encrypted = delta(r#""reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]"#);
+    let refusal = delta(r#""content":null,"refusal":"a""#);
+    let old_call = delta(r#""function_call":{"name":"f","arguments":"{}"}"#);
+    let think_second = delta(r#""reasoning_content":"","reasoning":"hm""#);
+    let message = r#"{"choices":[{"message":{"content":"a"}}]}"#;
     let litellm = r#"{"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":1}}"#;
     let cases: &[(&str, &[&str], &str, Outcome)] = &[
         ("role only", &[&role, &a, CHAT_FINISH, DONE], "RTFD", Outcome::Complete),
@@ -102,14 +129,22 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
         ("null role", &[&role_null, &a, CHAT_FINISH], "RTF", Outcome::Complete),
         ("role always", &[&role_empty, &role_empty, &a, CHAT_FINISH], "ReTF", Outcome::Complete),
         ("empty first", &[&empty, &a, &empty, CHAT_FINISH], "TeF", Outcome::Complete),
-        ("nothing first", &[&nothing, &a, CHAT_FINISH], "TF", Outcome::Complete),
-        ("role, no output", &[&role_empty, CHAT_FINISH, DONE], "RFD", Outcome::Malformed),
+        ("nothing first", &[&nothing, &a, CHAT_FINISH], "cTF", Outcome::Complete),
+        ("role, no output", &[&role_empty, CHAT_FINISH, DONE], "RFD", Outcome::Complete),
         ("reasoning", &[&role, &think, &think, &a, CHAT_FINISH], "RGGTF", Outcome::Complete),
         ("both names", &[&role, &think_both, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
         ("the new name", &[&role, &think_new, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
         ("reasoning and text", &[&role, &both, CHAT_FINISH], "RGTF", Outcome::Complete),
         ("a tool call", &[&role, &call, CHAT_FINISH], "RCF", Outcome::Complete),
         ("LiteLLM's usage", &[&a, CHAT_FINISH, litellm, DONE], "TFUD", Outcome::Complete),
+        ("usage with the role", &[gateway, &a, CHAT_FINISH], "RTF", Outcome::Complete),
+        ("Mistral's parts", &[&role, &mistral, &a, CHAT_FINISH], "RGTTF", Outcome::Complete),
+        ("only details", &[&role, &details, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("hidden details", &[&role, &encrypted, &a, CHAT_FINISH], "RcTF", Outcome::Complete),
+        ("a refusal", &[&role, &refusal, CHAT_FINISH], "RTF", Outcome::Complete),
+        ("an old tool call", &[&role, &old_call, CHAT_FINISH], "RCF", Outcome::Complete),
+        ("an empty first name", &[&think_second, &a, CHAT_FINISH], "GTF", Outcome::Complete),
+        ("a message, no delta", &[message, CHAT_FINISH], "F", Outcome::Malformed),
         ("another API", &[&text("a"), CHAT_FINISH], "F", Outcome::Malformed),
     ];
     for (name, data, kinds, outcome) in cases {
@@ -135,8 +170,15 @@ fn continuous_usage_gives_the_number_of_tokens_of_each_event() {
     assert_eq!(reading.kinds, "TUeUUFUD", "an empty text that adds 0 tokens is not an event");
     assert_eq!(reading.sizes[0], (3, Some(3)));
     assert_eq!(reading.sizes[2], (0, Some(5)));
-    let wanted = Usage { prompt: Some(3), completion: Some(8), cached: None };
+    let wanted = Usage { prompt: Some(3), completion: Some(8), cached: None, reasoning: None };
     assert_eq!(reading.usage, wanted);
+
+    let one = with("a", 1);
+    let reading = read_sse(COMPLETIONS, &[&one, &one, &one, FINISH]);
+    let each: Vec<_> = reading.sizes.iter().filter_map(|size| size.1).collect();
+    assert_eq!((reading.usage.completion, each), (Some(3), vec![1; 3]), "each counts its own");
+    let reading = read_sse(COMPLETIONS, &[&one, &one, FINISH, &usage(2), DONE]);
+    assert_eq!(reading.usage.completion, Some(2), "the last one counts all");
 
     let reading = read_sse(COMPLETIONS, &[&text("a"), &three, FINISH]);
     assert_eq!(reading.sizes[1], (3, None), "the first usage covers more than this event");
@@ -162,11 +204,17 @@ fn non_streamed_chats_give_events_for_reasoning_text_tool_calls_and_empty_output
     let usage = r#""usage":{"completion_tokens":4}"#;
     let whole = |message: &str| format!(r#"{{"choices":[{{"message":{{{message}}}}}],{usage}}}"#);
     let call = r#""content":null,"tool_calls":[{"function":{"arguments":"{}"}}]"#;
+    let two = r#"{"choices":[{"message":{"content":"a"}},{"message":{"content":"b"}}],"usage":{"completion_tokens":4}}"#.to_owned();
+    let empty = r#"{"choices":[{"message":{"content":""}}]}"#;
+    let reading = read(CHAT, false, [&response(200, "application/json", empty)[..]]);
+    assert_eq!((&*reading.kinds, reading.outcome), ("", Outcome::Complete));
     let cases = [
         (whole(r#""reasoning_content":"hm","content":"a""#), "GTU", Outcome::Complete),
         (whole(call), "CU", Outcome::Complete),
         (whole(r#""content":"""#), "eU", Outcome::Complete),
-        (r#"{"choices":[{"message":{"content":""}}]}"#.to_owned(), "", Outcome::Malformed),
+        (whole(r#""content":[{"type":"text","text":"a"}]"#), "TU", Outcome::Complete),
+        (whole(r#""content":null,"refusal":"a""#), "TU", Outcome::Complete),
+        (two, "TTU", Outcome::Complete),
         (r#"{"choices":[{"text":"a"}]}"#.to_owned(), "", Outcome::Malformed),
     ];
     for (body, kinds, outcome) in cases {
@@ -226,7 +274,7 @@ fn vllm_native_streams_repeat_prompt_and_text_and_only_new_text_is_an_event() {
         ("cut", vec![message("Say 1: a") + "\0", "{\"te".into()], "T", "a", Outcome::Truncated),
         ("other prompt", all(&["Say 2: a"], "\0"), "", "", Outcome::Malformed),
         ("shorter", all(&["Say 1: ab", "Say 1: a"], "\0"), "T", "ab", Outcome::Malformed),
-        ("no text", vec!["{}\0".into()], "", "", Outcome::Malformed),
+        ("no text", vec!["{}\0".into()], "c", "", Outcome::Truncated),
         ("an error", vec!["{\"error\":\"died\"}\0".into()], "X", "", Outcome::ServerError),
         ("nothing", vec![], "", "", Outcome::Truncated),
     ];
@@ -250,7 +298,7 @@ fn vllm_native_streams_repeat_prompt_and_text_and_only_new_text_is_an_event() {
 fn a_non_streamed_vllm_native_response_is_one_text_event() {
     let cases = [
         (r#"{"text": ["Say 1: a bc"]}"#, "T", "a bc", Outcome::Complete),
-        (r#"{"text": ["Say 1: "]}"#, "", "", Outcome::Malformed),
+        (r#"{"text": ["Say 1: "]}"#, "", "", Outcome::Complete),
         (r#"{"text": ["a bc"]}"#, "", "", Outcome::Malformed),
         (r#"{"text": []}"#, "", "", Outcome::Malformed),
         (r#"{"object": "error", "message": "died"}"#, "X", "", Outcome::ServerError),
@@ -275,7 +323,7 @@ fn each_tgi_event_is_one_token_and_the_last_one_contains_the_finish_reason() {
         ("usual", &[&a, &half, &end], "TeeFU", Outcome::Complete),
         ("no end", &[&a, &half], "Te", Outcome::Truncated),
         ("an error", &[&a, error], "TX", Outcome::ServerError),
-        ("no token", &["{}"], "", Outcome::Malformed),
+        ("no token", &["{}"], "c", Outcome::Truncated),
         ("after the end", &[&end, &a], "eFU", Outcome::Malformed),
     ];
     for (name, data, kinds, outcome) in cases {
@@ -285,7 +333,7 @@ fn each_tgi_event_is_one_token_and_the_last_one_contains_the_finish_reason() {
     let reading = read_sse("tgi", &[&a, &half, &end]);
     assert_eq!(reading.text, "a", "the text of a special token is not output");
     assert_eq!(reading.finish.as_deref(), Some("eos_token"));
-    let wanted = Usage { prompt: Some(7), completion: Some(3), cached: None };
+    let wanted = Usage { prompt: Some(7), completion: Some(3), cached: None, reasoning: None };
     assert_eq!(reading.usage, wanted);
     assert!(reading.sizes[..3].iter().all(|size| size.1 == Some(1)));
 }

@@ -42,7 +42,7 @@ fn cumulative_and_incremental_sglang_streams_give_the_same_events() {
     assert_eq!(reading.outcome, Outcome::ServerError);
     assert_eq!(reading.detail.as_deref(), Some("out of memory"));
     let cases =
-        [(r#"{"error":{"message":"died"}}"#, Outcome::ServerError), ("{}", Outcome::Malformed)];
+        [(r#"{"error":{"message":"died"}}"#, Outcome::ServerError), ("{}", Outcome::Truncated)];
     for (message, outcome) in cases {
         assert_eq!(stream("sglang", &[message]).outcome, outcome, "{message}");
     }
@@ -59,8 +59,9 @@ fn llama_cpp_streams_without_counts_have_one_token_per_message_and_end_with_stop
         (&[&text("a")], Outcome::Truncated),
         (&[&text("a"), r#"{"error":{"message":"died"}}"#], Outcome::ServerError),
         (&[&text("a"), end, &text("b")], Outcome::Malformed),
-        (&[end], Outcome::Malformed),
-        (&[r#"{"stop":true}"#], Outcome::Malformed),
+        (&[end], Outcome::Complete),
+        (&[r#"{"stop":true}"#], Outcome::Complete),
+        (&["{}"], Outcome::Truncated),
     ];
     for (data, outcome) in cases {
         assert_eq!(stream("llama-cpp", data).outcome, *outcome, "{data:?}");

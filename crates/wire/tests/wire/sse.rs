@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use inferometer_wire::sse::{Decoder, SseError};
 use proptest::prelude::*;
 
-use crate::sse_items::{Item, decode};
+use crate::sse_items::{Item, Last, decode};
 
-fn whole(bytes: &[u8]) -> (Vec<Item>, bool) {
+fn whole(bytes: &[u8]) -> (Vec<Item>, Last) {
     decode([bytes])
 }
 
@@ -86,41 +86,46 @@ fn messages_only(items: Vec<Item>) -> Vec<Item> {
 
 #[test]
 fn the_decoder_follows_the_sse_standard_except_for_two_forms_of_errors() {
-    let cases: &[(&str, &[u8], &[Item], bool)] = &[
-        ("one line", b"data: a\n\n", &[message("", "a")], false),
-        ("no space", b"data:a\n\n", &[message("", "a")], false),
-        ("one space is removed", b"data:  a\n\n", &[message("", " a")], false),
-        ("CR", b"data: a\r\rdata: b\r\r", &[message("", "a"), message("", "b")], false),
-        ("CR LF", b"data: a\r\n\r\n", &[message("", "a")], false),
-        ("mixed ends", b"data: a\r\n\ndata: b\n\r\n", &[message("", "a"), message("", "b")], false),
-        ("many lines", b"data: a\ndata\ndata: c\n\n", &[message("", "a\n\nc")], false),
-        ("empty data", b"data\n\ndata:\n\n", &[message("", ""), message("", "")], false),
-        ("two empty", b"data\ndata\n\n", &[message("", "\n")], false),
-        ("no data", b"event: x\n\n", &[], false),
-        ("a named event", b"event: x\ndata: a\n\n", &[message("x", "a")], false),
-        ("a name for one message", b"event: x\n\ndata: a\n\n", &[message("", "a")], false),
-        ("comments", b": hi\n\n:\ndata: a\n\n", &[None, None, message("", "a")], false),
-        ("other fields", b"id: 1\nretry: 5\nfoo: 1\ndata: a\n\n", &[message("", "a")], false),
-        ("a colon in the value", b"data: a: b\n\n", &[message("", "a: b")], false),
-        ("a BOM", b"\xef\xbb\xbfdata: a\n\n", &[message("", "a")], false),
-        ("one BOM only", b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", &[], false),
+    /// The event and the data of the message inside which a stream ends.
+    type Cut = Option<(&'static str, Option<&'static str>)>;
+    let cases: &[(&str, &[u8], &[Item], Cut)] = &[
+        ("one line", b"data: a\n\n", &[message("", "a")], None),
+        ("no space", b"data:a\n\n", &[message("", "a")], None),
+        ("one space is removed", b"data:  a\n\n", &[message("", " a")], None),
+        ("CR", b"data: a\r\rdata: b\r\r", &[message("", "a"), message("", "b")], None),
+        ("CR LF", b"data: a\r\n\r\n", &[message("", "a")], None),
+        ("mixed ends", b"data: a\r\n\ndata: b\n\r\n", &[message("", "a"), message("", "b")], None),
+        ("many lines", b"data: a\ndata\ndata: c\n\n", &[message("", "a\n\nc")], None),
+        ("empty data", b"data\n\ndata:\n\n", &[message("", ""), message("", "")], None),
+        ("two empty", b"data\ndata\n\n", &[message("", "\n")], None),
+        ("no data", b"event: x\n\n", &[], None),
+        ("a named event", b"event: x\ndata: a\n\n", &[message("x", "a")], None),
+        ("a name for one message", b"event: x\n\ndata: a\n\n", &[message("", "a")], None),
+        ("comments", b": hi\n\n:\ndata: a\n\n", &[None, None, message("", "a")], None),
+        ("other fields", b"id: 1\nretry: 5\nfoo: 1\ndata: a\n\n", &[message("", "a")], None),
+        ("a colon in the value", b"data: a: b\n\n", &[message("", "a: b")], None),
+        ("a BOM", b"\xef\xbb\xbfdata: a\n\n", &[message("", "a")], None),
+        ("one BOM only", b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", &[], None),
         (
             "an error in a comment",
             b"event: error\n: it died\n\n",
             &[None, message("error", "it died")],
-            false,
+            None,
         ),
-        ("an error without text", b"event: error\n\n", &[message("error", "")], false),
-        ("an error as a field", b"error: {\"a\":1}\n\n", &[message("error", "{\"a\":1}")], false),
-        ("bad UTF-8", b"data: a\xe2\x82\n\n", &[message("", "a\u{fffd}")], false),
-        ("no empty line", b"data: a\n", &[], true),
-        ("no line end", b"data: a", &[], true),
-        ("a cut comment", b":a", &[], false),
-        ("a cut name", b"event: x\n", &[], true),
-        ("nothing", b"", &[], false),
+        ("an error without text", b"event: error\n\n", &[message("error", "")], None),
+        ("an error as a field", b"error: {\"a\":1}\n\n", &[message("error", "{\"a\":1}")], None),
+        ("bad UTF-8", b"data: a\xe2\x82\n\n", &[message("", "a\u{fffd}")], None),
+        ("no empty line", b"data: a\n", &[], Some(("", Some("a")))),
+        ("no line end", b"data: a\ndata: b", &[], Some(("", Some("a\nb")))),
+        ("a cut comment", b":a", &[], None),
+        ("a cut name", b"event: x\n", &[], Some(("x", None))),
+        ("a cut field", b"data: a\n\nda", &[message("", "a")], Some(("", None))),
+        ("a cut error", b"event: error\n: died\n", &[None], Some(("error", Some("died")))),
+        ("nothing", b"", &[], None),
     ];
-    for (name, bytes, items, cut) in cases {
-        assert_eq!(whole(bytes), (items.to_vec(), *cut), "{name}");
+    for (name, bytes, items, last) in cases {
+        let last = last.map(|(event, data)| (event.to_owned(), data.map(str::to_owned)));
+        assert_eq!(whole(bytes), (items.to_vec(), last), "{name}");
         assert_eq!(reference(bytes), *items, "{name}, by the reference");
     }
 }

@@ -5,8 +5,11 @@ use inferometer_wire::sse::{Decoder, SseItem};
 /// A message as (event, data); `None` for a comment.
 pub type Item = Option<(String, String)>;
 
-/// The items of a stream, and whether the end of the stream cut a message.
-pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, bool) {
+/// The event and the data of a message that ends with the stream.
+pub type Last = Option<(String, Option<String>)>;
+
+/// The items of a stream, and the message inside which it ends.
+pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, Last) {
     let mut decoder = Decoder::new();
     let mut items = Vec::new();
     for piece in pieces {
@@ -18,5 +21,7 @@ pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, boo
         };
         decoder.push(piece, &mut sink).expect("no message is too long");
     }
-    (items, decoder.finish())
+    let mut last = None;
+    decoder.finish(&mut |event, data| last = Some((event.to_owned(), data.map(str::to_owned))));
+    (items, last)
 }

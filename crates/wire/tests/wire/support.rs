@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, ServerTimes, Usage};
+use inferometer_model::record::{Event, EventKind, ServerTimes, Skipped, Usage};
 use inferometer_model::request::Prompt;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
@@ -27,6 +27,7 @@ pub struct Reading {
     pub finish: Option<String>,
     pub usage: Usage,
     pub server_times: ServerTimes,
+    pub skipped: Skipped,
     pub status: Option<u16>,
     pub keep_alive: bool,
     pub outcome: Outcome,
@@ -66,6 +67,7 @@ pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [
         finish: answer.finish_reason,
         usage: answer.usage,
         server_times: answer.server_times,
+        skipped: answer.skipped,
         status,
         keep_alive,
         outcome,

@@ -118,7 +118,7 @@ fn objectives_on_times_between_tokens_are_not_missed_if_these_times_are_unknown(
         let one = RequestFigures { index, ..figures(due_ms, due_ms + 1e3, 10.0) };
         // Several tokens arrived in each read of the socket (`hidden`). So a TPOT of 90 ms does not count as a miss.
         fold.add(
-            &RequestFigures { gaps: Gaps { streams: 1, hidden: 1 }, ..one }
+            &RequestFigures { gaps: Gaps { streams: 1, hidden: 1, unknown: 0 }, ..one }
                 .with(&tpot::DEFINITION, Some(90.0)),
         );
     }

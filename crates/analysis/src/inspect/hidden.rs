@@ -1,0 +1,65 @@
+//! Finds output tokens without an event, and requests with several answers: what is known about the times of their
+//! tokens.
+
+use inferometer_model::digits;
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::Timeline;
+
+/// Counts completed streams with tokens that have no event, and requests with several answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HiddenOutput {
+    streams: u64,
+    /// The streams with tokens that are known to lie before the first visible event, and the number of these tokens.
+    before: u64,
+    tokens_before: u64,
+    /// The streams in which it is unknown where tokens without an event lie.
+    unknown: u64,
+    /// The requests with several answers.
+    several: u64,
+    requests: u64,
+}
+
+impl HiddenOutput {
+    pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
+        let (record, hidden) = (timeline.record, &timeline.hidden);
+        self.requests += 1;
+        self.several += u64::from(record.choices > 1);
+        if record.streamed {
+            self.streams += 1;
+            self.before += u64::from(hidden.before > 0);
+            self.tokens_before += u64::from(hidden.before);
+            self.unknown += u64::from(hidden.is_unknown && record.choices <= 1);
+        }
+    }
+
+    pub(super) fn findings(self) -> Vec<Finding> {
+        let streams = digits::count(self.streams);
+        let before = format!(
+            "In {} of {streams} streams, the server counts {} tokens of reasoning that it does not show. They lie \
+                before the first visible output: TTFT includes their time, and TPOT and ITL count only the tokens \
+                after it.",
+            digits::count(self.before),
+            digits::count(self.tokens_before)
+        );
+        let unknown = format!(
+            "In {} of {streams} streams, the server counts output tokens for which it sends no event, and it is \
+                unknown when they were generated. So TPOT and ITL of these streams are absent. If the finish reason \
+                came later than the last text, E2E ends with the finish reason.",
+            digits::count(self.unknown)
+        );
+        let several = format!(
+            "{} of {} completed requests have several answers. TTFT is the time to the first token of any answer; E2E \
+                and output tokens cover all answers. The tokens of different answers arrive mixed, so TPOT and ITL of \
+                these requests are absent.",
+            digits::count(self.several),
+            digits::count(self.requests)
+        );
+        let found = [
+            (self.before, code::HIDDEN_REASONING, before),
+            (self.unknown, code::HIDDEN_TOKENS, unknown),
+            (self.several, code::SEVERAL_ANSWERS, several),
+        ];
+        let found = found.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(_, code, message)| Finding::of(code, message)).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! The message of a chat's choice, whole or as one delta of a stream: answer, reasoning, refusal, tool calls.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::json::Text;
+use crate::ParsedResponse;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Delta<'a> {
+    role: Option<IgnoredAny>,
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
+    #[serde(borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning: Option<Text<'a>>,
+    /// OpenRouter's parts of the reasoning, usually beside `reasoning`.
+    #[serde(borrow)]
+    reasoning_details: Option<Vec<Part<'a>>>,
+    #[serde(borrow)]
+    refusal: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    /// The form of a tool call before `tool_calls`.
+    #[serde(borrow)]
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
+impl Delta<'_> {
+    /// The text of the answer, unless it comes in parts.
+    pub(super) fn content_text(&self) -> Option<&str> {
+        self.content.as_ref().and_then(Content::text)
+    }
+
+    /// The reasoning text from either field; vLLM sends the same text in both.
+    pub(super) fn reasoning_text(&self) -> Option<&str> {
+        let [first, second] = [&self.reasoning_content, &self.reasoning];
+        let filled = first.as_ref().filter(|text| !text.0.is_empty());
+        filled.or(second.as_ref()).or(first.as_ref()).map(|text| &*text.0)
+    }
+
+    pub(super) fn has_role(&self) -> bool {
+        self.role.is_some()
+    }
+
+    /// Whether the delta announces the role, without output.
+    pub(super) fn is_only_role(&self) -> bool {
+        self.has_role() && !self.has_output()
+    }
+
+    /// Whether the delta has a text that is empty.
+    pub(super) fn has_empty_text(&self) -> bool {
+        self.content_text() == Some("") || self.reasoning_text() == Some("")
+    }
+
+    /// Whether the delta has text that is not empty, or a tool call.
+    pub(super) fn has_output(&self) -> bool {
+        let mut any = false;
+        self.each(&mut |_, _| any = true);
+        any
+    }
+
+    /// Adds an event for each text that is not empty and for each tool call, and returns whether there was one.
+    /// All tokens are counted in the first of these events, so that their sum is right.
+    pub(super) fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
+        let mut left = tokens;
+        let mut any = false;
+        self.each(&mut |add, text| {
+            add(parsed, text, std::mem::replace(&mut left, tokens.map(|_| 0)));
+            any = true;
+        });
+        any
+    }
+
+    /// Calls `found` for each text that is not empty and for each tool call, in order.
+    fn each(&self, found: &mut Found<'_>) {
+        match self.reasoning_text() {
+            Some(text) if !text.is_empty() => found(ParsedResponse::reasoning, text),
+            _ => parts(self.reasoning_details.as_deref(), ParsedResponse::reasoning, found),
+        }
+        if let Some(content) = &self.content {
+            content.each(ParsedResponse::text, found);
+        }
+        if let Some(Text(text)) = self.refusal.as_ref().filter(|text| !text.0.is_empty()) {
+            found(ParsedResponse::text, text);
+        }
+        let calls = self.tool_calls.iter().flatten().map(|call| call.function.as_ref());
+        for call in calls.chain(self.function_call.as_ref().map(Some)) {
+            let arguments = call.and_then(|call| call.arguments.as_ref());
+            found(ParsedResponse::tool_call, arguments.map_or("", |text| &text.0));
+        }
+    }
+}
+
+/// Adds output of one kind to a response: its text and its number of tokens.
+type Add = fn(&mut ParsedResponse, &str, Option<u32>);
+/// Is called for each output, with its kind and its text.
+type Found<'f> = dyn FnMut(Add, &str) + 'f;
+
+fn parts(parts: Option<&[Part<'_>]>, add: Add, found: &mut Found<'_>) {
+    for part in parts.unwrap_or_default() {
+        for content in [&part.thinking, &part.summary].into_iter().flatten() {
+            content.each(ParsedResponse::reasoning, found);
+        }
+        for content in [&part.text, &part.refusal].into_iter().flatten() {
+            content.each(add, found);
+        }
+    }
+}
+
+/// A text, or a list of parts as Mistral sends it. An object is a list of one part.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+/// A part of a content: a text, or the reasoning before it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Content<'a>>,
+    #[serde(borrow)]
+    refusal: Option<Content<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Content<'a>>,
+    #[serde(borrow)]
+    summary: Option<Content<'a>>,
+}
+
+impl Content<'_> {
+    /// The text, unless it comes in parts.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    /// Calls `found` for each text that is not empty. A text is output of the kind `add`.
+    pub(super) fn each(&self, add: Add, found: &mut Found<'_>) {
+        match self {
+            Self::Text(text) if text.is_empty() => {}
+            Self::Text(text) => found(add, text),
+            Self::Parts(list) => parts(Some(list), add, found),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a list of parts")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                Ok(Content::Parts(vec![Part::deserialize(MapAccessDeserializer::new(map))?]))
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

@@ -1,0 +1,69 @@
+//! The token counts of a message, in the forms of OpenAI's and of Anthropic's APIs.
+
+use inferometer_model::record::Usage;
+use serde::Deserialize;
+
+use super::json::tokens;
+
+/// The object `usage`. The names of its fields differ between APIs; some gateways send the names of several APIs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct UsageBody {
+    #[serde(default, deserialize_with = "tokens")]
+    prompt_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    completion_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    total_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    reasoning_tokens: Option<u32>,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    #[serde(default, deserialize_with = "tokens")]
+    input_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    output_tokens: Option<u32>,
+    input_tokens_details: Option<Details>,
+    output_tokens_details: Option<Details>,
+    #[serde(default, deserialize_with = "tokens")]
+    cache_read_input_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    cache_creation_input_tokens: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Details {
+    #[serde(default, deserialize_with = "tokens")]
+    cached_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    reasoning_tokens: Option<u32>,
+}
+
+impl UsageBody {
+    /// The counts of OpenAI's APIs. Some servers count the reasoning on top of the completion: their total shows it.
+    pub(super) fn usage(self) -> Usage {
+        let prompt_details = self.prompt_tokens_details.or(self.input_tokens_details);
+        let details = self.completion_tokens_details.or(self.output_tokens_details);
+        let stated = details.and_then(|details| details.reasoning_tokens);
+        let reasoning = stated.or(self.reasoning_tokens);
+        let prompt = self.prompt_tokens.or(self.input_tokens);
+        let completion = self.completion_tokens.or(self.output_tokens).map(|completion| {
+            let with = completion.saturating_add(reasoning.unwrap_or(0));
+            let total = prompt.map(|prompt| prompt.saturating_add(with));
+            if total.is_some() && total == self.total_tokens { with } else { completion }
+        });
+        let cached = prompt_details.and_then(|details| details.cached_tokens);
+        Usage { prompt, completion, cached, reasoning }
+    }
+
+    /// The counts of Anthropic's API. Adds the tokens that were read from the cache or written to it, because the
+    /// server's prompt count does not include them.
+    pub(super) fn of_anthropic(self) -> Usage {
+        let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
+        let beside: u32 = beside.into_iter().flatten().fold(0, u32::saturating_add);
+        Usage {
+            prompt: self.input_tokens.map(|tokens| tokens.saturating_add(beside)),
+            cached: self.cache_read_input_tokens,
+            ..self.usage()
+        }
+    }
+}
