@@ -84,6 +84,8 @@ pub struct Inspector {
     /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a
     /// search or a sweep.
     growth: Option<GrowthFold>,
+    /// The maximum number in flight that the plan sets for arrivals.
+    limit: Option<u32>,
     inputs: InputLengths,
     reasons: UnknownReasons,
     outputs: OutputLengths,
@@ -109,6 +111,7 @@ impl Inspector {
             failures: Failures::default(),
             cut_off: CutOff::default(),
             growth: GrowthFold::of(pass),
+            limit: pass.limit().0,
             inputs: InputLengths::default(),
             reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
@@ -226,7 +229,8 @@ impl Inspector {
         let uncounted = self.uncounted();
         findings.extend(self.failures.findings());
         findings.extend(self.cut_off.finding());
-        findings.extend(self.growth.take().and_then(GrowthFold::finish).and_then(over_saturated));
+        let growth = self.growth.take().and_then(GrowthFold::finish);
+        findings.extend(growth.and_then(|growth| over_saturated(growth, self.limit)));
         findings.extend(self.arrivals.findings());
         findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());

@@ -122,7 +122,7 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     let saturation = load.saturation?;
     let message = format!(
         "at {} {} the queue kept growing: in the second half of the arrivals {} requests arrived and \
-            {} ended, and the number in flight grew from {:.0} to {:.0}",
+            {} ended, and the number of requests that were due and had not ended grew from {:.0} to {:.0}",
         load.load,
         answer.over.unit(),
         saturation.arrived,

@@ -223,7 +223,8 @@ codes! {
         "Too few arrivals were drawn: their rate differs from the requested one."
         => "Use more requests, or equal gaps with --burstiness inf.";
     OVER_SATURATED = "over_saturated", Warning,
-        "Requests arrived faster than the server completed them, so the number in flight kept growing."
+        "Requests arrived faster than the server completed them, so more and more of them were \
+            in flight or waiting."
         => "Use a rate below the limit of the server; `inferometer sweep --by rate` finds it, and \
             --stop-when-saturated ends such a pass early.";
     PASS_STOPPED = "pass_stopped", Warning,
