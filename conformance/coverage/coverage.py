@@ -15,6 +15,13 @@ The true value of a figure is:
 An interval is a statement about runs under the same conditions. So the default noise contains nothing that stays the
 same for longer than a pass (no drift, no warm-up).
 
+Two kinds of load have an engine of their own (llama-3.1-8b, fp8, on an L40S), because most passes of other engines
+state no interval or do not show the problem:
+- limited: arrivals above the capacity with a limit of requests in flight, and equal lengths. The requests run in
+  lockstep, so that one pass shows one pattern;
+- exponential and lognormal: closed loops with random output lengths. Their duration includes the end of the longest
+  answer.
+
 The columns of the table are:
 - passes: the number of passes;
 - stated: the share of passes that state an interval;
@@ -26,9 +33,10 @@ The columns of the table are:
 
 At the end, the script lists the cells (a load and a figure) that miss a limit: fewer than 91 % of the intervals contain
 the true value, or half/1.96sd is above 1.5. The second limit is 2.5 if there are fewer than 20 effective requests: the
-variance of so few is known only to a factor, and Student's t makes their intervals wider. The exit code is 1 if a cell
-misses a limit by more than chance explains: the first limit by more than two standard errors (Wilson), the second with
-at least 30 intervals.
+variance of so few is known only to a factor, and Student's t makes their intervals wider. With at least 600 requests of
+the two kinds of load above, at least 80 % of the passes must state an interval of each mean and median. The exit code is
+1 if a cell misses a limit by more than chance explains: the first limit by more than two standard errors (Wilson), the
+others with at least 30 passes.
 """
 import argparse
 import concurrent.futures
@@ -47,8 +55,13 @@ SAMPLES = ("ttft_ms", "tpot_ms", "e2e_ms")
 LOOKED_AT = (*SAMPLES, "itl_ms", "requests_per_s", "output_tokens_per_s")
 LEAST_SHARE = 0.91
 FEWEST_WIDTHS = 30
+# The least share of passes that state a mean or a median, with at least so many requests, of loads in `SPECIAL`.
+LEAST_STATED, OF_REQUESTS = 0.8, 600
+SPECIAL = ("limited", "exponential", "lognormal")
+# The engine of these loads.
+L40S = ("--model", "llama-3.1-8b", "--card", "l40s", "--weights", "fp8", "--input-lengths", "938")
 # The form of the lines of FILE. Lines of another form are not used.
-FORMAT = 2
+FORMAT = 3
 # The largest half/1.96sd: with at least FEW effective requests, and with fewer.
 WIDEST, WIDEST_OF_FEW, FEW = 1.5, 2.5, 20
 
@@ -68,6 +81,11 @@ def arguments():
                         help="requests in flight of closed loops [8,64]; '' for no such pass")
     parser.add_argument("--shares", type=numbers(float), default=[0.3, 0.7, 0.9], metavar="S,...",
                         help="Poisson arrivals at these shares of the capacity [0.3,0.7,0.9]; '' for no such pass")
+    parser.add_argument("--limited", type=numbers(int), default=[600], metavar="N,...",
+                        help="requests of passes at 16 requests/s with at most 16 in flight [600]; '' for no such pass")
+    parser.add_argument("--random-lengths", type=numbers(int), default=[400, 2000], metavar="N,...",
+                        help="requests of closed loops of 16 and 64 with random output lengths [400,2000]; '' for no "
+                             "such pass")
     parser.add_argument("--capacity", type=float, metavar="R",
                         help="the capacity in requests/s [measured with 2000 requests of the same lengths at once, "
                              "without noise]")
@@ -93,10 +111,8 @@ def predict(given, flags, read):
     """Makes a prediction. Returns the result of `read`, which gets the summary and the path of the store."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="coverage-"))
     try:
-        inputs, outputs = given.lengths.split("x")
-        command = [given.binary.resolve(), "predict", "--model", given.model, "--json", "--quiet",
-                   "--input-lengths", inputs, "--output-lengths", outputs,
-                   "--store", folder / "s.db", "--out", folder / "o", *given.more.split(), *flags]
+        command = [given.binary.resolve(), "predict", "--json", "--quiet",
+                   "--store", folder / "s.db", "--out", folder / "o", *flags]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=folder)
         if done.returncode:
             raise RuntimeError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
@@ -154,23 +170,32 @@ def played(summary, store):
     return passes
 
 
-def random_lengths(given):
-    return [] if given.range_ratio is None else ["--range-ratio", given.range_ratio]
+def engine_and_lengths(given):
+    inputs, outputs = given.lengths.split("x")
+    ratio = [] if given.range_ratio is None else ["--range-ratio", given.range_ratio]
+    return ["--model", given.model, "--input-lengths", inputs, "--output-lengths", outputs, *ratio, *given.more.split()]
 
 
 def jobs_of(given, capacity):
     """The processes of one seed: the name and the flags of each."""
     noise = ["--noise", given.noise] if given.noise else []
-    lengths = random_lengths(given)
+    base = [*engine_and_lengths(given), *noise]
     for count in given.one_by_one:
-        yield f"one by one {count}", ["--passes", "one_by_one", "--one-by-one", count, *noise, *lengths]
+        yield f"one by one {count}", [*base, "--passes", "one_by_one", "--one-by-one", count]
     loads = []
     if given.concurrency:
         loads += ["--concurrency", ",".join(map(str, given.concurrency))]
     if given.shares:
         loads += ["--rate", ",".join(f"{share * capacity:.4g}" for share in given.shares)]
     for count in given.requests if loads else []:
-        yield f"loops {count}", [*loads, "--requests", count, *noise, *lengths]
+        yield f"loops {count}", [*base, *loads, "--requests", count]
+    for count in given.limited:
+        yield f"limited {count}", [*L40S, "--output-lengths", 256, "--rate", 16, "--max-in-flight", 16,
+                                   "--requests", count, *noise]
+    for count in given.random_lengths:
+        for kind in ("exponential:128", "lognormal:128,128"):
+            yield f"{kind} {count}", [*L40S, "--output-distribution", kind, "--concurrency", "16,64",
+                                      "--requests", count, *noise]
 
 
 def play(given, settings, done, jobs):
@@ -242,7 +267,9 @@ def table(done):
     print(f"{'load':<38} {'requests':>8}  {'figure':<22} {'passes':>6} {'stated':>7} {'holds the truth':>17} "
           f"{'half/1.96sd':>11} {'effective':>9} {'truth':>11}")
     pooled, missed, cells, is_good = {}, [], 0, True
-    for (_, load, requests), passes in cases.items():
+    for (job, load, requests), passes in cases.items():
+        is_special = job.startswith(SPECIAL)
+        load = f"{job.split(':')[0].split()[0]}, {load}" if is_special else load
         names = sorted({name for one in passes for name in one["figures"]})
         for name in names:
             all_of = [one["figures"][name] for one in passes if name in one["figures"]]
@@ -272,7 +299,11 @@ def table(done):
                     part = f"stated by {100 * len(stated) / len(passes):.0f} % of {len(passes)} passes"
                     part += ", chance may explain it" if is_by_chance else ""
                     missed.append(f"  {load}, {requests} requests, {name}: {why} ({part})")
-            else:
+            must_state = is_special and requests >= OF_REQUESTS and name.endswith((".mean", ".p50"))
+            if must_state and len(stated) < LEAST_STATED * len(passes):
+                is_good &= len(passes) < FEWEST_WIDTHS
+                missed.append(f"  {load}, {requests} requests, {name}: stated by {len(stated)} of {len(passes)} passes")
+            if not stated:
                 row += [f"{'-':>17}", f"{'-':>11}", f"{'-':>9}"]
             of = pooled.setdefault(name, [0, 0, 0])
             of[0] += hits
@@ -324,13 +355,13 @@ def share(hits, of):
 
 def main():
     given = arguments()
-    at_once = ["--passes", "saturated", "--requests", "2000", *random_lengths(given)]
-    capacity = given.capacity or predict(
-        given, at_once, lambda summary, _: summary["cells"][0]["requests_per_s"])
+    at_once = [*engine_and_lengths(given), "--passes", "saturated", "--requests", "2000"]
+    needs_capacity = given.shares and not given.capacity
+    capacity = predict(given, at_once, lambda summary, _: summary["cells"][0]["requests_per_s"]) \
+        if needs_capacity else given.capacity or 0
     print(f"capacity {capacity:.4g} requests/s", file=sys.stderr)
     jobs = list(jobs_of(given, capacity))
-    settings = {"format": FORMAT, "model": given.model, "lengths": given.lengths, "more": given.more,
-                "jobs": [[name, [str(flag) for flag in flags]] for name, flags in jobs]}
+    settings = {"format": FORMAT, "jobs": [[name, [str(flag) for flag in flags]] for name, flags in jobs]}
     done = kept(given.to, settings)
     play(given, settings, done, jobs)
     sys.exit(0 if table(done) else 1)
