@@ -151,13 +151,16 @@ fn add_intervals(
     let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));
-    found.p50_ci = shares(0.50, found.p50).and_then(|of| interval(of, found.p50));
+    let of_median = || shares(0.50, found.p50).and_then(|of| interval(of, found.p50));
+    found.p50_ci = series.median_in_lockstep(found.p50, &mean).unwrap_or_else(of_median);
     found.p90_ci = of_p90.and_then(|of| interval(of, found.p90));
     found.p99_ci = of_p99.and_then(|of| interval(of, found.p99));
-    // `p99_needs` is set only if all values were stored. Otherwise, more requests would not give an interval.
+    // `p99_needs` is set only if all values were stored, and the requests do not run in lockstep. Otherwise, more
+    // requests would not give an interval.
     let effective = [of_p90, of_p99].into_iter().flatten().map(|of| of.effective);
     let needs = series.needs_for_p99(effective.fold(mean.effective, f64::min));
-    if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
+    let would_help = found.exact && layout.lockstep.is_none();
+    if found.p99_ci.is_none() && would_help && needs > parts.len() as u64 {
         found.p99_needs = Some(needs);
     }
 }

@@ -6,7 +6,7 @@ use crate::blocks::BlockFold;
 use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
-use crate::interval::{Course, Intervals, throughput as throughput_interval};
+use crate::interval::{Course, Intervals, RateIntervals};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
 use crate::pass::{Goodput, is_field};
@@ -164,12 +164,14 @@ impl PassFold {
         self.data.planned += 1;
         self.data.streamed |= record.streamed;
         self.instrument.add(timeline);
-        let at = self.course.add(timeline);
+        let complete = record.outcome.is_complete();
+        let is_met = |objective: &RequestObjective| objective.is_met(timeline);
+        let met = complete && self.data.met.is_some() && self.objectives.iter().all(is_met);
+        let at = self.course.add(timeline, met);
         self.classes.add(timeline, at);
         self.parts.add(timeline, at);
         self.blocks.iter_mut().for_each(|fold| fold.add(timeline));
         self.serving_run.iter_mut().for_each(|fold| fold.add(timeline));
-        let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.data.in_flight.add(Span { send_start, ended });
         }
@@ -177,6 +179,7 @@ impl PassFold {
         if let Some(fold) = &mut self.failures_as_inf {
             fold.add(timeline);
         }
+        self.data.met = self.data.met.map(|count| count + u64::from(met));
         if complete {
             self.add_complete(timeline);
         }
@@ -210,10 +213,6 @@ impl PassFold {
         let input_tokens = timeline.record.input_tokens();
         self.data.completed += 1;
         self.data.tokens.add(&timeline.events);
-        if let Some(met) = &mut self.data.met {
-            let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
-            *met += u64::from(all);
-        }
         // If the tokens of a prompt or of an output were not counted, a finding says so: see `crate::inspect`.
         self.data.output_tokens += u64::from(timeline.output_tokens);
         self.longer_than_asked +=
@@ -234,9 +233,9 @@ impl PassFold {
         let figures = Figures::of(&self.data);
         let figure = |metric: &Definition| figures.get(metric);
         let duration_s = figure(&duration::DEFINITION);
-        let rate_ci =
-            |of: fn(u32) -> f64| throughput_interval(layout?, &self.holds, duration_s?, of);
-        let (requests_per_s_ci, output_tokens_per_s_ci) = (rate_ci(|_| 1.0), rate_ci(f64::from));
+        let planned = self.outcomes.total();
+        let rates = layout.zip(duration_s).map(|(all, s)| RateIntervals::of(all, planned, s));
+        let rates = rates.unwrap_or_default();
         let objectives: Vec<&str> =
             self.objectives.iter().map(|objective| objective.text.as_str()).collect();
         let blocks = self.blocks.map(|fold| fold.finish(self.concurrency));
@@ -259,19 +258,19 @@ impl PassFold {
             trial: self.trial,
             concurrency: self.concurrency,
             rate: self.rate,
-            planned: self.outcomes.total(),
+            planned,
             outcomes: self.outcomes,
             stopped: self.stopped,
             interrupted: self.is_interrupted,
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
             requests_per_s: figure(&throughput::REQUESTS),
-            requests_per_s_ci,
+            requests_per_s_ci: rates.requests_per_s,
             input_tokens: (self.data.uncounted_prompts == 0).then_some(self.data.input_tokens),
             output_tokens: self.data.output_tokens,
             longer_than_asked: self.longer_than_asked,
             output_tokens_per_s: figure(&throughput::OUTPUT_TOKENS),
-            output_tokens_per_s_ci,
+            output_tokens_per_s_ci: rates.output_tokens_per_s,
             tokens_from: self.tokens_from,
             peak_concurrency: figure(&concurrency::PEAK).map(|peak| peak as u64),
             mean_concurrency: figure(&concurrency::MEAN),
@@ -280,7 +279,9 @@ impl PassFold {
                 objectives: objectives.join(","),
                 met,
                 requests_per_s: figure(&goodput::DEFINITION),
+                requests_per_s_ci: rates.goodput_per_s,
                 attainment: figure(&goodput::ATTAINMENT),
+                attainment_ci: rates.attainment,
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             latencies,

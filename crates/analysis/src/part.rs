@@ -5,9 +5,12 @@ use inferometer_model::{Nanos, OutcomeCounts, Timeline};
 use serde::{Deserialize, Serialize};
 
 use crate::Distributions;
-use crate::interval::Layout;
+use crate::interval::{Layout, SentRequest, throughput};
 use crate::per_request::PerRequest;
 use crate::range::Ranges;
+
+/// The rate of a part has an interval if the part was sent during at least this share of the pass.
+const LEAST_WINDOW: f64 = 0.9;
 
 /// The figures of a part of the requests of a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,10 @@ pub struct PartFigures {
     /// Completed requests per second, from the part's first send to its last end.
     #[serde(default)]
     pub requests_per_s: Option<f64>,
+    /// 95 % interval of `requests_per_s` in a closed loop; absent if the part was sent in less than nine tenths of the
+    /// pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_s_ci: Option<[f64; 2]>,
     /// Prompt tokens of the completed requests; absent if the prompt of one of them was not counted.
     pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
@@ -35,6 +42,8 @@ pub struct PartFigures {
 #[derive(Clone, Debug)]
 pub(crate) struct PartFold {
     outcomes: OutcomeCounts,
+    /// The numbers of the completed requests, as many as an interval needs.
+    completed: Vec<u32>,
     /// The first send and the last end.
     window: Option<(Nanos, Nanos)>,
     /// The prompt tokens so far; `None` if the prompt of a completed request was not counted.
@@ -47,6 +56,7 @@ impl Default for PartFold {
     fn default() -> Self {
         Self {
             outcomes: OutcomeCounts::default(),
+            completed: Vec::new(),
             window: None,
             input_tokens: Some(0),
             output_tokens: 0,
@@ -66,6 +76,7 @@ impl PartFold {
             self.window = Some((first.min(sent), last.max(ended)));
         }
         if record.outcome.is_complete() {
+            self.completed.extend(place.map(|_| record.index));
             let counted = record.input_tokens().map(u64::from);
             self.input_tokens = self.input_tokens.zip(counted).map(|(sum, one)| sum + one);
             self.output_tokens += u64::from(timeline.output_tokens);
@@ -76,17 +87,32 @@ impl PartFold {
     /// Computes the figures, with confidence intervals if the pass has a layout that allows them.
     pub(crate) fn finish(mut self, layout: Option<&Layout>) -> PartFigures {
         let requests_per_s = self.requests_per_s();
+        self.completed.sort_unstable();
+        let requests_per_s_ci = layout.and_then(|layout| self.requests_per_s_ci(layout));
         let ranges = self.latencies.take_ranges();
         let latencies = self.latencies.finish(layout);
         PartFigures {
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
             requests_per_s,
+            requests_per_s_ci,
             input_tokens: self.input_tokens,
             output_tokens: self.output_tokens,
             ranges: ranges.finish(&latencies),
             latencies,
         }
+    }
+
+    /// The interval of the rate over the whole pass, relative to the part's own window.
+    fn requests_per_s_ci(&self, layout: &Layout) -> Option<[f64; 2]> {
+        let (first, last) = self.window?;
+        let window_s = last.seconds_after(first);
+        let duration_s = layout.duration_s();
+        let is_counted = |sent: &SentRequest| self.completed.binary_search(&sent.index).is_ok();
+        let [low, high] = (window_s >= LEAST_WINDOW * duration_s)
+            .then(|| throughput(layout, duration_s, |sent| f64::from(u8::from(is_counted(sent)))))
+            .flatten()?;
+        Some([low, high].map(|end| end * duration_s / window_s))
     }
 
     /// Completed requests per second of the time from the first send to the last end.

@@ -251,8 +251,14 @@ pub struct Goodput {
     pub met: u64,
     /// `met` per second over the duration of the pass.
     pub requests_per_s: Option<f64>,
+    /// 95 % interval of `requests_per_s`; see [`PassSummary::intervals`].
+    #[serde(default)]
+    pub requests_per_s_ci: Option<[f64; 2]>,
     /// `met` / planned: requests that did not complete count as not met.
     pub attainment: Option<f64>,
+    /// 95 % interval of `attainment`; absent if planned requests were not sent.
+    #[serde(default)]
+    pub attainment_ci: Option<[f64; 2]>,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -82,12 +82,23 @@ fn goodput(summary: &Summary) -> Table {
                 cell.place(pass),
                 goodput.objectives.clone(),
                 format!("{} / {}", count(goodput.met), count(pass.planned)),
-                two_decimals(goodput.attainment.map(|share| share * 100.0)),
-                two_decimals(goodput.requests_per_s),
+                with_interval(
+                    goodput.attainment.map(|share| share * 100.0),
+                    goodput.attainment_ci.map(|ends| ends.map(|end| end * 100.0)),
+                ),
+                with_interval(goodput.requests_per_s, goodput.requests_per_s_ci),
             ]);
         }
     }
     table
+}
+
+/// A figure with its 95 % interval, if it has one: `12.30 (11.90 to 12.70)`.
+fn with_interval(value: Option<f64>, ends: Option<[f64; 2]>) -> String {
+    let value = two_decimals(value);
+    ends.map_or(value.clone(), |[low, high]| {
+        format!("{value} ({} to {})", two_decimals(Some(low)), two_decimals(Some(high)))
+    })
 }
 
 /// A row per pass and latency: percentiles in which each failed request counts as an infinite latency.

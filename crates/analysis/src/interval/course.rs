@@ -5,6 +5,8 @@ use inferometer_model::load::KeptConstant;
 use inferometer_model::stats::VALUES_KEPT;
 use inferometer_model::{Nanos, Timeline};
 
+use super::lockstep::Lockstep;
+
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
 const FEWEST_STAYS: usize = 2;
@@ -24,6 +26,8 @@ pub(crate) struct SentRequest {
     pub ended: Nanos,
     /// The number of output tokens; absent if the request did not complete.
     pub tokens: Option<u32>,
+    /// Whether the request met all objectives of the goodput.
+    pub met: bool,
 }
 
 impl SentRequest {
@@ -49,6 +53,12 @@ pub(crate) enum NoLayout {
             in flight stays constant"
     )]
     TooFewAtRate { sent: usize, in_flight: usize, enough: usize },
+    /// The requests run in lockstep, in too few phases.
+    #[error(
+        "the {in_flight} requests in flight run in lockstep: each wave repeats the times of the first, and has only \
+            {phases} different ones. Another pass has others: use --repeat"
+    )]
+    Lockstep { in_flight: usize, phases: usize },
     /// The pass has too few requests.
     #[error("{sent} requests are too few with {in_flight} in flight: {enough} are needed")]
     TooFew { sent: usize, in_flight: usize, enough: usize },
@@ -61,7 +71,7 @@ pub(crate) struct Course(Vec<SentRequest>);
 impl Course {
     /// Adds a request and returns its index among the stored requests, from 0. `None` if the request was not sent, or
     /// if there are too many to store.
-    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) -> Option<u32> {
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, met: bool) -> Option<u32> {
         let record = timeline.record;
         let send = record.send_start?;
         // One request above the limit is stored, to show that there were too many.
@@ -70,7 +80,7 @@ impl Course {
         }
         let tokens = record.outcome.is_complete().then_some(timeline.output_tokens);
         let ended = record.ended.unwrap_or(send);
-        self.0.push(SentRequest { send, index: record.index, due: record.due, ended, tokens });
+        self.0.push(SentRequest { send, index: record.index, due: record.due, ended, tokens, met });
         Some(self.0.len() as u32 - 1)
     }
 
@@ -80,11 +90,16 @@ impl Course {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
         let sent: Vec<SentRequest> = order.iter().map(|&at| self.0[at as usize]).collect();
+        let mut lockstep = None;
         let (in_flight, control) = match *holds {
             KeptConstant::Nothing(why) => return Err(NoLayout::NothingConstant(why)),
             KeptConstant::InFlight(in_flight) => (in_flight as usize, None),
-            KeptConstant::Rate { is_span_fixed } => {
-                (mean_in_flight(&sent), is_span_fixed.then(|| gaps(&sent)))
+            KeptConstant::Rate { is_span_fixed, limit } => {
+                lockstep = limit.and_then(|limit| Lockstep::of(&sent, limit as usize));
+                match limit.filter(|_| lockstep.is_some()) {
+                    Some(limit) => (limit as usize, None),
+                    None => (mean_in_flight(&sent), is_span_fixed.then(|| gaps(&sent))),
+                }
             }
         };
         if sent.len() > VALUES_KEPT {
@@ -93,22 +108,26 @@ impl Course {
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
         let begins_at_once = matches!(holds, KeptConstant::InFlight(_));
-        let fewest = FEWEST.max(match begins_at_once {
+        let is_limited = begins_at_once || lockstep.is_some();
+        let fewest = FEWEST.max(match is_limited {
             true => FEWEST_STAYS * edge,
             false if edge > 0 => edge.max(FEWEST_ARRIVALS),
             false => 0,
         });
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
-            return Err(match holds {
-                KeptConstant::Rate { .. } => NoLayout::TooFewAtRate { sent, in_flight, enough },
-                _ => NoLayout::TooFew { sent, in_flight, enough },
+            return Err(match is_limited {
+                false => NoLayout::TooFewAtRate { sent, in_flight, enough },
+                true => NoLayout::TooFew { sent, in_flight, enough },
             });
+        }
+        if let Some(Lockstep { phases, .. }) = lockstep.filter(|it| !it.has_enough(in_flight)) {
+            return Err(NoLayout::Lockstep { in_flight, phases });
         }
         let mut ranks = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
-        // A closed loop keeps the number in flight constant.
-        let memory = if begins_at_once { 0.0 } else { in_flight as f64 };
+        // A closed loop and a limit that is always reached keep the number in flight constant.
+        let memory = if is_limited { 0.0 } else { in_flight as f64 };
         Ok(Layout {
             ranks,
             sent,
@@ -117,6 +136,7 @@ impl Course {
             in_flight: in_flight.max(1),
             memory,
             control,
+            lockstep,
         })
     }
 }
@@ -155,4 +175,14 @@ pub(crate) struct Layout {
     /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
     /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
+    /// Present if the requests run in lockstep.
+    pub lockstep: Option<Lockstep>,
+}
+
+impl Layout {
+    /// The time from the first send to the last end, in seconds.
+    pub(crate) fn duration_s(&self) -> f64 {
+        let last = self.sent.iter().map(|sent| sent.ended).max();
+        last.zip(self.sent.first()).map_or(0.0, |(last, first)| last.seconds_after(first.send))
+    }
 }

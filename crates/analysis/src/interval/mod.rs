@@ -9,12 +9,14 @@
 //! The intervals do not include the variation between days, which only repeats show.
 
 mod course;
+mod drain;
+mod lockstep;
 mod series;
 mod throughput;
 
-pub(crate) use course::{Course, Layout, NoLayout};
+pub(crate) use course::{Course, Layout, NoLayout, SentRequest};
 pub(crate) use series::{Contribution, Series, Shares};
-pub(crate) use throughput::throughput;
+pub(crate) use throughput::{RateIntervals, throughput};
 
 use serde::{Deserialize, Serialize};
 

@@ -50,11 +50,11 @@ pub(crate) struct Contribution {
 
 /// The contributions to a metric, in the order in which their requests were sent.
 pub(crate) struct Series<'a> {
-    layout: &'a Layout,
+    pub(super) layout: &'a Layout,
     /// For each of `parts`, its index in the slice that [`Series::new`] got.
     order: Vec<u32>,
     /// The contributions, where `at` is the rank of the request.
-    parts: Vec<Contribution>,
+    pub(super) parts: Vec<Contribution>,
     /// The first wave of a closed loop; absent if the server did not process its prompts in order.
     wave: Option<Wave>,
 }
@@ -128,14 +128,14 @@ impl<'a> Series<'a> {
 
     /// The requests that ran while the server filled up, those in the steady state, and those that ran while the server
     /// emptied.
-    fn cut(&self) -> (&[Contribution], &[Contribution], &[Contribution]) {
+    pub(super) fn cut(&self) -> (&[Contribution], &[Contribution], &[Contribution]) {
         let n = self.layout.sent.len();
         let first = self.parts.partition_point(|part| (part.at as usize) < self.layout.edge);
         let last = self.parts.partition_point(|part| (part.at as usize) < n - self.layout.edge);
         (&self.parts[..first], &self.parts[first..last], &self.parts[last..])
     }
 
-    fn weight(&self) -> f64 {
+    pub(super) fn weight(&self) -> f64 {
         self.parts.iter().map(|part| part.weight).sum()
     }
 
@@ -158,6 +158,9 @@ impl<'a> Series<'a> {
     pub(crate) fn mean(&self) -> Option<MeanInterval> {
         let (n, weight) = (self.parts.len() as f64, self.weight());
         let mean = self.parts.iter().map(|part| part.total).sum::<f64>() / weight;
+        if let Some(lockstep) = &self.layout.lockstep {
+            return self.mean_in_lockstep(mean, lockstep);
+        }
         let of = |part: &Contribution| part.total - mean * part.weight;
         let (first, middle, last) = self.cut();
         let long = self.long_run(|_, part| of(part), cosines(self.layout, middle.len()))?;
@@ -212,7 +215,9 @@ impl<'a> Series<'a> {
             return Some(Shares { ends: None, effective });
         }
         let (first, middle, last) = self.cut();
-        if is_tail && (middle.len() as f64) < FEWEST_GROUPS * self.layout.memory {
+        let is_in_lockstep = self.layout.lockstep.is_some();
+        let fewest = FEWEST_GROUPS * self.layout.memory;
+        if is_tail && (is_in_lockstep || (middle.len() as f64) < fewest) {
             return None;
         }
         if below.len() != self.parts.len() {
@@ -220,6 +225,11 @@ impl<'a> Series<'a> {
         }
         let of =
             |at: usize, part: &Contribution| below[self.order[at] as usize] - share * part.weight;
+        if is_in_lockstep {
+            let error = self.variance_in_lockstep(of)?.sqrt() / self.weight();
+            let half = student_975(FEWEST_COSINES) * error;
+            return Some(Shares { ends: Some([share - half, share + half]), effective });
+        }
         let cosines = cosines(self.layout, middle.len());
         let stays = middle.len() / self.layout.in_flight;
         let of_tail = stays.min(COSINES_OF_TAIL).max(stays / STAYS_OF_LONG_TAIL);
@@ -368,7 +378,7 @@ fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
 }
 
 /// The variance of the values; 0 for fewer than two values.
-fn variance(values: &[f64]) -> f64 {
+pub(super) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }

@@ -2,7 +2,9 @@
 //! cover the true value about as often as they state.
 
 use inferometer_model::fixture::steady;
-use inferometer_model::metrics::{e2e, ttft};
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::{Level, OpenPlan, OverLimit};
+use inferometer_model::metrics::{e2e, request_objective, ttft};
 use inferometer_model::stats::{Distribution, seed};
 use inferometer_model::{Bound, PassPlan, Timeline};
 
@@ -224,4 +226,128 @@ fn equal_values_have_a_confidence_interval_of_width_zero() {
     let same = pass.latency(&inferometer_model::metrics::send_delay::DEFINITION).unwrap();
     assert_eq!((same.mean, same.mean_ci, same.effective_n), (0.0, Some([0.0; 2]), Some(300.0)));
     assert!(same.p99_needs < Some(2_000), "{:?}", same.p99_needs);
+}
+
+/// Arrivals above the capacity with at most 16 in flight and equally long answers. The server processes up to `prompts`
+/// prompts in each step. A step takes 20 ms, and `prompt_ms` more for each prompt.
+fn in_lockstep(prompts: usize, prompt_ms: f64, seed: u64) -> PassSummary {
+    const LIMIT: usize = 16;
+    const REQUESTS: usize = 320;
+    const TOKENS: u32 = 40;
+    let plan = PassPlan::Open(OpenPlan {
+        rate: Level::Constant(1e3 / 60.0),
+        arrivals: Arrivals::Poisson,
+        scaled: true,
+        bound: Bound::requests(REQUESTS as u32),
+        max_in_flight: Some(LIMIT as u32),
+        over_limit: OverLimit::Queue,
+    });
+    let mut rng = seed::rng(seed, &["lockstep"]);
+    // Later requests are due before the limit allows them.
+    let (mut first_ms, mut due_ms) = (Vec::new(), 0.0);
+    for _ in 0..LIMIT {
+        due_ms -= 60.0 * (1.0 - seed::unit(&mut rng)).ln();
+        first_ms.push(due_ms);
+    }
+    let (mut now_ms, mut prefilled, mut fold) = (0.0_f64, 0, PassFold::new(&plan));
+    let mut sent_ms: Vec<f64> = Vec::new();
+    // Number, time of the first token, missing tokens.
+    let mut running: Vec<(usize, f64, u32)> = Vec::new();
+    loop {
+        while sent_ms.len() < REQUESTS && running.len() + sent_ms.len() - prefilled < LIMIT {
+            match first_ms.get(sent_ms.len()) {
+                Some(&due_ms) if due_ms > now_ms => break,
+                due_ms => sent_ms.push(due_ms.copied().unwrap_or(now_ms)),
+            }
+        }
+        let count = (sent_ms.len() - prefilled).min(prompts);
+        if count == 0 && running.is_empty() {
+            let Some(&next_ms) = first_ms.get(sent_ms.len()) else { break };
+            now_ms = next_ms;
+            continue;
+        }
+        now_ms += (20.0 + prompt_ms * count as f64) * (0.05 * seed::normal(&mut rng)).exp();
+        for (request, first_ms, missing) in &mut running {
+            *missing -= 1;
+            if *missing == 0 {
+                let ttft_ms = *first_ms - sent_ms[*request];
+                let gap_ms = (now_ms - *first_ms) / f64::from(TOKENS - 1);
+                let mut record = steady(sent_ms[*request], ttft_ms, gap_ms, TOKENS);
+                record.index = *request as u32;
+                fold.add(&Timeline::new(&record));
+            }
+        }
+        running.retain(|(_, _, missing)| *missing > 0);
+        running.extend((prefilled..prefilled + count).map(|at| (at, now_ms, TOKENS - 1)));
+        prefilled += count;
+    }
+    fold.finish()
+}
+
+#[test]
+fn in_lockstep_the_intervals_cover_patterns_that_one_pass_does_not_show() {
+    let passes: Vec<PassSummary> = (0..200).map(|seed| in_lockstep(2, 50.0, seed)).collect();
+    let ttft = |seed: u64| *passes[seed as usize].latency(&ttft::FROM_SENT).unwrap();
+    let e2e = |seed: u64| *e2e_of(&passes[seed as usize]);
+    for (what, (held, stated)) in [
+        ("TTFT", held_in(|seed| (ttft(seed).mean, ttft(seed).mean_ci))),
+        ("median of TTFT", held_in(|seed| (ttft(seed).p50, ttft(seed).p50_ci))),
+        ("E2E", held_in(|seed| (e2e(seed).mean, e2e(seed).mean_ci))),
+        ("median of E2E", held_in(|seed| (e2e(seed).p50, e2e(seed).p50_ci))),
+    ] {
+        assert!(stated >= 190 && 10 * held >= 9 * stated, "{what}: {held} of {stated}");
+    }
+    let mean = ttft(0);
+    assert!(mean.effective_n < Some(50.0) && mean.p99_needs.is_none(), "{mean:?}");
+    // If all waiting prompts are processed together, they stay together, and the pass shows one pattern of few phases.
+    let few = in_lockstep(16, 100.0, 1);
+    assert_eq!(e2e_of(&few).mean_ci, None);
+    assert!(few.intervals.none_because.as_ref().unwrap().contains("lockstep"), "{few:?}");
+}
+
+/// A closed loop of 16 whose answers have exponentially distributed lengths. A token takes 10 ms. Every third request on
+/// average is of class `a`, and the goodput counts answers of less than 300 ms.
+fn with_random_lengths(seed: u64) -> PassSummary {
+    let mut rng = seed::rng(seed, &["lengths"]);
+    let objectives = request_objective::parse("e2e<300ms").unwrap();
+    let plan = PassPlan::closed(16, Bound::requests(400));
+    let (mut free_ms, mut fold) = ([0.0_f64; 16], PassFold::new(&plan).judging(&objectives));
+    for index in 0..400 {
+        let slot = (0..16).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
+        let tokens = 1 + (-40.0 * (1.0 - seed::unit(&mut rng)).ln()) as u32;
+        let mut record = steady(free_ms[slot], 10.0, 10.0, tokens);
+        record.index = index;
+        record.class = (seed::unit(&mut rng) < 1.0 / 3.0).then(|| "a".into());
+        fold.add(&Timeline::new(&record));
+        free_ms[slot] += 10.0 * f64::from(tokens);
+    }
+    fold.finish()
+}
+
+#[test]
+fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
+    type Figure = (Option<f64>, Option<[f64; 2]>);
+    let passes: Vec<PassSummary> = (0..200).map(with_random_lengths).collect();
+    let met = |pass: &PassSummary| pass.goodput.clone().unwrap();
+    let cases: [(&str, &dyn Fn(&PassSummary) -> Figure); 5] = [
+        ("requests/s", &|pass| (pass.requests_per_s, pass.requests_per_s_ci)),
+        ("tokens/s", &|pass| (pass.output_tokens_per_s, pass.output_tokens_per_s_ci)),
+        ("goodput", &|pass| (met(pass).requests_per_s, met(pass).requests_per_s_ci)),
+        ("attainment", &|pass| (met(pass).attainment, met(pass).attainment_ci)),
+        ("class", &|pass| {
+            let class = &pass.classes[0].figures;
+            (class.requests_per_s, class.requests_per_s_ci)
+        }),
+    ];
+    for (what, of) in cases {
+        let found = |seed: u64| of(&passes[seed as usize]);
+        let values: Vec<f64> = (0..200).map(|seed| found(seed).0.unwrap()).collect();
+        let (held, stated) = held_in(|seed| (found(seed).0.unwrap(), found(seed).1));
+        let spread = inferometer_model::stats::spread(&values).unwrap();
+        let halves =
+            (0..200).filter_map(|seed| found(seed).1.map(|[low, high]| (high - low) / 2.0));
+        let half = halves.sum::<f64>() / stated as f64 / (1.96 * spread.mean * spread.cv.unwrap());
+        let is_right = stated >= 195 && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
+        assert!(is_right, "{what}: {held} of {stated}, {half:.2} times the right width");
+    }
 }

@@ -1,47 +1,98 @@
 //! Computes the confidence interval of a rate over a whole pass, for a load with a constant number of requests in
 //! flight.
 
-use inferometer_model::load::KeptConstant;
-use inferometer_model::stats::{serial, student_975};
+use inferometer_model::stats::{serial, student_975, wilson};
 
-use super::course::Layout;
-use super::series::cosines;
+use super::course::{Layout, SentRequest};
+use super::drain::variance_of_drain;
+use super::series::{Contribution, Series, cosines, variance};
 
-/// The 95 % interval of `total / duration_s`. `of` gets the tokens of a completed request, and returns the contribution
-/// of this request to the total. `None` in an open loop, where the arrivals determine the rate. In an open loop, the
-/// duration varies only because the last answers end earlier or later, and a single pass does not show this variation.
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_975: f64 = 1.96;
+
+/// The 95 % interval of `total / duration_s`. `of` returns the contribution of a request to the total. `None` in an
+/// open loop, where the arrivals determine the rate. In an open loop, the duration varies only because the last answers
+/// end earlier or later, and a single pass does not show this variation.
 ///
 /// With c requests in flight, the durations of all requests add up to c times the duration of the pass, except for the
 /// idle time at the end. So the error of the total has two parts. One is the error of the sum, over all requests, of
-/// `of(tokens) - rate x stay / c`, where `stay` is the duration of the request. The other is the error of the time at
+/// `of(request) - rate x stay / c`, where `stay` is the duration of the request. The other is the error of the time at
 /// which the last requests end.
 pub(crate) fn throughput(
     layout: &Layout,
-    holds: &KeptConstant,
     duration_s: f64,
-    of: impl Fn(u32) -> f64,
+    of: impl Fn(&SentRequest) -> f64,
 ) -> Option<[f64; 2]> {
-    let KeptConstant::InFlight(in_flight) = *holds else { return None };
-    let brought = |tokens: Option<u32>| tokens.map_or(0.0, &of);
-    let rate = layout.sent.iter().map(|sent| brought(sent.tokens)).sum::<f64>() / duration_s;
-    let share = |sent: &super::course::SentRequest| {
-        brought(sent.tokens) - rate * sent.stay_s() / f64::from(in_flight)
-    };
+    if !layout.begins_at_once {
+        return None;
+    }
+    let rate = layout.sent.iter().map(&of).sum::<f64>() / duration_s;
+    let of_place = rate / layout.in_flight as f64;
+    let share = |sent: &SentRequest| of(sent) - of_place * sent.stay_s();
     let n = layout.sent.len();
     let middle = &layout.sent[layout.edge..n - layout.edge];
     let series: Vec<f64> = middle.iter().map(share).collect();
     let long = serial::long_run(&series, None, cosines(layout, series.len()), 0.0)?;
-    let mut variance = long.variance * n as f64;
-    if layout.edge > 1 {
-        let ends: Vec<f64> = layout.sent[n - layout.edge..]
-            .iter()
-            .map(|sent| sent.ended.seconds_after(layout.sent[0].send))
-            .collect();
-        let mean = ends.iter().sum::<f64>() / ends.len() as f64;
-        let squares: f64 = ends.iter().map(|end| (end - mean).powi(2)).sum();
-        let k = ends.len() as f64;
-        variance += rate * rate * squares / (k - 1.0) / k;
+    let of_sum = long.variance * n as f64;
+    let (mut error, mut degrees) = (of_sum, long.degrees);
+    if let Some(of_drain) = variance_of_drain(layout, duration_s, of_place, share) {
+        error += of_drain;
+        // Degrees of freedom by Welch and Satterthwaite. Those of the simulated part are many.
+        let times = if of_sum > 0.0 { (error / of_sum).powi(2) } else { f64::MAX };
+        degrees = (long.degrees as f64 * times).min(1e6) as usize;
+    } else if layout.edge > 1 {
+        let last = &layout.sent[n - layout.edge..];
+        let ends: Vec<f64> =
+            last.iter().map(|sent| sent.ended.seconds_after(layout.sent[0].send)).collect();
+        error += rate * rate * variance(&ends) / ends.len() as f64;
     }
-    let half = student_975(long.degrees) * variance.sqrt() / duration_s;
+    let half = student_975(degrees) * error.sqrt() / duration_s;
     (half <= rate).then_some([rate - half, rate + half])
+}
+
+/// The 95 % intervals of the rates of a pass, and of its attainment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateIntervals {
+    pub requests_per_s: Option<[f64; 2]>,
+    pub output_tokens_per_s: Option<[f64; 2]>,
+    pub goodput_per_s: Option<[f64; 2]>,
+    pub attainment: Option<[f64; 2]>,
+}
+
+impl RateIntervals {
+    /// The intervals of a pass with this number of planned requests.
+    pub(crate) fn of(layout: &Layout, planned: u64, duration_s: f64) -> Self {
+        let rate = |of: fn(&SentRequest) -> f64| throughput(layout, duration_s, of);
+        let are_all_sent = layout.sent.len() as u64 == planned;
+        let attainment = Some(layout).filter(|_| are_all_sent).and_then(attainment);
+        let per_s = planned as f64 / duration_s;
+        Self {
+            requests_per_s: rate(|sent| f64::from(u8::from(sent.tokens.is_some()))),
+            output_tokens_per_s: rate(|sent| sent.tokens.map_or(0.0, f64::from)),
+            goodput_per_s: match layout.begins_at_once {
+                true => rate(|sent| f64::from(u8::from(sent.met))),
+                // In an open loop, the arrivals determine how many requests there are per second.
+                false => attainment.map(|ends| ends.map(|end| end * per_s)),
+            },
+            attainment,
+        }
+    }
+}
+
+/// The 95 % interval of the share of requests that met all objectives: Wilson's interval of as many independent requests
+/// as would give the same error.
+fn attainment(layout: &Layout) -> Option<[f64; 2]> {
+    let n = layout.sent.len() as f64;
+    let met = layout.sent.iter().filter(|sent| sent.met).count() as f64;
+    // The error is that of the more frequent answer: an error larger than the value would be unknown.
+    let more_frequent = 2.0 * met >= n;
+    let part = |(&rank, at): (&u32, u32)| {
+        let is_counted = layout.sent[rank as usize].met == more_frequent;
+        Contribution { at, total: f64::from(u8::from(is_counted)), weight: 1.0 }
+    };
+    let parts: Vec<Contribution> = layout.ranks.iter().zip(0..).map(part).collect();
+    let [low, high] = Series::new(layout, &parts)?.mean()?.interval;
+    let (share, error) = (met / n, (high - low) / 2.0 / NORMAL_975);
+    let trials = if error > 0.0 { (share * (1.0 - share) / error.powi(2)).min(n) } else { n };
+    Some(wilson(share * trials, trials, NORMAL_975))
 }

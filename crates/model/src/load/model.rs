@@ -35,6 +35,9 @@ pub enum KeptConstant {
     Rate {
         /// Whether random arrivals are scaled to a fixed time span, so that their mean rate does not vary.
         is_span_fixed: bool,
+        /// The maximum number in flight of a load with random arrivals, if requests that are due wait until it
+        /// allows them.
+        limit: Option<u32>,
     },
     /// Nothing is constant. So the requests of one pass do not show how much results vary from pass to
     /// pass. Contains the reason as text.

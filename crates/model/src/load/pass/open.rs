@@ -71,6 +71,9 @@ impl LoadPlan for OpenPlan {
         match self.rate.constant() {
             Some(rate) if rate.is_finite() => KeptConstant::Rate {
                 is_span_fixed: self.scaled && self.arrivals != Arrivals::Constant,
+                limit: self.max_in_flight.filter(|_| {
+                    self.over_limit == OverLimit::Queue && self.arrivals != Arrivals::Constant
+                }),
             },
             Some(_) => KeptConstant::AT_ONCE,
             None => KeptConstant::Nothing("the rate changes during the pass"),

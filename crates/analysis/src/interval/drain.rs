@@ -1,0 +1,67 @@
+//! The end of a closed loop, while the last answers run and nothing follows them.
+//!
+//! If the lengths of answers vary much, the duration of a pass depends on when the longest of the last answers ends. One
+//! pass shows this time once. So it is simulated: each place in flight takes the stay of a random request of the pass
+//! whenever it is free (a bootstrap of list scheduling).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use inferometer_model::stats::seed;
+
+use super::course::{Layout, SentRequest};
+use super::series::variance;
+
+/// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
+/// ends of the last requests show the error of the duration well enough.
+const VARIED: f64 = 0.5;
+/// Each simulation has this many requests per place in flight. By then, the start is forgotten.
+const STAYS: usize = 4;
+/// The number of simulations, and the largest number of simulated requests (but at least a fifth of the simulations).
+const SIMULATIONS: usize = 100;
+const MOST_REQUESTS: usize = 1 << 20;
+
+/// The additional variance of a sum over all requests, in a pass whose duration includes the drain: the variance of
+/// `sum of share(request) - rate x idle time`, minus that of the sum alone. `rate` is per second of a place, and the
+/// idle time is that of all places while the last answers end. `None` if the stays vary too little.
+pub(super) fn variance_of_drain(
+    layout: &Layout,
+    duration_s: f64,
+    rate: f64,
+    share: impl Fn(&SentRequest) -> f64,
+) -> Option<f64> {
+    let (sent, places) = (&layout.sent, layout.in_flight);
+    let stays: Vec<f64> = sent.iter().map(SentRequest::stay_s).collect();
+    let sum: f64 = stays.iter().sum();
+    let mean = sum / sent.len() as f64;
+    let middle = &stays[layout.edge..stays.len() - layout.edge];
+    if places < 2 || variance(middle).sqrt() < VARIED * mean {
+        return None;
+    }
+    let draws = sent.len().min(STAYS * places);
+    let simulations = (MOST_REQUESTS / draws).clamp(SIMULATIONS / 5, SIMULATIONS);
+    let mut rng = seed::rng(0, &["drain"]);
+    let (mut shares, mut idle) = (Vec::new(), Vec::new());
+    for _ in 0..simulations {
+        let mut free: BinaryHeap<Reverse<u64>> = (0..places).map(|_| Reverse(0)).collect();
+        let mut of_all = 0.0;
+        for _ in 0..draws {
+            let request = &sent[seed::below(&mut rng, sent.len() as u64) as usize];
+            of_all += share(request);
+            if let Some(mut next) = free.peek_mut() {
+                next.0 += request.ended.since(request.send).as_nanos() as u64;
+            }
+        }
+        let last = free.iter().map(|at| at.0).max().unwrap_or(0);
+        idle.push(free.iter().map(|at| (last - at.0) as f64 / 1e9).sum::<f64>());
+        shares.push(of_all);
+    }
+    // Fewer requests in flight are answered faster, which the simulation does not know. The drain of this pass shows by how
+    // much, but only once; so only the cube root of the ratio is taken from it.
+    let simulated_s = idle.iter().sum::<f64>() / simulations as f64;
+    let measured_s = (places as f64 * duration_s - sum).max(0.0);
+    let faster = (measured_s / simulated_s).cbrt();
+    let of_both: Vec<f64> =
+        shares.iter().zip(&idle).map(|(share, idle)| share - rate * faster * idle).collect();
+    Some((variance(&of_both) - variance(&shares)).max(0.0))
+}
