@@ -23,16 +23,17 @@ const DEVIATIONS: f64 = 3.29;
 const LEAST_MS: f64 = 1.0;
 const LEAST_SHARE: f64 = 0.2;
 
-/// At least this share of the requests on reused connections must have a TTFT in [`DELAYED_ACK`]. If new connections do
-/// not rule out a slow server, at least the same share must have a clearly smaller TTFT.
+/// At least this share of the requests on reused connections must have a TTFT in [`DELAYED_ACK`].
 const LEAST_DELAYED: f64 = 0.2;
 /// A delayed acknowledgement has a sharp minimum delay. The range of the same width just below [`DELAYED_ACK`] may
 /// contain at most this share of the number of requests in [`DELAYED_ACK`].
 const MAX_SHARE_BELOW: f64 = 0.1;
-/// On new connections, acknowledgements are not delayed. New connections rule out a slow server if there are at least
-/// this many of them, and if at most the share [`MAX_DELAYED_SHARE_OF_NEW`] of them has a TTFT in [`DELAYED_ACK`].
+/// On new connections, acknowledgements are not delayed. They rule out a slow server if most requests on reused
+/// connections have a TTFT in [`DELAYED_ACK`], and if at least this many requests on new connections, of which nearly
+/// all were much faster, had as many other requests beside them.
 const MIN_NEW_CONNECTIONS: usize = 3;
-const MAX_DELAYED_SHARE_OF_NEW: f64 = 0.2;
+/// A share that counts as nearly all.
+const NEARLY_ALL: f64 = 0.8;
 /// First tokens of requests that a server computes in one step arrive as a group: the time from one to the next is at
 /// most `TOGETHER`. A delayed acknowledgement affects only one connection, so there must be at least
 /// `MIN_DELAYED_GROUPS` groups.
@@ -50,6 +51,8 @@ struct Seen {
     index: u32,
     kept: bool,
     ttft_ms: f64,
+    /// Whether the first read with a token had several token events: those that waited for the same acknowledgement.
+    is_bundle: bool,
 }
 
 /// The TTFT of a request on a new connection, and the TTFT of a request on a reused connection with the same number of
@@ -70,7 +73,9 @@ impl KeptConnections {
         if let (Some((sent, ended)), Some(kept), Some(ttft_ms)) =
             (instants, record.kept_connection, of_request)
         {
-            self.0.push(Seen { sent, ended, index: record.index, kept, ttft_ms });
+            let mut arrivals = record.token_events().map(|event| record.arrival(event));
+            let is_bundle = arrivals.next().is_some_and(|first| arrivals.next() == Some(first));
+            self.0.push(Seen { sent, ended, index: record.index, kept, ttft_ms, is_bundle });
         }
     }
 
@@ -143,55 +148,79 @@ impl KeptConnections {
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
     }
 
-    /// The number of groups of first tokens that arrived together. Only requests on reused connections with a TTFT in
-    /// `range` (in milliseconds) count.
-    fn groups(&self, range: Range<f64>) -> usize {
-        let of = |seen: &&Seen| seen.kept && range.contains(&seen.ttft_ms);
-        let first_token = |seen: &Seen| seen.sent + Duration::from_secs_f64(seen.ttft_ms / 1e3);
-        let mut arrivals: Vec<Nanos> = self.0.iter().filter(of).map(first_token).collect();
-        arrivals.sort_unstable();
-        arrivals.chunk_by(|one, next| *next <= *one + TOGETHER).count()
-    }
-
-    /// The finding that first tokens on reused connections wait for a delayed acknowledgement, while other first tokens
-    /// do not.
+    /// The finding that first tokens on reused connections wait for a delayed acknowledgement. Servers may take the same
+    /// time, so a second sign is needed: faster new connections under the same load, or first tokens that arrive with the
+    /// tokens after them, as they do after an acknowledgement.
     fn delayed(&self) -> Option<Finding> {
-        let width = DELAYED_ACK.end.saturating_sub(DELAYED_ACK.start);
+        let width = ms(DELAYED_ACK.end.saturating_sub(DELAYED_ACK.start));
         let [start, end] = [DELAYED_ACK.start, DELAYED_ACK.end].map(ms);
-        let within = |kept: bool, from: f64, to: f64| {
-            let of = |seen: &&Seen| seen.kept == kept && (from..to).contains(&seen.ttft_ms);
-            self.0.iter().filter(of).count()
+        let within = |kept: bool, range: Range<f64>| -> Vec<&Seen> {
+            let is_in = |seen: &&Seen| seen.kept == kept && range.contains(&seen.ttft_ms);
+            self.0.iter().filter(is_in).collect()
         };
-        let count = |kept: bool| self.0.iter().filter(|seen| seen.kept == kept).count();
-        let (kept, new) = (count(true), count(false));
-        let delayed = within(true, start, end);
-        let below = within(true, start - ms(width), start);
+        let [kept, new] = [true, false].map(|kept| within(kept, 0.0..f64::INFINITY).len());
+        let (delayed, below) = (within(true, start..end), within(true, start - width..start));
         if kept < MIN_SAMPLES
-            || (delayed as f64) < LEAST_DELAYED * kept as f64
-            || below as f64 > MAX_SHARE_BELOW * delayed as f64
-            || self.groups(start..end) < MIN_DELAYED_GROUPS
+            || !is_share(delayed.len(), kept, LEAST_DELAYED)
+            || below.len() as f64 > MAX_SHARE_BELOW * delayed.len() as f64
+            || groups(&delayed) < MIN_DELAYED_GROUPS
         {
             return None;
         }
-        let new_delayed = within(false, start, end);
-        let new_are_not = new >= MIN_NEW_CONNECTIONS
-            && new_delayed as f64 <= MAX_DELAYED_SHARE_OF_NEW * new as f64;
-        let sooner = within(true, 0.0, start - ms(width));
-        let some_come_sooner = sooner as f64 >= LEAST_DELAYED * kept as f64;
-        if !new_are_not && !some_come_sooner {
-            return None;
-        }
-        let others = match new_are_not {
-            true => format!("but only {new_delayed} of {new} on new ones"),
-            false => format!("and {sooner} got it within {:.0} ms", start - ms(width)),
+        let (new_sooner, new_delayed) =
+            (within(false, 0.0..start - width), within(false, start..end).len());
+        let load = median(delayed.iter().map(|seen| self.beside(seen) as f64))?;
+        let is_as_busy = |seen: &&Seen| !seen.kept && self.beside(seen) as f64 >= load;
+        let (busy, busy_sooner) = (
+            self.0.iter().filter(is_as_busy).count(),
+            new_sooner.into_iter().filter(is_as_busy).count(),
+        );
+        let new_are_not = 2 * delayed.len() > kept
+            && busy_sooner >= MIN_NEW_CONNECTIONS
+            && is_share(busy_sooner, busy, NEARLY_ALL);
+        let sooner = within(true, 0.0..start - width);
+        let bundles = |seen: &[&Seen]| seen.iter().filter(|seen| seen.is_bundle).count();
+        let others_are_not = new > new_delayed && is_share(new - new_delayed, new, NEARLY_ALL)
+            || is_share(sooner.len() - bundles(&sooner), kept, LEAST_DELAYED);
+        let follow_acks = is_share(bundles(&delayed), delayed.len(), NEARLY_ALL) && others_are_not;
+        let others = match (new_are_not, follow_acks) {
+            (true, _) => format!("but only {new_delayed} of {new} on new ones"),
+            (false, true) => format!("{} of them with the tokens after it", bundles(&delayed)),
+            (false, false) => return None,
         };
         let message = format!(
-            "Of {kept} requests on reused connections, {delayed} got their first token {start:.0} \
-                to {end:.0} ms after they were sent, {others}: a sender without TCP_NODELAY waits \
-                about 40 ms for an acknowledgement."
+            "Of {kept} requests on reused connections, {} got their first token {start:.0} to \
+                {end:.0} ms after they were sent, {others}: a sender without TCP_NODELAY waits about \
+                40 ms for an acknowledgement.",
+            delayed.len()
         );
         Some(Finding::of(code::TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
     }
+
+    /// The number of other requests in flight while a request waited for its first token.
+    fn beside(&self, seen: &Seen) -> usize {
+        let sent = self.0.partition_point(|other| other.sent <= seen.first_token());
+        let before = self.0[..sent].iter().filter(|other| other.ended <= seen.sent).count();
+        (sent - before).saturating_sub(1)
+    }
+}
+
+impl Seen {
+    fn first_token(&self) -> Nanos {
+        self.sent + Duration::from_secs_f64(self.ttft_ms / 1e3)
+    }
+}
+
+/// The number of groups of first tokens that arrived together.
+fn groups(delayed: &[&Seen]) -> usize {
+    let mut arrivals: Vec<Nanos> = delayed.iter().map(|seen| seen.first_token()).collect();
+    arrivals.sort_unstable();
+    arrivals.chunk_by(|one, next| *next <= *one + TOGETHER).count()
+}
+
+/// Whether `part` is at least this share of `all`.
+fn is_share(part: usize, all: usize, share: f64) -> bool {
+    part as f64 >= share * all as f64
 }
 
 fn ms(span: Duration) -> f64 {
@@ -201,7 +230,8 @@ fn ms(span: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_model::fixture::steady;
+    use inferometer_model::fixture::{steady, stream};
+    use inferometer_model::record::EventKind;
 
     /// The findings on requests that are sent `apart_ms` apart. `requests` states for each request whether its
     /// connection is reused, and its TTFT in milliseconds.
@@ -281,10 +311,10 @@ mod tests {
         let of = |apart_ms: f64| {
             let mut seen = KeptConnections::default();
             for index in 0..50_u32 {
-                // The last ten requests have a TTFT of 41 ms.
-                let is_late = index >= 40;
-                let sent_ms = f64::from(index.min(40)) * 100.0
-                    + f64::from(index.saturating_sub(40)) * apart_ms;
+                // The last thirty requests have a TTFT of 41 ms.
+                let is_late = index >= 20;
+                let sent_ms = f64::from(index.min(20)) * 100.0
+                    + f64::from(index.saturating_sub(20)) * apart_ms;
                 let mut record = steady(sent_ms, if is_late { 41.0 } else { 5.0 }, 1.0, 4);
                 (record.index, record.kept_connection) = (index, Some(index >= 5));
                 seen.add(&Timeline::new(&record));
@@ -294,21 +324,48 @@ mod tests {
         assert_eq!((of(0.0), of(100.0)), (0, 1));
     }
 
+    /// 100 requests, each `apart_ms` after the one before. The first `new` requests have a new connection. `kept_ms`
+    /// is the TTFT on reused connections, except that `sooner` of ten have 3 ms. Delayed first tokens arrive with
+    /// `together - 1` other tokens.
+    fn is_told(apart_ms: f64, new: (u32, f64), kept_ms: f64, sooner: u32, together: u32) -> bool {
+        let mut seen = KeptConnections::default();
+        for index in 0..100_u32 {
+            let kept = index >= new.0;
+            let ttft_ms = if !kept {
+                new.1
+            } else if index % 10 < sooner {
+                3.0
+            } else {
+                kept_ms
+            };
+            let late = if ttft_ms == kept_ms { together } else { 1 };
+            let sent_ms = f64::from(index) * apart_ms;
+            let at =
+                |token: u32| sent_ms + ttft_ms + 2.0 * f64::from((token + 1).saturating_sub(late));
+            let events: Vec<_> = (0..4).map(|token| (at(token), EventKind::Text, None)).collect();
+            let mut record = stream(sent_ms, &events);
+            (record.index, record.kept_connection) = (index, Some(kept));
+            seen.add(&Timeline::new(&record));
+        }
+        codes(&seen.findings()).contains(&"ttft_at_delayed_acknowledgements")
+    }
+
     #[test]
-    fn delayed_acknowledgements_are_reported_and_a_slow_server_is_not_taken_for_them() {
-        let delayed = |new_ms: f64, kept_ms: f64, sooner: u32| {
-            let requests = (0..100_u32).map(move |at| match at {
-                0..5 => (false, new_ms),
-                _ if at % 10 < sooner => (true, 3.0),
-                _ => (true, kept_ms),
-            });
-            codes(&found(1_000.0, requests)).contains(&"ttft_at_delayed_acknowledgements")
-        };
-        assert!(delayed(3.0, 43.9, 0));
-        // New connections are just as slow, so the server takes this time.
-        assert!(!delayed(43.9, 43.9, 0));
-        // New connections are as slow, but some requests on reused connections are much faster.
-        assert!(delayed(43.9, 43.9, 3));
-        assert!(!delayed(3.0, 35.0, 0) && !delayed(3.0, 60.0, 0));
+    fn delayed_acknowledgements_are_told_and_a_server_that_takes_as_long_is_not_taken_for_them() {
+        for (expected, apart_ms, new, kept_ms, sooner, together, what) in [
+            (true, 1e3, (5, 3.0), 43.9, 0, 1, "new connections are faster"),
+            (true, 1e3, (1, 3.0), 43.9, 0, 4, "the tokens of the wait come at once"),
+            (true, 1e3, (5, 43.9), 43.9, 3, 4, "of some requests on reused connections, too"),
+            (false, 1e3, (5, 43.9), 43.9, 0, 1, "the server takes this time"),
+            (false, 1e3, (5, 43.9), 43.9, 0, 4, "the server takes this time, and bundles"),
+            (false, 1e3, (5, 90.0), 43.9, 0, 1, "the first requests were slower"),
+            (false, 1e3, (5, 43.9), 43.9, 3, 1, "two kinds of requests"),
+            (false, 1e3, (5, 3.0), 43.9, 6, 1, "two kinds of requests, one at first by chance"),
+            (false, 1e3, (5, 3.0), 35.0, 0, 1, "not the time of an acknowledgement"),
+            (false, 1e3, (5, 3.0), 60.0, 0, 1, "not the time of an acknowledgement"),
+            (false, 9.0, (5, 3.0), 43.9, 0, 1, "the first requests had no others beside them"),
+        ] {
+            assert_eq!(is_told(apart_ms, new, kept_ms, sooner, together), expected, "{what}");
+        }
     }
 }
