@@ -154,15 +154,25 @@ impl InputLengths {
     pub(super) fn differing(&self) -> Option<Finding> {
         let all: u64 = self.differences.values().sum();
         let differing = all - self.differences.get(&0).copied().unwrap_or(0);
+        let [mean, asked] =
+            [self.compared, self.asked].map(|sum| format!("{:.1}", sum as f64 / all as f64));
+        let means = match (self.compared == self.asked, mean == asked) {
+            (true, _) => format!("the mean is {mean} tokens, as requested"),
+            (_, true) => {
+                format!("together, they have {} tokens instead of {}", self.compared, self.asked)
+            }
+            _ => format!("the mean is {mean} tokens instead of {asked}"),
+        };
+        let is_rounded = mean == asked;
+        let severity =
+            if is_rounded { Severity::Note } else { code::INPUT_LENGTH_DIFFERS.severity };
         let message = format!(
             "In {differing} of {all} completed requests with a requested prompt length and a count of \
                 the server, the server counted another number of prompt tokens than requested \
-                (chat template included). Over these {all} requests, the difference is {}; the mean is {:.1} tokens instead of {:.1}.",
-            self.spread(all),
-            self.compared as f64 / all as f64,
-            self.asked as f64 / all as f64
+                (chat template included). Over these {all} requests, the difference is {}; {means}.",
+            self.spread(all)
         );
-        let finding = Some(Finding::of(code::INPUT_LENGTH_DIFFERS, message));
+        let finding = Some(Finding::of(code::INPUT_LENGTH_DIFFERS, message).severity(severity));
         let finding = finding.filter(|_| differing > 0);
         if self.tokenizer_agrees() {
             return finding.map(|finding| finding.advise(OTHER_PROMPTS));

@@ -103,17 +103,20 @@ fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spre
             "input_length_differs",
             "In 3 of 4 completed requests with a requested prompt length and a count of the server, \
                 the server counted another number of prompt tokens than requested (chat template \
-                included). Over these 4 requests, the difference is -2 to +1 tokens, median +0; the mean is 8.0 tokens instead of 8.0."
+                included). Over these 4 requests, the difference is -2 to +1 tokens, median +0; the mean is 8.0 tokens, as requested."
         )
     );
     for (tokens, words) in [
         (&[9, 9][..], "the difference is +1 tokens; the mean is 9.0 tokens"),
         (&[10, 16], "the difference is +2 or +8 tokens, median +2; the mean is 13.0"),
         (&[10, 12, 16], "the difference is +2 to +8 tokens, median +4; the mean is 12.7"),
+        (&[&[9][..], &[8; 39]].concat(), "together, they have 321 tokens instead of 320"),
     ] {
         let records: Vec<Record> = tokens.iter().map(|&tokens| counted(tokens)).collect();
         let findings = inspect(&records);
         assert!(only(&findings).1.contains(words), "{findings:?}");
+        let is_rounded = words.starts_with("together");
+        assert_eq!(findings[0].severity == Severity::Note, is_rounded, "{findings:?}");
     }
 }
 

@@ -20,6 +20,9 @@ pub struct TracePlan {
     pub scale: f64,
     /// Rows with more tokens than this, input and output together, are left out.
     pub max_tokens: Option<u32>,
+    /// The number of tokens for which a hash stands; absent: derived from the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_tokens: Option<u32>,
 }
 
 /// A format of traces.
@@ -28,9 +31,12 @@ pub struct TracePlan {
 #[serde(rename_all = "snake_case")]
 pub enum TraceFormat {
     /// Mooncake: one JSON object per line, with a time in milliseconds, the lengths, and the hashes of
-    /// blocks of 512 tokens. <https://github.com/kvcache-ai/Mooncake>
+    /// blocks of tokens. <https://github.com/kvcache-ai/Mooncake>
     Mooncake,
-    /// Azure's LLM inference traces of 2023 and 2024.
+    /// Bailian: the keys of Mooncake, with a time in seconds.
+    /// <https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon>
+    Bailian,
+    /// Azure's LLM inference traces of 2023, 2024 and 2025.
     /// <https://github.com/Azure/AzurePublicDataset>
     Azure,
     /// BurstGPT. <https://github.com/HPMLL/BurstGPT>
@@ -40,7 +46,8 @@ pub enum TraceFormat {
 }
 
 inferometer_model::names!(TraceFormat {
-    Mooncake => "mooncake", Azure => "azure", Burstgpt => "burstgpt", Plain => "plain",
+    Mooncake => "mooncake", Bailian => "bailian", Azure => "azure", Burstgpt => "burstgpt",
+    Plain => "plain",
 });
 
 /// A part of a trace, by the time since its earliest row.

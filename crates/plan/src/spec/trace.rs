@@ -14,8 +14,9 @@ use inferometer_model::did_you_mean;
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceKeys {
-    /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
-    /// (seconds, input tokens, output tokens) [default: auto] (trace)
+    /// Format of the trace: auto (recognised by its first line), mooncake (milliseconds), bailian
+    /// (the keys of mooncake, seconds), azure, burstgpt, plain (seconds, input tokens, output
+    /// tokens). mooncake:128 also states how many tokens a hash stands for [default: auto] (trace)
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     pub trace_format: Option<String>,
     /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s.. (trace)
@@ -45,26 +46,40 @@ impl TraceKeys {
                 "is too small: even a request with one input and one output token would be skipped",
             );
         }
+        let (format, block_tokens) = self.format(mistakes);
         TracePlan {
             dataset,
-            format: self.format(mistakes),
+            format,
+            block_tokens,
             window: self.window(mistakes),
             scale: scale.unwrap_or(1.0),
             max_tokens: self.trace_max_tokens,
         }
     }
 
-    fn format(&self, mistakes: &mut Mistakes) -> Option<TraceFormat> {
-        let name = self.trace_format.as_deref().filter(|&name| name != "auto")?;
+    /// The format, and the number of tokens for which a hash stands: `mooncake`, `auto:16`.
+    fn format(&self, mistakes: &mut Mistakes) -> (Option<TraceFormat>, Option<u32>) {
+        let Some(given) = self.trace_format.as_deref() else { return (None, None) };
+        let (name, block) = given.split_once(':').unwrap_or((given, ""));
         let known = TraceFormat::ALL.into_iter().find(|format| format.name() == name);
-        if known.is_none() {
+        if known.is_none() && name != "auto" {
             let names = TraceFormat::ALL.map(TraceFormat::name);
             let meant = did_you_mean(name, names);
             let names = names.join(", ");
             let problem = format!("`{name}` is not a trace format{meant}; there are auto, {names}");
             mistakes.add("trace_format", problem);
         }
-        known
+        let has_hashes = known
+            .is_none_or(|known| [TraceFormat::Mooncake, TraceFormat::Bailian].contains(&known));
+        let tokens = block.parse().ok().filter(|tokens| *tokens > 0 && has_hashes);
+        if given.contains(':') && tokens.is_none() {
+            let problem = format!(
+                "`{given}` does not end with a number of tokens for each hash, as mooncake:128 or \
+                    bailian:16 do; other formats have no hashes"
+            );
+            mistakes.add("trace_format", problem);
+        }
+        (known, tokens)
     }
 
     fn window(&self, mistakes: &mut Mistakes) -> TraceWindow {
@@ -97,6 +112,28 @@ fn window(text: &str) -> Result<TraceWindow, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trace_format_may_state_the_tokens_of_a_hash() {
+        let read = |text: &str| {
+            let keys = TraceKeys { trace_format: Some(text.to_owned()), ..TraceKeys::default() };
+            let mut mistakes = Mistakes::default();
+            (keys.format(&mut mistakes), mistakes.0.is_empty())
+        };
+        let mooncake = Some(TraceFormat::Mooncake);
+        for (text, format, tokens) in [
+            ("auto", None, None),
+            ("auto:16", None, Some(16)),
+            ("mooncake", mooncake, None),
+            ("mooncake:128", mooncake, Some(128)),
+            ("bailian:16", Some(TraceFormat::Bailian), Some(16)),
+        ] {
+            assert_eq!(read(text), ((format, tokens), true), "{text}");
+        }
+        for wrong in ["mooncaek", "mooncake:", "mooncake:0", "auto:many", "azure:16"] {
+            assert!(!read(wrong).1, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_trace_window_is_parsed_with_an_optional_start_and_end() {

@@ -8,9 +8,10 @@ use inferometer_analysis::inspect::{
 };
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
+use inferometer_model::finding::Severity;
 use inferometer_model::record::Skipped;
-use inferometer_model::{Finding, Observed, Process, RequestFigures, Timeline};
-use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_model::{Finding, Observed, Process, RequestFigures, Timeline, code};
+use inferometer_plan::{Plan, TraceFormat, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
 
@@ -32,6 +33,16 @@ pub struct PassResult {
     pub trace: Option<PassTrace>,
 }
 
+/// Whether prompts share prefixes by design. A trace may have hashes that say so, unless its format has none.
+fn shares_prefixes(workload: &WorkloadPlan) -> bool {
+    let has_hashes = |format| matches!(format, TraceFormat::Mooncake | TraceFormat::Bailian);
+    match workload {
+        WorkloadPlan::Trace(plan) => plan.format.is_none_or(has_hashes),
+        WorkloadPlan::Conversation(_) => true,
+        workload => workload.prefix_length() > 0,
+    }
+}
+
 /// Collects the records of a pass.
 pub struct PassFigures {
     fold: PassFold,
@@ -39,6 +50,7 @@ pub struct PassFigures {
     trial: Option<TrialResultFold>,
     block: Option<BlockFold>,
     tracer: Option<PassTracer>,
+    shares_prefixes: bool,
 }
 
 impl PassFigures {
@@ -60,6 +72,7 @@ impl PassFigures {
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
+            shares_prefixes: shares_prefixes(&plan.workload),
             tracer: None,
             trial: TrialResultFold::of(plan, &begin.plan),
             block: plan.procedure.ab().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
@@ -147,6 +160,13 @@ impl PassFigures {
         let observed = observed.chain(part_findings(&summary));
         let observed = observed.chain(process.as_ref().and_then(writer_finding));
         findings.extend(observed.map(|finding| finding.at(&place)));
+        let of_prefixes = [code::CACHED_PROMPT_TOKENS, code::SERVER_PREFIX_HITS];
+        for finding in findings.iter_mut().filter(|_| self.shares_prefixes) {
+            if finding.is_one_of(&of_prefixes) {
+                let by_design = "The prompts of this workload share prefixes by design.";
+                *finding = finding.clone().severity(Severity::Note).advise(by_design);
+            }
+        }
         let stopped = summary.stopped;
         let (trial, trace) =
             (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));

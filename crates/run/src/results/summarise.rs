@@ -66,9 +66,14 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     // A plan with a search or a sweep does not measure the latencies of the table.
     let of_table = if facts.plan.procedure.chooses_loads() { &[][..] } else { &cells };
-    for finding in precision::findings(of_table, facts.predicted) {
-        // If the results of a stored run are computed again, the run already has this finding.
-        if !findings.contains(&finding) {
+    for finding in precision::findings(facts.plan, of_table, facts.predicted) {
+        // If the results of a stored run are computed again, the run already has this finding. Another version may
+        // have given other advice.
+        let is_same = |other: &Finding| {
+            (&other.code, &other.place, &other.message)
+                == (&finding.code, &finding.place, &finding.message)
+        };
+        if !findings.iter().any(is_same) {
             findings.push(finding);
         }
     }
