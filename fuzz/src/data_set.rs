@@ -38,6 +38,7 @@ fn workload(kind: u8, dataset: String) -> WorkloadPlan {
             window: TraceWindow::default(),
             scale: 1.0,
             max_tokens: Some(100_000),
+            block_tokens: None,
         }),
     }
 }

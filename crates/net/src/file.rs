@@ -10,6 +10,9 @@ pub const MAX_SETTINGS_BYTES: usize = 16 << 20;
 /// The size limit of a file of results or of arrivals, in bytes (256 MiB).
 pub const MAX_RESULTS_BYTES: usize = 256 << 20;
 
+/// The character with which some programs begin a text. It is no part of the text.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Opens a regular file.
 ///
 /// # Errors
@@ -41,7 +44,7 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a text file of at most `limit` bytes.
+/// Reads a text file of at most `limit` bytes, without a byte order mark.
 ///
 /// # Errors
 /// The errors of [`read`], and an error when the content is not UTF-8.
@@ -49,7 +52,11 @@ pub fn read_text(path: &Path, limit: usize) -> io::Result<String> {
     // The same message as that of `std::fs::read_to_string`.
     let no_text =
         |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(read(path, limit)?).map_err(no_text)
+    let mut text = String::from_utf8(read(path, limit)?).map_err(no_text)?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -69,6 +76,8 @@ mod tests {
         let told = read(&file, 1 << 20).unwrap_err().to_string();
         assert!(told.contains("the limit of 1 MiB"), "{told}");
         assert_eq!(read(&file, (1 << 20) + 1).unwrap().len(), (1 << 20) + 1);
+        fs::write(&file, "\u{feff}a\u{feff}").unwrap();
+        assert_eq!(read_text(&file, 9).unwrap(), "a\u{feff}");
         fs::write(&file, [0xff]).unwrap();
         assert!(read_text(&file, 9).unwrap_err().to_string().contains("UTF-8"));
     }

@@ -4,12 +4,12 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
 use inferometer_model::json::ParsedSize;
-use inferometer_net::file;
+use inferometer_net::file::{self, BYTE_ORDER_MARK};
 
 use crate::WorkloadError;
 
@@ -41,7 +41,13 @@ pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, Worklo
     let file = open_file(path)?;
     let meter = RowMeter::default();
     let limited = RowLimit { inner: file, row_end, meter: meter.clone() };
-    Ok(DataSetReader { reader: BufReader::with_capacity(CHUNK, limited), meter })
+    let mut reader = BufReader::with_capacity(CHUNK, limited);
+    let start = reader.fill_buf().map_err(|error| WorkloadError::unreadable(path, error))?;
+    let mark = BYTE_ORDER_MARK.to_string();
+    if start.starts_with(mark.as_bytes()) {
+        reader.consume(mark.len());
+    }
+    Ok(DataSetReader { reader, meter })
 }
 
 /// Checks that a data set can be read from a path. A folder is accepted; its files are checked when they
@@ -158,7 +164,7 @@ impl Read for RowLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead, Write};
+    use std::io::Write;
 
     #[test]
     fn a_row_that_takes_too_much_memory_is_an_error_but_many_small_rows_are_not() {

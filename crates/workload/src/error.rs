@@ -21,6 +21,27 @@ pub enum TraceError {
         /// The keys of each format.
         expected: String,
     },
+    /// The number of hashes of most rows does not fit the length of their prompts.
+    #[error(
+        "with {tokens} tokens for each of its `hash_ids`, {fitting} of {rows} rows fit, and a row with \
+            {hashes} for {input} tokens does not; {best} tokens fit {fitting_best}"
+    )]
+    Blocks {
+        /// The number of tokens of a hash.
+        tokens: u32,
+        /// The number of rows that it fits.
+        fitting: usize,
+        /// The number of rows with hashes.
+        rows: usize,
+        /// The input tokens of the first row that it does not fit.
+        input: u32,
+        /// The number of hashes of this row.
+        hashes: u32,
+        /// The number of tokens that fits the most rows.
+        best: u32,
+        /// The number of rows that it fits.
+        fitting_best: usize,
+    },
     /// The line has the columns of no format.
     #[error("its first line is `{found}`; {expected}")]
     Columns {

@@ -34,7 +34,7 @@ pub use context::PromptContext;
 pub use data_set::{MAX_FILE_BYTES as MAX_DATA_SET_BYTES, check as check_data_set};
 pub use error::{TraceError, WorkloadError};
 pub use note::Note;
-pub use registry::{OpenWorkload, prepare};
+pub use registry::{OpenWorkload, has_messages, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
 pub use workload::{ChunkedRequests, RequestBatch, RequestsNeeded, Turn, Workload};

@@ -37,6 +37,15 @@ pub enum Note {
         prompts: u64,
         /// The number of usable rows.
         rows: u64,
+        /// The number of requests of the pass.
+        sent: u64,
+    },
+    /// Prompts without a turn that their conversation has before them.
+    TurnLeftOut {
+        /// The number of such prompts.
+        prompts: u64,
+        /// The turn, and why it is left out.
+        turn: &'static str,
     },
     /// Blocks that may overlap an earlier block of the run. In the first n rounds through the corpus, no
     /// two blocks of n characters begin at the same character.
@@ -53,7 +62,7 @@ impl Note {
     pub fn depends_on_earlier(&self) -> bool {
         match self {
             Self::Reused { .. } | Self::RowsAgain { .. } | Self::Overlapping { .. } => true,
-            Self::Inexact { .. } | Self::ShortTag { .. } => false,
+            Self::Inexact { .. } | Self::ShortTag { .. } | Self::TurnLeftOut { .. } => false,
         }
     }
 
@@ -99,16 +108,20 @@ impl fmt::Display for Note {
                 "prompts can differ only in {tokens} tokens, so some may be equal; with {full} \
                     tokens, equal prompts are practically impossible"
             ),
-            Self::RowsAgain { prompts, rows } => write!(
+            Self::RowsAgain { prompts, rows, sent } => write!(
                 f,
-                "{} sent before in the same run or its warm-up, because the file has only {rows} \
-                    usable rows: a cache may have answered them",
+                "{} sent before in the same run or its warm-up, because the pass has {sent} \
+                    requests (--requests, --one-by-one) and the file has only {rows} usable rows: a cache may have \
+                    answered them",
                 many(*prompts, "prompt was", "prompts were")
             ),
+            Self::TurnLeftOut { prompts, turn } => {
+                write!(f, "{} sent without {turn}", many(*prompts, "prompt is", "prompts are"))
+            }
             Self::Reused { prompts, available } => write!(
                 f,
                 "{} a conversation again: the data set has only {available} conversations of a \
-                    suitable length",
+                    suitable length, fewer than --requests",
                 many(*prompts, "prompt uses", "prompts use")
             ),
             Self::Overlapping { prompts, available } => write!(

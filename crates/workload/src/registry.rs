@@ -72,6 +72,12 @@ impl OpenWorkload {
     }
 }
 
+/// Whether the data set of a plan has chat messages, which only some dialects can send; false if it cannot be
+/// read.
+pub fn has_messages(plan: &WorkloadPlan) -> bool {
+    definition(plan).has_messages()
+}
+
 /// Writes data of the workload into the passes of a plan. For a trace, rows with times or a replayed
 /// file, these are the arrival times. For conversations, these are the number of turns and the think
 /// times.

@@ -1,10 +1,11 @@
 //! The interface of workloads. A workload is the source of the requests of a run. [`crate::registry`]
 //! lists all workloads; this module does not depend on that list.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use inferometer_model::load::Recording;
-use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request};
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request, code};
 
 use crate::{Note, PromptContext, PromptScope, WorkloadError};
 
@@ -25,6 +26,11 @@ pub(crate) trait WorkloadDefinition {
     fn prepare(&self, _passes: &mut [PassPlan], _seed: u64) -> Result<(), WorkloadError> {
         Ok(())
     }
+
+    /// Whether the data set has chat messages.
+    fn has_messages(&self) -> bool {
+        false
+    }
 }
 
 /// The registry uses references to plans as definitions, so the trait is also implemented for
@@ -36,6 +42,10 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
 
     fn prepare(&self, passes: &mut [PassPlan], seed: u64) -> Result<(), WorkloadError> {
         (**self).prepare(passes, seed)
+    }
+
+    fn has_messages(&self) -> bool {
+        (**self).has_messages()
     }
 }
 
@@ -143,6 +153,12 @@ pub struct Turn {
     pub output_tokens: u32,
 }
 
+/// Whether one of the prompts that a data set determines is a list of messages; false if it cannot be read.
+pub(crate) fn any_messages(opened: Result<impl Workload, WorkloadError>) -> bool {
+    let is_chat = |prompt: &&Prompt| matches!(prompt, Prompt::Messages(_));
+    opened.is_ok_and(|opened| opened.verbatim_prompts().iter().any(is_chat))
+}
+
 /// The first prompt of each form (text, token ids, messages).
 pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) -> Vec<&'a Prompt> {
     let mut found: Vec<&Prompt> = Vec::new();
@@ -153,6 +169,13 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
         }
     }
     found
+}
+
+/// The finding on the columns of a data set that are not used; `None` if all are used.
+pub(crate) fn unused_columns(names: &BTreeSet<String>) -> Option<Finding> {
+    let list: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("{} unused columns: {}", list.len(), list.join(", "));
+    (!list.is_empty()).then(|| Finding::of(code::DATA_SET_COLUMNS_UNUSED, message))
 }
 
 /// Writes the arrival times of the data set into the first pass that replays this data set. Does nothing

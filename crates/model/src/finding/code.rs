@@ -106,6 +106,9 @@ codes! {
         "Rows of the trace are outside --trace-window and are not sent.";
     TRACE_OUT_OF_ORDER = "trace_out_of_order", Note,
         "Rows of the trace are not sorted by time; they are sent in the order of their time.";
+    TRACE_DERIVED = "trace_derived", Note,
+        "The unit of the trace's times, or the tokens of a hash, follows from its rows."
+        => "--trace-format states both: bailian:16 has seconds, and hashes of 16 tokens";
     TRACE_CLOCK_IS_COARSE = "trace_clock_is_coarse", Note,
         "Many requests of the trace have the same time: its clock is coarse.";
     LENGTHS_ARE_CHARACTERS = "lengths_are_characters", Note,

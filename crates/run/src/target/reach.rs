@@ -254,7 +254,14 @@ fn choose_dialect(
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
-        _ => found.dialect.filter(|_| found.serves_only.is_none()),
+        _ => found.dialect.filter(|_| found.serves_only.is_none()).map(|name| {
+            // Servers with these APIs also have the chat API, which alone can send messages.
+            let has_chat = ["openai-completions", "tgi"].contains(&name);
+            match has_chat && inferometer_workload::has_messages(&plan.workload) {
+                true => "openai-chat",
+                false => name,
+            }
+        }),
     };
     wanted.and_then(dialect).ok_or_else(|| {
         if let (Some(serves), engine) = (found.serves_only, found.line()) {

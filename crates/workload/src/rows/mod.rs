@@ -22,7 +22,9 @@ use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
 use crate::data_set::{self, RowEnd};
-use crate::workload::{WorkloadDefinition, one_of_each_form, write_instants};
+use crate::workload::{
+    WorkloadDefinition, any_messages, one_of_each_form, unused_columns, write_instants,
+};
 use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 pub use row::{LeftOut, Loaded, Row, RowReason};
@@ -37,6 +39,10 @@ impl WorkloadDefinition for RowsPlan {
             return Ok(());
         }
         write_instants(passes, &self.dataset, || Ok(Rows::open(self)?.offsets().collect()))
+    }
+
+    fn has_messages(&self) -> bool {
+        any_messages(Rows::open(self))
     }
 }
 
@@ -136,7 +142,7 @@ impl Workload for Rows {
             self.request(context, if from_the_end { rows - 1 - row } else { row })
         })?;
         let again = (taken + count as u64).saturating_sub(rows as u64).min(count as u64);
-        let note = Note::RowsAgain { prompts: again, rows: rows as u64 };
+        let note = Note::RowsAgain { prompts: again, rows: rows as u64, sent: count as u64 };
         Ok(RequestBatch { requests, notes: (again > 0).then_some(note).into_iter().collect() })
     }
 
@@ -162,11 +168,7 @@ impl Workload for Rows {
             );
             findings.push(Finding::of(code::ROWS_OUT_OF_ORDER, message));
         }
-        if !unused.is_empty() {
-            let names: Vec<&str> = unused.iter().map(String::as_str).collect();
-            let message = format!("unused columns: {}", names.join(", "));
-            findings.push(Finding::of(code::DATA_SET_COLUMNS_UNUSED, message));
-        }
+        findings.extend(unused_columns(unused));
         findings
     }
 }

@@ -207,6 +207,7 @@ impl Loaded {
     }
 
     fn row(&mut self, mut fields: Map<String, Value>, plan: &RowsPlan) -> Result<Row, RowReason> {
+        self.unwrap_body(&mut fields, plan);
         let mut take = |field: &str| -> Option<Value> {
             let names = columns_of(field, plan);
             let found: Vec<Value> =
@@ -240,6 +241,46 @@ impl Loaded {
             (Some(length), _) => whole(&length).ok_or(RowReason::NotALength)?,
         };
         Ok(Row { prompt, output_tokens, body, at_ns })
+    }
+}
+
+impl Loaded {
+    /// If the prompt is in the body, as in batch files of OpenAI: moves the fields of the request from the body
+    /// to the columns. Whether the answer is a stream depends on the plan.
+    fn unwrap_body(&mut self, fields: &mut Map<String, Value>, plan: &RowsPlan) {
+        let has = |fields: &Map<String, Value>, field: &str| {
+            let names = columns_of(field, plan);
+            names.iter().any(|name| fields.get(*name).is_some_and(|value| !value.is_null()))
+        };
+        let has_prompt = |fields: &Map<String, Value>| {
+            ["prompt", "messages", "token_ids"].iter().any(|field| has(fields, field))
+        };
+        let columns = columns_of("body", plan);
+        let Some(column) = columns.into_iter().find(|name| fields.contains_key(*name)) else {
+            return;
+        };
+        let body = structured(fields[column].clone(), plan.format);
+        let Value::Object(mut body) = body else { return };
+        if has_prompt(fields) || !has_prompt(&body) {
+            return;
+        }
+        let of_request = NAMES.iter().take_while(|(field, _)| *field != "body");
+        for (field, names) in of_request {
+            for name in *names {
+                let Some(value) = body.shift_remove(*name) else { continue };
+                if columns_of(field, plan).contains(name) {
+                    fields.insert((*name).to_owned(), value);
+                } else {
+                    self.unused.insert(format!("{column}.{name}"));
+                }
+            }
+        }
+        for name in ["stream", "stream_options"] {
+            if body.shift_remove(name).is_some() {
+                self.unused.insert(format!("{column}.{name}"));
+            }
+        }
+        fields.insert(column.to_owned(), Value::Object(body));
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, Read};
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
+use super::file::ParsedRows;
 use super::row::{ParsedRow, RowReason, trimmed};
 use crate::TraceError;
 use inferometer_model::calendar::seconds_or_date;
@@ -19,7 +20,7 @@ const NAMES: [(TraceFormat, [&str; 3]); 3] = [
 ];
 
 /// Parses the rows of a file. `first` is the first line of the file, and `rest` reads the lines after it.
-/// If `format` is `None`, the names of the columns determine the format.
+/// If `format` is `None`, the names of the columns determine the format. Also returns the format.
 ///
 /// # Errors
 /// If the first line is neither a header of a known format nor a row of a plain trace. If
@@ -28,8 +29,9 @@ pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
     format: Option<TraceFormat>,
-) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, TraceError> {
-    let (columns, is_header) = Columns::of(&first, format)?;
+) -> Result<(TraceFormat, ParsedRows<'a>), TraceError> {
+    let (mut columns, is_header) = Columns::of(&first, format)?;
+    let format = columns.format;
     let first_row = if is_header { Vec::new() } else { (first + "\n").into_bytes() };
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -39,7 +41,7 @@ pub fn rows<'a>(
         .buffer_capacity(1 << 16)
         .from_reader(io::Cursor::new(first_row).chain(rest));
     let mut record = StringRecord::new();
-    Ok(std::iter::from_fn(move || {
+    let rows = std::iter::from_fn(move || {
         loop {
             match reader.read_record(&mut record) {
                 Ok(false) => return None,
@@ -48,7 +50,8 @@ pub fn rows<'a>(
                 Err(error) => return Some(Err(as_io(error))),
             }
         }
-    }))
+    });
+    Ok((format, Box::new(rows)))
 }
 
 /// The error for a line that cannot be read. Its message is the same as that of [`BufRead::read_line`].
@@ -62,10 +65,13 @@ fn as_io(error: csv::Error) -> io::Error {
 /// The columns with the arrival time, the input tokens and the output tokens.
 #[derive(Debug)]
 struct Columns {
+    format: TraceFormat,
     names: [&'static str; 3],
     indices: [usize; 3],
     /// The number of columns.
     width: usize,
+    /// The names of the other columns, until a row has told them.
+    unused: Vec<String>,
 }
 
 impl Columns {
@@ -79,13 +85,18 @@ impl Columns {
             if let ([Some(at), Some(input), Some(output)], true) = (names.map(index), wanted(known))
             {
                 let indices = [at, input, output];
-                return Ok((Self { names, indices, width: fields.len() }, true));
+                let others = fields.iter().enumerate().filter(|(at, _)| !indices.contains(at));
+                let unused = others.map(|(_, name)| (*name).to_owned()).collect();
+                let width = fields.len();
+                return Ok((Self { format: known, names, indices, width, unused }, true));
             }
         }
-        let (_, names) = NAMES[2];
+        let (format_of_rows, names) = NAMES[2];
         let is_row = fields.len() == 3 && seconds_or_date(fields[0]).is_some();
         if is_row && wanted(TraceFormat::Plain) {
-            return Ok((Self { names, indices: [0, 1, 2], width: 3 }, false));
+            let (indices, unused) = ([0, 1, 2], Vec::new());
+            let columns = Self { format: format_of_rows, names, indices, width: 3, unused };
+            return Ok((columns, false));
         }
         let expected: Vec<String> = NAMES
             .iter()
@@ -93,13 +104,13 @@ impl Columns {
             .map(|(known, names)| format!("{known} has {}", names.join(", ")))
             .collect();
         let expected = match expected.is_empty() {
-            true => "each line of a Mooncake trace is a JSON object".to_owned(),
+            true => "each line of a Mooncake or Bailian trace is a JSON object".to_owned(),
             false => expected.join("; "),
         };
         Err(TraceError::Columns { found: first.chars().take(80).collect(), expected })
     }
 
-    fn row(&self, record: &StringRecord) -> Result<ParsedRow, RowReason> {
+    fn row(&mut self, record: &StringRecord) -> Result<ParsedRow, RowReason> {
         if record.len() != self.width {
             return Err(RowReason::Fields);
         }
@@ -108,7 +119,8 @@ impl Columns {
         let at_ns = seconds_or_date(at).ok_or(RowReason::NotAnInstant(self.names[0]))?;
         let tokens = |text: &str, name| tokens(text).ok_or(RowReason::NotTokens(name));
         let (input, output) = (tokens(input, self.names[1])?, tokens(output, self.names[2])?);
-        Ok(ParsedRow { at_ns, input, output, blocks: Vec::new() })
+        let unused = std::mem::take(&mut self.unused);
+        Ok(ParsedRow { at_ns, input, output, blocks: Vec::new(), unused })
     }
 }
 

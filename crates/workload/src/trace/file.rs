@@ -3,28 +3,27 @@
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use inferometer_plan::TraceFormat;
+use inferometer_plan::{TraceFormat, TracePlan};
 
 use super::row::{ParsedRow, RowReason, Rows, trimmed};
+use super::unstated::{self, Times};
 use super::{csv, json};
+use crate::WorkloadError;
 use crate::data_set::{self, RowEnd};
-use crate::{TraceError, WorkloadError};
 
 /// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
-type ParsedRows<'a> = Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
+pub(super) type ParsedRows<'a> =
+    Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
 
 impl Rows {
-    /// Reads a file. If `format` is `None`, the first line determines the format. Rows with more than
-    /// `max_tokens` input and output tokens together are left out.
+    /// Reads a file as the plan describes it. If the plan has no format, the first line determines the format,
+    /// and the rows determine the unit of times. Rows with more tokens than the plan allows are left out.
     ///
     /// # Errors
-    /// If the file cannot be read, its format is not known, or it has no usable row.
-    pub fn load(
-        path: &Path,
-        format: Option<TraceFormat>,
-        max_tokens: Option<u32>,
-    ) -> Result<Self, WorkloadError> {
-        Self::read(data_set::open(path, RowEnd::Line)?.reader, path, format, max_tokens)
+    /// If the file cannot be read, its format is not known, its hashes do not fit its lengths, or it has no
+    /// usable row.
+    pub fn load(path: &Path, plan: &TracePlan) -> Result<Self, WorkloadError> {
+        Self::read(data_set::open(path, RowEnd::Line)?.reader, path, plan)
     }
 
     /// As [`Rows::load`], but reads from `reader`. `path` is only used in errors.
@@ -34,18 +33,27 @@ impl Rows {
     pub fn read(
         mut reader: impl BufRead,
         path: &Path,
-        format: Option<TraceFormat>,
-        max_tokens: Option<u32>,
+        plan: &TracePlan,
     ) -> Result<Self, WorkloadError> {
         let mut rows = Self::default();
-        let mut number = 0;
-        for row in parsed_rows(&mut reader, path, format)? {
+        let (mut number, mut numbers, mut times) = (0, Vec::new(), Times::default());
+        let (format, parsed) = parsed_rows(&mut reader, path, plan.format)?;
+        for row in parsed {
             number += 1;
             let row = row.map_err(|error| WorkloadError::unreadable(path, error))?;
-            if let Err(reason) = row.and_then(|row| rows.add(row, max_tokens)) {
-                rows.left_out.add(number, reason);
+            if let Ok(row) = &row {
+                times.add(row.at_ns);
+            }
+            match row.and_then(|row| rows.add(row, plan.max_tokens)) {
+                Ok(()) => numbers.push(number),
+                Err(reason) => rows.left_out.add(number, reason),
             }
         }
+        if plan.format.is_none() && format == TraceFormat::Mooncake {
+            times.settle(&mut rows);
+        }
+        unstated::settle_blocks(&mut rows, &numbers, plan.block_tokens, format)
+            .map_err(|reason| WorkloadError::NotATrace { path: path.to_owned(), reason })?;
         if rows.rows.is_empty() {
             let why = match number {
                 0 => "the file has no rows".to_owned(),
@@ -61,22 +69,22 @@ fn parsed_rows<'a>(
     reader: &'a mut dyn BufRead,
     path: &Path,
     format: Option<TraceFormat>,
-) -> Result<ParsedRows<'a>, WorkloadError> {
+) -> Result<(TraceFormat, ParsedRows<'a>), WorkloadError> {
     let mut line = String::new();
     let first = loop {
         line.clear();
         if reader.read_line(&mut line).map_err(|error| WorkloadError::unreadable(path, error))? == 0
         {
-            return Ok(Box::new(std::iter::empty()));
+            return Ok((TraceFormat::Plain, Box::new(std::iter::empty())));
         }
         let text = trimmed(&line);
         if !text.is_empty() {
             break text.to_owned();
         }
     };
-    let rows: Result<ParsedRows<'a>, TraceError> = match first.starts_with('{') {
-        true => json::rows(first, reader, format).map(|rows| Box::new(rows) as ParsedRows<'a>),
-        false => csv::rows(first, reader, format).map(|rows| Box::new(rows) as ParsedRows<'a>),
+    let rows = match first.starts_with('{') {
+        true => json::rows(first, reader, format),
+        false => csv::rows(first, reader, format),
     };
     rows.map_err(|reason| WorkloadError::NotATrace { path: path.to_owned(), reason })
 }

@@ -2,7 +2,8 @@
 //! lengths. Some traces also state which prompts share a prefix. A trace contains no text, so prompts are
 //! pseudo-random words, which depend on the seed of the plan and the salt of the run.
 //!
-//! The module `file` reads the rows, `timeline` selects and scales them, `prompts` makes the requests.
+//! The module `file` reads the rows, `unstated` derives what the file does not state, `timeline` selects and
+//! scales the rows, `prompts` makes the requests.
 
 mod csv;
 mod file;
@@ -10,6 +11,7 @@ mod json;
 mod prompts;
 mod row;
 mod timeline;
+mod unstated;
 
-pub use row::{BLOCK_TOKENS, LeftOut, Row, RowReason, Rows};
+pub use row::{LeftOut, Row, RowReason, Rows};
 pub use timeline::{Arrival, Timeline};

@@ -7,10 +7,10 @@ use inferometer_model::stats::seed;
 use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Request, code};
 use inferometer_plan::TracePlan;
 
-use super::row::{BLOCK_TOKENS, Rows};
+use super::row::Rows;
 use super::timeline::{Arrival, Timeline};
 use crate::fit::{self, Words, short_tag};
-use crate::workload::{WorkloadDefinition, write_instants};
+use crate::workload::{WorkloadDefinition, unused_columns, write_instants};
 use crate::{
     ChunkedRequests, Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload,
     WorkloadError, fetch,
@@ -42,7 +42,7 @@ impl Trace {
     /// Reads the file and selects the rows that are sent.
     fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
         let path = &fetch::data_file(&plan.dataset)?;
-        let rows = Rows::load(path, plan.format, plan.max_tokens)?;
+        let rows = Rows::load(path, plan)?;
         let played = Timeline::of(&rows, plan.window, 1.0).arrivals.len();
         if played as f64 * plan.scale > f64::from(MOST_REQUESTS) {
             let (rows, scale) = (played as u64, plan.scale.to_string());
@@ -110,7 +110,7 @@ impl Trace {
             let of: [&str; 7] =
                 ["block", &context.salt, &scope.cell, &scope.pass, &repeat, &copy, &block];
             let rng = seed::rng(context.seed, &of);
-            let count = BLOCK_TOKENS.min(length - positions.len() as u32);
+            let count = self.rows.block_tokens.min(length - positions.len() as u32);
             positions.extend(Words::new(context.tokenizer.as_ref(), rng).positions(count));
         }
         positions
@@ -143,6 +143,10 @@ impl Workload for Trace {
             );
             findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
         }
+        for derived in &self.rows.derived {
+            findings.push(Finding::of(code::TRACE_DERIVED, derived.clone()));
+        }
+        findings.extend(unused_columns(&self.rows.unused));
         let outside = timeline.before + timeline.behind;
         if outside > 0 {
             let message = format!(

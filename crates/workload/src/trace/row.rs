@@ -1,13 +1,10 @@
 //! The rows of a trace in memory. Unusable rows are counted by reason. For each reason, the row number of
 //! the first such row is stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use inferometer_plan::spec::MAX_LENGTH;
-
-/// The number of tokens of a block. A Mooncake trace has one hash for each block of a prompt.
-pub const BLOCK_TOKENS: u32 = 512;
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +16,7 @@ pub struct Row {
     /// The number of output tokens.
     pub output: u32,
     /// The hashes of the row in `Rows::blocks`: the index of the first hash, and the number of hashes.
-    blocks: (u32, u32),
+    pub(super) blocks: (u32, u32),
 }
 
 /// The contents of a file.
@@ -27,10 +24,16 @@ pub struct Row {
 pub struct Rows {
     /// The usable rows, in the order of the file.
     pub rows: Vec<Row>,
-    /// The hashes of all blocks of [`BLOCK_TOKENS`] tokens, in the order of the rows.
-    blocks: Vec<u64>,
+    /// The hashes of all blocks, in the order of the rows.
+    pub(super) blocks: Vec<u64>,
+    /// The number of tokens of a block; 0 if no row has a hash.
+    pub block_tokens: u32,
     /// The rows that cannot be used.
     pub left_out: LeftOut,
+    /// The names of the columns or keys that are not used.
+    pub unused: BTreeSet<String>,
+    /// What was derived from the rows because the file does not state it, in sentences.
+    pub derived: Vec<String>,
 }
 
 /// Rows that are left out. For each reason: how many rows there are, and the row number of the first
@@ -85,9 +88,12 @@ pub enum RowReason {
     /// An answer without tokens. Failed requests have none.
     #[error("an answer without tokens")]
     NoOutput,
-    /// Hashes that are not integers, or whose number does not match the blocks of the prompt.
-    #[error("`hash_ids` does not have one number for each {BLOCK_TOKENS} tokens")]
-    Blocks,
+    /// Hashes that are not integers.
+    #[error("`hash_ids` is not a list of whole numbers")]
+    Hashes,
+    /// A number of hashes that does not match the blocks of the prompt, which have this many tokens.
+    #[error("`hash_ids` does not have one number for each {0} tokens")]
+    Blocks(u32),
     /// A prompt or an answer of more than [`MAX_LENGTH`] tokens, which is not plausible.
     #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
     TooManyTokens,
@@ -102,6 +108,8 @@ pub(super) struct ParsedRow {
     pub input: u32,
     pub output: u32,
     pub blocks: Vec<u64>,
+    /// The keys that are not used and that no earlier row has.
+    pub unused: Vec<String>,
 }
 
 impl Rows {
@@ -120,7 +128,8 @@ impl Rows {
     /// Checks a row and adds it. If the row cannot be used, returns the reason, for example that it has
     /// more than `max_tokens` input and output tokens together.
     pub(super) fn add(&mut self, row: ParsedRow, max_tokens: Option<u32>) -> Result<(), RowReason> {
-        let ParsedRow { at_ns, input, output, blocks } = row;
+        let ParsedRow { at_ns, input, output, blocks, unused } = row;
+        self.unused.extend(unused);
         if input == 0 {
             return Err(RowReason::NoInput);
         }
@@ -133,20 +142,14 @@ impl Rows {
         if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
             return Err(RowReason::TooLong);
         }
-        // If the last block has fewer tokens than the others, some traces have no hash for it.
-        let (whole, all) = (input / BLOCK_TOKENS, input.div_ceil(BLOCK_TOKENS));
-        let count = blocks.len() as u32;
-        if count != 0 && count != whole && count != all {
-            return Err(RowReason::Blocks);
-        }
-        self.rows.push(Row { at_ns, input, output, blocks: (self.blocks.len() as u32, count) });
+        let blocks_at = (self.blocks.len() as u32, blocks.len() as u32);
+        self.rows.push(Row { at_ns, input, output, blocks: blocks_at });
         self.blocks.extend(blocks);
         Ok(())
     }
 }
 
-/// A line without white space at its ends, and without the byte order mark that spreadsheet programs
-/// write.
+/// A line without white space at its ends, and without the byte order mark with which the file may begin.
 pub(super) fn trimmed(line: &str) -> &str {
     line.trim_start_matches('\u{feff}').trim()
 }

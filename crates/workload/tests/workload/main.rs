@@ -13,3 +13,4 @@ mod serving;
 mod sharegpt;
 mod support;
 mod trace;
+mod trace_unstated;

@@ -9,7 +9,7 @@ use inferometer_model::load::{Due, PassPlan};
 use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
 use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
-use inferometer_workload::{Note, OpenWorkload, WorkloadError, embedded, prepare};
+use inferometer_workload::{Note, OpenWorkload, WorkloadError, embedded, has_messages, prepare};
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -245,8 +245,45 @@ fn a_pass_continues_after_the_rows_of_the_previous_pass_and_repeated_rows_are_co
         let built = spec.requests(CellPlan::OWN, &place().after(taken), count).unwrap();
         let expected: Vec<_> = rows.iter().map(|&row: &usize| all[row].clone()).collect();
         assert_eq!(built.requests, expected, "{count} after {taken}");
-        let notes = (again > 0).then_some(Note::RowsAgain { prompts: again, rows: 4 });
+        let sent = count as u64;
+        let notes = (again > 0).then_some(Note::RowsAgain { prompts: again, rows: 4, sent });
         assert_eq!(built.notes, Vec::from_iter(notes), "{count} after {taken}");
+    }
+}
+
+#[test]
+fn batch_files_of_openai_and_files_with_a_byte_order_mark_are_read() {
+    let of_batch = r#"{"custom_id": "r0", "method": "POST", "url": "/v1/chat/completions", "body":
+        {"model": "m", "messages": [{"role": "user", "content": "why?"}], "max_tokens": 5, "seed": 7,
+        "top_a": 0.1, "stream": false}}"#;
+    let of_batch = of_batch.replace('\n', "");
+    let text = r#"{"prompt": "why?", "output_tokens": 5}"#.to_owned();
+    let csv = "prompt,output_tokens\nwhy?,5".to_owned();
+    let escaped =
+        of_batch[of_batch.find("{\"model").unwrap()..of_batch.len() - 1].replace('"', "\"\"");
+    let csv_of_batch = format!("custom_id,body\nr0,\"{escaped}\"");
+    let body = json!({"model": "m", "seed": 7, "top_a": 0.1});
+    let told = ["4 unused columns", "custom_id, method, url", "body.stream"];
+    for (format, text, is_chat, body, unused) in [
+        (RowsFormat::Jsonl, &of_batch, true, body.clone(), &told[..]),
+        (RowsFormat::Csv, &csv_of_batch, true, body, &told[2..]),
+        (RowsFormat::Jsonl, &text, false, json!({}), &[]),
+        (RowsFormat::Csv, &csv, false, json!({}), &[]),
+    ] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), format!("\u{feff}{text}\r\n")).unwrap();
+        let dataset = file.path().display().to_string();
+        let plan = RowsPlan { dataset, ..plan(format, "") };
+        assert_eq!(has_messages(&WorkloadPlan::Rows(plan.clone())), is_chat);
+        let spec = open(plan).unwrap();
+        let [request] = &spec.requests(CellPlan::OWN, &place(), 1).unwrap().requests[..] else {
+            panic!("one row")
+        };
+        assert_eq!(matches!(request.prompt, Prompt::Messages(_)), is_chat, "{request:?}");
+        assert_eq!((request.output_tokens, json!(request.extra_body)), (5, body));
+        let findings: String = spec.findings().iter().map(|it| it.message.clone() + "\n").collect();
+        assert!(unused.iter().all(|part| findings.contains(part)), "{findings}");
+        assert_eq!(findings.is_empty(), unused.is_empty(), "{findings}");
     }
 }
 

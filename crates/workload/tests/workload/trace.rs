@@ -28,8 +28,14 @@ fn path(name: &str) -> String {
 }
 
 fn plan(name: &str) -> TracePlan {
-    let (format, window, max_tokens) = (None, TraceWindow::default(), None);
-    TracePlan { dataset: path(name), format, window, scale: 1.0, max_tokens }
+    TracePlan { dataset: path(name), ..any() }
+}
+
+/// The plan of a whole trace in any format.
+pub fn any() -> TracePlan {
+    let (dataset, window) = (String::new(), TraceWindow::default());
+    let (format, max_tokens, block_tokens) = (None, None, None);
+    TracePlan { dataset, format, window, scale: 1.0, max_tokens, block_tokens }
 }
 
 /// The plans of the traces that have a golden file, each with the name of its file.
@@ -45,12 +51,12 @@ pub fn traces() -> [(String, WorkloadPlan); 6] {
 }
 
 fn read(text: &str) -> Result<Rows, WorkloadError> {
-    Rows::read(text.as_bytes(), Path::new("trace"), None, None)
+    Rows::read(text.as_bytes(), Path::new("trace"), &any())
 }
 
 /// For each request: when it is due (in milliseconds from the start), its input tokens, and its output
 /// tokens.
-fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> {
+pub fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> {
     let timeline = Timeline::of(rows, window, scale);
     let told = |due: Nanos| due.0 / 1_000_000;
     timeline.arrivals.iter().map(|it| (told(it.due), it.row.input, it.row.output)).collect()
@@ -75,7 +81,7 @@ fn every_trace_format_is_detected_from_its_first_line_and_read_in_time_order() {
     ];
     for ((name, format), expected) in FILES.into_iter().zip(expected) {
         for format in [None, Some(format)] {
-            let rows = Rows::load(Path::new(&path(name)), format, None).unwrap();
+            let rows = Rows::load(Path::new(&path(name)), &TracePlan { format, ..any() }).unwrap();
             assert_eq!(played(&rows, TraceWindow::default(), 1.0), expected, "{name}");
         }
     }
@@ -107,6 +113,9 @@ fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
     let rows = spec(&WorkloadPlan::Trace(plan("plain.csv")), "salt").findings();
     let codes: Vec<&str> = rows.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(codes, ["trace_out_of_order"]);
+    let rows = spec(&WorkloadPlan::Trace(plan("burstgpt.csv")), "salt").findings();
+    let told: Vec<&str> = rows.iter().map(|it| it.message.as_str()).collect();
+    assert!(told.contains(&"3 unused columns: Log Type, Model, Total tokens"), "{told:?}");
 }
 
 #[test]
@@ -120,9 +129,24 @@ fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
-    let azure = Some(TraceFormat::Azure);
-    let error = Rows::load(Path::new(&path("burstgpt.csv")), azure, None).unwrap_err();
+    let azure = TracePlan { format: Some(TraceFormat::Azure), ..any() };
+    let error = Rows::load(Path::new(&path("burstgpt.csv")), &azure).unwrap_err();
     assert!(error.to_string().contains("azure has TIMESTAMP"), "{error}");
+}
+
+#[test]
+fn columns_and_keys_that_are_not_used_are_named_once() {
+    for (text, unused) in [
+        (
+            "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2026-01-05 09:00:00,1,7,4\n",
+            "NumImages",
+        ),
+        ("{\"timestamp\":0,\"input_length\":5,\"output_length\":4,\"delay\":3}\n", "delay"),
+        ("{\"timestamp\":0,\"input_tokens\":5,\"output_tokens\":4,\"hash_ids\":[]}\n", "hash_ids"),
+    ] {
+        let rows = read(&text.repeat(2)).unwrap();
+        assert_eq!(rows.unused.into_iter().collect::<Vec<_>>(), [unused]);
+    }
 }
 
 #[test]
@@ -175,7 +199,8 @@ fn notes_on_inexact_lengths_are_merged_into_one_and_so_are_notes_on_short_tags()
 
 #[test]
 fn rows_longer_than_the_longest_allowed_request_are_skipped_and_counted() {
-    let rows = Rows::load(Path::new(&path("burstgpt.csv")), None, Some(700)).unwrap();
+    let short = TracePlan { max_tokens: Some(700), ..any() };
+    let rows = Rows::load(Path::new(&path("burstgpt.csv")), &short).unwrap();
     assert_eq!(played(&rows, TraceWindow::default(), 1.0).len(), 2);
     assert!(
         rows.left_out.to_string().contains("2 x more input and output tokens together"),
@@ -259,7 +284,7 @@ fn prompts_too_short_to_be_made_unique_are_reported_also_if_the_server_adds_toke
 }
 
 /// The number of tokens of the common prefix of two prompts.
-fn common(one: &Request, other: &Request) -> usize {
+pub fn common(one: &Request, other: &Request) -> usize {
     let (one, other) = (ids(&embedded(), one), ids(&embedded(), other));
     one.iter().zip(&other).take_while(|(one, other)| one == other).count()
 }

@@ -169,7 +169,11 @@ mod tests {
             ("over_limit", "queue|drop", &["queue", "drop"][..]),
             ("arrivals", "inferometer|vllm", &["inferometer", "vllm"]),
             ("proxy", "URL|none", &[]),
-            ("trace_format", "NAME", &["auto", "mooncake", "azure", "burstgpt", "plain"]),
+            (
+                "trace_format",
+                "NAME",
+                &["auto", "mooncake", "bailian", "azure", "burstgpt", "plain"],
+            ),
         ] {
             assert_eq!(values("run", flag, value_name), expected, "{flag}");
         }

@@ -149,10 +149,16 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         r#"{"output_lengths": [9]}"#,
     ),
     (
+        "--timed-trace-sec-multiplier",
+        TRACE,
+        "--timed-trace-sec-multiplier 1.0 --timed-trace-chunk-hash-size 64",
+        r#"{"trace_format": "bailian:64"}"#,
+    ),
+    (
         "--no-self-timed",
         TRACE,
         "--no-self-timed --request-rate 3",
-        r#"{"rate": ["3"], "trace_format": "mooncake"}"#,
+        r#"{"rate": ["3"], "trace_format": "auto:16"}"#,
     ),
     ("--request-rate", "", "--request-rate 4", r#"{"rate": ["4"]}"#),
     ("--burstiness", "--request-rate 4", "--burstiness 0.5", r#"{"burstiness": "0.5"}"#),
@@ -227,8 +233,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-const TRACE: &str = "--dataset-name timed_trace --dataset-path x --timed-trace-chunk-hash-size 512 \
-                     --timed-trace-sec-multiplier 0.001";
+const TRACE: &str = "--dataset-name timed_trace --dataset-path x";
 
 #[test]
 fn each_load_flag_of_vllm_is_translated_to_the_expected_plan_keys() {
@@ -271,12 +276,7 @@ fn output_flags_change_what_is_printed_or_saved_but_not_the_plan() {
 }
 
 /// Flags that other flags require, that prevent an error, or that state a default.
-const NEEDED: [&str; 4] = [
-    "--skip-chat-template",
-    "--timed-trace-chunk-hash-size",
-    "--timed-trace-sec-multiplier",
-    "--self-timed",
-];
+const NEEDED: [&str; 3] = ["--skip-chat-template", "--self-timed", "--timed-trace-chunk-hash-size"];
 
 #[test]
 fn every_accepted_flag_has_a_test_row_or_prints_a_note() {
@@ -303,9 +303,7 @@ fn a_refusal_names_the_missing_flag_and_giving_that_flag_resolves_it() {
     let own = keys(&format!("{custom} --skip-chat-template --custom-output-len -1"));
     assert!(!own.contains_key("output_length") && !own.contains_key("columns"), "{own:?}");
     assert_eq!(keys(&format!("{custom} --backend openai-chat"))["dialect"], "openai-chat");
-    let trace = "--dataset-name timed_trace --dataset-path x";
-    let told = refused(trace);
-    assert!(told.contains("give 512") && told.contains("give 0.001"), "{told}");
+    assert!(refused(&format!("{TRACE} --timed-trace-sec-multiplier 60")).contains("give 0.001"));
     let own_instants = keys(&format!("{TRACE} --self-timed"));
     assert!(!own_instants.contains_key("rate"), "{own_instants:?}");
     assert!(refused(&format!("{TRACE} --request-rate 3")).contains("--no-self-timed"));

@@ -255,21 +255,23 @@ fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value
 
 fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     put(keys, "workload", "trace");
-    put(keys, "trace_format", "mooncake");
     unused(reader, "--input-len");
     unused(reader, "--output-len");
-    let block = reader.count("--timed-trace-chunk-hash-size");
-    if block != Some(512) {
-        let problem = "only Mooncake traces are supported, whose hashes cover 512 tokens: give 512";
-        reader.mistake("--timed-trace-chunk-hash-size", problem);
-    }
+    let block = reader.count("--timed-trace-chunk-hash-size").unwrap_or(16);
     let factor = reader
         .number("--timed-trace-sec-multiplier", "a number", |factor: &f64| factor.is_finite());
-    if factor != Some(0.001) {
-        let problem = "only Mooncake traces are supported, whose times are in milliseconds: give \
-            0.001";
-        reader.mistake("--timed-trace-sec-multiplier", problem);
-    }
+    let format = match factor {
+        Some(0.001) => "mooncake",
+        Some(1.0) => "bailian",
+        // The rows show the unit of their times, and the report states it.
+        None => "auto",
+        Some(_) => {
+            let problem = "give 0.001 for times in milliseconds, or 1 for times in seconds";
+            reader.mistake("--timed-trace-sec-multiplier", problem);
+            "auto"
+        }
+    };
+    put(keys, "trace_format", format!("{format}:{block}"));
 }
 
 /// Records a note that a flag has no effect with this data set.

@@ -1,0 +1,154 @@
+//! Derives from the rows what a file in the form of Mooncake does not state: the unit of its times, and the
+//! number of tokens for which a hash stands.
+
+use inferometer_plan::TraceFormat;
+
+use super::row::{Row, RowReason, Rows};
+use crate::error::TraceError;
+
+/// One millisecond, the unit of times in Mooncake's traces.
+pub(super) const MILLISECOND_NS: i64 = 1_000_000;
+/// With a mean gap of this many units or more, times are milliseconds: as seconds, they would be those of a
+/// server with less than one request in 100 s.
+const GAP_OF_MILLISECONDS: f64 = 100.0;
+/// With a mean gap below this many units, times are seconds: as milliseconds, they would be those of a server
+/// with more than 1000 requests/s.
+const GAP_OF_SECONDS: f64 = 1.0;
+
+/// The times of the rows that were read so far, in milliseconds. Rows that are too long for the plan count too,
+/// so that the unit does not depend on the plan.
+#[derive(Default)]
+pub(super) struct Times {
+    count: u64,
+    first_ns: i64,
+    last_ns: i64,
+    has_fractions: bool,
+}
+
+impl Times {
+    pub(super) fn add(&mut self, at_ns: i64) {
+        let is_first = self.count == 0;
+        self.first_ns = if is_first { at_ns } else { self.first_ns.min(at_ns) };
+        self.last_ns = if is_first { at_ns } else { self.last_ns.max(at_ns) };
+        self.has_fractions |= at_ns % MILLISECOND_NS != 0;
+        self.count += 1;
+    }
+
+    /// Converts times to seconds if they are seconds. `rows` has the times as if they were milliseconds.
+    pub(super) fn settle(&self, rows: &mut Rows) {
+        let units = self.last_ns.abs_diff(self.first_ns) as f64 / MILLISECOND_NS as f64;
+        let gap = units / self.count.saturating_sub(1).max(1) as f64;
+        if units == 0.0 || gap >= GAP_OF_MILLISECONDS {
+            return;
+        }
+        let in_seconds = |row: &Row| Some(Row { at_ns: row.at_ns.checked_mul(1_000)?, ..*row });
+        let as_seconds = (gap < GAP_OF_SECONDS || self.has_fractions)
+            .then(|| rows.rows.iter().map(in_seconds).collect::<Option<Vec<_>>>())
+            .flatten();
+        let (unit, span_s, other, other_unit) = match &as_seconds {
+            Some(_) => ("seconds", units, TraceFormat::Mooncake, "milliseconds"),
+            None => ("milliseconds", units / 1_000.0, TraceFormat::Bailian, "seconds"),
+        };
+        rows.rows = as_seconds.unwrap_or_else(|| std::mem::take(&mut rows.rows));
+        rows.derived.push(format!(
+            "times are read as {unit}: {} rows in {span_s:.3} s; --trace-format {other} reads {other_unit}",
+            self.count
+        ));
+    }
+}
+
+/// Sets the number of tokens for which a hash stands: `given`, or else the number that fits most rows. Leaves
+/// out the rows that it does not fit. `numbers` has the row number of each row.
+///
+/// # Errors
+/// If the number does not fit more than half of the rows with hashes.
+pub(super) fn settle_blocks(
+    rows: &mut Rows,
+    numbers: &[u64],
+    given: Option<u32>,
+    format: TraceFormat,
+) -> Result<(), TraceError> {
+    let hashed: Vec<(u32, u32)> = rows.rows.iter().filter_map(lengths).collect();
+    if hashed.is_empty() {
+        return Ok(());
+    }
+    let usual = if format == TraceFormat::Bailian { 16 } else { 512 };
+    let best = best_block(&hashed, usual);
+    let tokens = given.unwrap_or(best);
+    let fitting = |tokens| hashed.iter().filter(|row| fits(tokens, **row)).count();
+    if let Some((input, hashes)) = hashed.iter().find(|row| !fits(tokens, **row)).copied()
+        && fitting(tokens) * 2 <= hashed.len()
+    {
+        let rows = hashed.len();
+        let (fitting, fitting_best) = (fitting(tokens), fitting(best));
+        return Err(TraceError::Blocks {
+            tokens,
+            fitting,
+            rows,
+            input,
+            hashes,
+            best,
+            fitting_best,
+        });
+    }
+    if given.is_none() && tokens != usual {
+        rows.derived.push(format!(
+            "a hash stands for {tokens} tokens, which fits the lengths of {} of {} rows; \
+                --trace-format {format}:N sets another number",
+            fitting(tokens),
+            hashed.len()
+        ));
+    }
+    rows.block_tokens = tokens;
+    let mut kept = Vec::with_capacity(rows.rows.len());
+    for (row, number) in std::mem::take(&mut rows.rows).into_iter().zip(numbers) {
+        match lengths(&row).is_none_or(|lengths| fits(tokens, lengths)) {
+            true => kept.push(row),
+            false => rows.left_out.add(*number, RowReason::Blocks(tokens)),
+        }
+    }
+    rows.rows = kept;
+    Ok(())
+}
+
+/// The input tokens and the number of hashes of a row; `None` if it has no hashes.
+fn lengths(row: &Row) -> Option<(u32, u32)> {
+    (row.blocks.1 > 0).then_some((row.input, row.blocks.1))
+}
+
+/// Whether a row has one hash for each block of this size. If the last block has fewer tokens than the others,
+/// some traces have no hash for it.
+fn fits(tokens: u32, (input, hashes): (u32, u32)) -> bool {
+    hashes == input / tokens || hashes == input.div_ceil(tokens)
+}
+
+/// The size of a block that fits the most rows. If several sizes do: `usual`, else a size that is common, else the
+/// smallest one. Sizes for which each last block has a hash are tried first.
+fn best_block(rows: &[(u32, u32)], usual: u32) -> u32 {
+    let [whole, any] = [u32::div_ceil, |input, hashes| input / (hashes + 1) + 1]
+        .map(|least: fn(u32, u32) -> u32| most_rows(rows, least));
+    let (most, smallest) = if whole.0 >= any.0 { whole } else { any };
+    let fits_most = |size: &u32| rows.iter().filter(|row| fits(*size, **row)).count() >= most;
+    let common = [usual, 512, 16].into_iter().chain((0..16).map(|power| 1 << power));
+    common.into_iter().find(fits_most).unwrap_or(smallest)
+}
+
+/// How many rows fit the same size, and the smallest such size. `least` returns the smallest size for an input length
+/// and a number of hashes.
+fn most_rows(rows: &[(u32, u32)], least: fn(u32, u32) -> u32) -> (usize, u32) {
+    // The sizes that fit a row are a range. At each end of a range, the number of rows that fit changes.
+    let mut ends: Vec<(u32, i64)> = Vec::with_capacity(rows.len() * 2);
+    for &(input, hashes) in rows {
+        let behind = if hashes == 1 { u32::MAX } else { input.div_ceil(hashes - 1) };
+        ends.extend([(least(input, hashes), 1), (behind, -1)]);
+    }
+    ends.sort_unstable();
+    let (mut count, mut most) = (0, (0, 1));
+    for (size, change) in ends {
+        count += change;
+        if count > most.0 {
+            most = (count, size);
+        }
+    }
+    (most.0 as usize, most.1)
+}
