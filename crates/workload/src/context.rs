@@ -24,6 +24,8 @@ pub struct PromptContext {
     /// The number of tokens that the server adds to each prompt, such as a beginning-of-sequence token or
     /// a chat template. Prompts that are made with a requested number of tokens are shorter by this number.
     pub reserve: u32,
+    /// Whether the dialect can send messages, such as a system prompt.
+    pub accepts_messages: bool,
     /// The number of prompts made so far. All turns of a conversation together count as one prompt.
     made: Arc<AtomicU64>,
     /// Set when no more prompts are needed. Calls that make prompts then return an error.
@@ -35,7 +37,8 @@ impl PromptContext {
     pub fn new(tokenizer: Arc<dyn Tokenizer>, seed: u64, salt: impl Into<String>) -> Self {
         let (salt, form) = (salt.into(), PromptForm::Text);
         let (made, stop) = (Arc::default(), Arc::default());
-        Self { tokenizer, seed, salt, form, reserve: 0, made, stop }
+        let (reserve, accepts_messages) = (0, false);
+        Self { tokenizer, seed, salt, form, reserve, accepts_messages, made, stop }
     }
 
     /// The counter of the prompts made so far. Another thread can read it while prompts are made.

@@ -90,6 +90,7 @@ impl Prompts {
     /// Sets how the earlier turns of a conversation are sent to this server.
     pub fn send_history_as(&mut self, history: History) {
         self.history = history;
+        self.spec.context.accepts_messages = history == History::Messages;
     }
 
     /// Limits the prompts to the conversations of one rank. `place` is the number of this rank and the number of

@@ -17,8 +17,16 @@ use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 /// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;
 
-/// The first turn (the prompt) and the second turn (the answer).
-pub(super) type TurnPair = (Box<str>, Box<str>);
+/// The first human turn of a conversation, and the turns around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Exchange {
+    /// The system prompt.
+    pub system: Option<Box<str>>,
+    /// Whether a turn of the model comes before the prompt.
+    pub has_earlier_answer: bool,
+    pub prompt: Box<str>,
+    pub answer: Box<str>,
+}
 
 /// The contents of a file. `T` is the part of each conversation that is stored, by default the first
 /// human turn.
@@ -97,8 +105,7 @@ pub enum RowReason {
     /// The row has no array `conversations`.
     #[error("no array `conversations`")]
     NoConversations,
-    /// A turn without the text `from` or without the text `value`. If turns of any author are used, only
-    /// `value` is needed.
+    /// A turn without the text `from` or without the text `value`. If answers are used, only `value` is needed.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
     /// Fewer than two turns. Whether system turns are counted depends on the workload.
@@ -110,8 +117,7 @@ pub enum RowReason {
     /// No turn from `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
-    /// The turn that becomes the prompt is empty, or has only white space. This is the first human turn, or the first
-    /// turn of any author: see [`load`] and `load_pairs`.
+    /// The first human turn is empty, or has only white space.
     #[error("an empty prompt")]
     EmptyTurn,
 }
@@ -125,13 +131,13 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
-/// Reads the first two turns of each conversation of a file, from any author, as vLLM's scripts do.
+/// Reads the first human turn and its answer of each conversation of a file.
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError> {
+pub(super) fn load_exchanges(path: &Path) -> Result<Loaded<Exchange>, WorkloadError> {
     let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
-    read_rows(reader, &meter, path, first_two_turns)
+    read_rows(reader, &meter, path, first_exchange)
 }
 
 /// As [`load`], but reads from `reader`. `path` is only used in errors.
@@ -229,18 +235,36 @@ impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
     }
 }
 
-fn first_two_turns(row: &Value) -> Result<TurnPair, RowReason> {
+/// The first human turn and the turn of the model after it. Turns behind them may be broken. A first turn without
+/// an author is human.
+fn first_exchange(row: &Value) -> Result<Exchange, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let turns = row.get("conversations").and_then(Value::as_array);
-    let [first, second, ..] = turns.ok_or(RowReason::NoConversations)?.as_slice() else {
+    let turns = turns.ok_or(RowReason::NoConversations)?;
+    if turns.len() < 2 {
         return Err(RowReason::TooFewTurns);
-    };
-    let text = |turn: &Value| -> Result<Box<str>, RowReason> {
-        let text = turn.get("value").and_then(Value::as_str);
-        text.map(Into::into).ok_or(RowReason::BrokenTurn)
-    };
-    let (prompt, answer) = (text(first)?, text(second)?);
-    if prompt.trim().is_empty() { Err(RowReason::EmptyTurn) } else { Ok((prompt, answer)) }
+    }
+    let (mut system, mut human, mut has_earlier_answer) = (None, None, false);
+    for turn in turns {
+        let text = |key: &str| turn.get(key).and_then(Value::as_str);
+        let value = text("value").ok_or(RowReason::BrokenTurn)?;
+        match (text("from"), human) {
+            (Some("system"), Some(_)) => {}
+            (Some("system"), None) => system = Some(value).filter(|it| !it.trim().is_empty()),
+            (Some("human" | "user"), Some(_)) => return Err(RowReason::NoAnswer),
+            (Some("human" | "user") | None, None) if value.trim().is_empty() => {
+                return Err(RowReason::EmptyTurn);
+            }
+            (Some("human" | "user") | None, None) => human = Some(value),
+            (Some(_), None) => has_earlier_answer = true,
+            (_, Some(prompt)) => {
+                let (system, prompt, answer) =
+                    (system.map(Into::into), prompt.into(), value.into());
+                return Ok(Exchange { system, has_earlier_answer, prompt, answer });
+            }
+        }
+    }
+    Err(if human.is_some() { RowReason::NoAnswer } else { RowReason::NoHumanTurn })
 }
 
 fn first_human_turn(row: &Value) -> Result<&str, RowReason> {

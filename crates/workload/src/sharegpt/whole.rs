@@ -1,18 +1,20 @@
-//! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does.
-//! First turns are not cut. The output length is that of the recorded answer, unless the plan sets one
-//! output length for all requests. Prompts have no tag (random words that make a prompt unique), so that
-//! the prompts are the same as in that benchmark. So a prefix cache may contain prompts of an earlier run.
+//! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does, except
+//! that the prompt is always a human turn. First human turns are not cut; a system prompt is sent with them if
+//! the dialect has messages. The output length is that of the recorded answer, unless the plan sets one output
+//! length for all requests. Prompts have no tag (random words that make a prompt unique), so that the prompts are
+//! the same as in that benchmark. So a prefix cache may contain prompts of an earlier run.
 
 use std::sync::Arc;
 
+use inferometer_model::request::Message;
 use inferometer_model::{Finding, Prompt, Request};
 use inferometer_plan::ServingLimits;
 
-use super::file::{self, TurnPair};
+use super::file::{self, Exchange};
 use super::pool::ConversationPool;
 use crate::workload::WorkloadDefinition;
 use crate::{
-    PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
+    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
 };
 
 /// The workload as a plan configures it.
@@ -24,23 +26,35 @@ pub(crate) struct FirstTurnsDefinition<'a> {
 impl WorkloadDefinition for FirstTurnsDefinition<'_> {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         let path = fetch::data_file(self.dataset)?;
-        let loaded = file::load_pairs(&path)?;
-        let pool = ConversationPool::new(path, loaded, context, |tokenizer, (prompt, answer)| {
-            Ok((tokenizer.count(prompt)?, tokenizer.count(answer)?))
+        let loaded = file::load_exchanges(&path)?;
+        let pool = ConversationPool::new(path, loaded, context, |tokenizer, it: &Exchange| {
+            let system = it.system.as_deref().map_or(Ok(0), |system| tokenizer.count(system))?;
+            Ok((system, tokenizer.count(&it.prompt)?, tokenizer.count(&it.answer)?))
         });
         Ok(Arc::new(FirstTurns { pool, limits: self.limits }))
     }
 }
 
+fn message(role: &str, content: &str) -> Message {
+    let fields = [("role", role), ("content", content)];
+    fields.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect()
+}
+
 /// The opened workload.
 struct FirstTurns {
-    /// The lengths of a conversation are the tokens of its prompt and of its answer.
-    pool: ConversationPool<TurnPair, (u32, u32)>,
+    /// The lengths of a conversation are the tokens of its system prompt, of its prompt and of its answer.
+    pool: ConversationPool<Exchange, (u32, u32, u32)>,
     limits: ServingLimits,
 }
 
+/// The tokens of a prompt, with its system prompt if the dialect can send it.
+fn input(context: &PromptContext, (system, prompt, _): (u32, u32, u32)) -> u32 {
+    if context.accepts_messages { system.saturating_add(prompt) } else { prompt }
+}
+
 impl FirstTurns {
-    fn fits(&self, (prompt, answer): (u32, u32)) -> bool {
+    fn fits(&self, context: &PromptContext, lengths: (u32, u32, u32)) -> bool {
+        let (prompt, (_, _, answer)) = (input(context, lengths), lengths);
         let ServingLimits { min_tokens, max_prompt_tokens, max_total_tokens, output_tokens } =
             self.limits;
         prompt >= min_tokens
@@ -53,8 +67,8 @@ impl FirstTurns {
 impl Workload for FirstTurns {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
-        let picked =
-            self.pool.pick(context, scope.used_before, count, |lengths| self.fits(lengths))?;
+        let fits = |lengths| self.fits(context, lengths);
+        let picked = self.pool.pick(context, scope.used_before, count, fits)?;
         let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
             path: self.pool.path.clone(),
             conversations: self.pool.loaded.conversations.len(),
@@ -62,18 +76,40 @@ impl Workload for FirstTurns {
         })?;
         let requests = context.make(count, |at| -> Result<Request, WorkloadError> {
             let conversation = picked.conversations[at];
-            let text = &self.pool.conversation(conversation).0;
-            let (prompt_tokens, answer_tokens) = self.pool.length(conversation)?;
-            let prompt = match context.form {
-                PromptForm::Text => Prompt::Text(text.to_string()),
-                PromptForm::TokenIds => Prompt::TokenIds(context.tokenizer.encode(text)?),
+            let Exchange { system, prompt: text, .. } = self.pool.conversation(conversation);
+            let lengths = self.pool.length(conversation)?;
+            let system = system.as_deref().filter(|_| context.accepts_messages);
+            let prompt = match (system, context.form) {
+                (Some(system), _) => {
+                    Prompt::Messages(vec![message("system", system), message("user", text)])
+                }
+                (None, PromptForm::Text) => Prompt::Text(text.to_string()),
+                (None, PromptForm::TokenIds) => Prompt::TokenIds(context.tokenizer.encode(text)?),
             };
-            let counted = prompt_tokens + context.reserve;
-            let output = self.limits.output_tokens.unwrap_or(answer_tokens);
-            let request = Request::new(prompt, counted, output);
-            Ok(Request { counted_tokens: Some(counted), ..request })
+            let counted = input(context, lengths) + context.reserve;
+            let output = self.limits.output_tokens.unwrap_or(lengths.2);
+            // The chat template adds tokens between messages, so the exact number is then unknown.
+            let counted_tokens = system.is_none().then_some(counted);
+            Ok(Request { counted_tokens, ..Request::new(prompt, counted, output) })
         })?;
-        Ok(RequestBatch { requests, notes: picked.note().into_iter().collect() })
+        let of = |is_left_out: fn(&Exchange) -> bool, turn| {
+            let all = picked.conversations.iter().map(|at| self.pool.conversation(*at));
+            let prompts = all.filter(|it| is_left_out(it)).count() as u64;
+            (prompts > 0).then_some(Note::TurnLeftOut { prompts, turn })
+        };
+        let system = of(
+            |it| it.system.is_some(),
+            "the system prompt of their conversation, for \
+            which the dialect has no place",
+        );
+        let answer = of(
+            |it| it.has_earlier_answer,
+            "the model's turn with which their conversation \
+            begins (vllm bench serve sends this turn as the prompt)",
+        );
+        let system = system.filter(|_| !context.accepts_messages);
+        let notes = picked.note().into_iter().chain(system).chain(answer).collect();
+        Ok(RequestBatch { requests, notes })
     }
 
     fn findings(&self) -> Vec<Finding> {

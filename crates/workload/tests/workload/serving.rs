@@ -4,6 +4,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 use inferometer_plan::{ServingLimits, WorkloadPlan};
 use inferometer_workload::{Note, RequestBatch, WorkloadError, embedded};
+use serde_json::json;
 
 use crate::support::{SHAREGPT, compare_with_golden, place, spec};
 
@@ -18,10 +19,15 @@ fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<RequestBatch
 /// The number of conversations of the fixture that are within the limits of vLLM's scripts, from a note.
 fn within() -> usize {
     let all = built(ServingLimits::VLLM, 0, 60).expect("the fixture has some");
-    match all.notes.as_slice() {
-        [Note::Reused { available, .. }] => *available as usize,
+    match reused(&all) {
+        Some(Note::Reused { available, .. }) => *available as usize,
         other => panic!("{other:?}"),
     }
+}
+
+/// The note on conversations that are used again. Some conversations also have a system prompt, which a note counts.
+fn reused(batch: &RequestBatch) -> Option<&Note> {
+    batch.notes.iter().find(|note| matches!(note, Note::Reused { .. }))
 }
 
 #[test]
@@ -34,8 +40,9 @@ fn the_first_requests_of_seed_1_equal_the_golden_file() {
 fn prompt_and_output_lengths_come_from_the_data_set_and_respect_the_limits() {
     let count = within();
     assert!((10..48).contains(&count), "{count}");
-    let RequestBatch { requests, notes } = built(ServingLimits::VLLM, 0, count).unwrap();
-    assert!(notes.is_empty());
+    let batch = built(ServingLimits::VLLM, 0, count).unwrap();
+    assert_eq!(reused(&batch), None);
+    let requests = batch.requests;
     for request in &requests {
         let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
         assert_eq!(Some(embedded().count(text).unwrap()), request.counted_tokens);
@@ -60,13 +67,66 @@ fn a_given_output_length_replaces_that_of_every_answer() {
 }
 
 #[test]
+fn the_prompt_is_the_first_human_turn_and_the_output_has_the_length_of_the_answer_after_it() {
+    let (question, answer) = ("word ".repeat(12), "ans ".repeat(9));
+    let turn = |from: &str, value: &str| json!({"from": from, "value": value});
+    let (human, gpt) = (turn("human", &question), turn("gpt", &answer));
+    let (system, earlier) =
+        (turn("system", "Be a helper."), turn("gpt", "Good morning, who is it?"));
+    let count = |text: &str| embedded().count(text).unwrap();
+    let without_authors = [json!({"value": question}), json!({"value": answer})];
+    for (turns, has_system, left_out) in [
+        (&[human.clone(), gpt.clone()][..], false, ""),
+        (&[turn("user", &question), turn("assistant", &answer)], false, ""),
+        (&without_authors, false, ""),
+        (&[earlier.clone(), human.clone(), gpt.clone()], false, "the model's turn"),
+        (&[system.clone(), human.clone(), gpt.clone()], true, "the system prompt"),
+        (&[human.clone(), system, gpt.clone(), json!({"value": 7})], false, ""),
+    ] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), json!([{ "conversations": turns }]).to_string()).unwrap();
+        let dataset = file.path().display().to_string();
+        let mut spec =
+            spec(&WorkloadPlan::ServingRun { dataset, limits: ServingLimits::VLLM }, "s");
+        for accepts_messages in [false, true] {
+            spec.context.accepts_messages = accepts_messages;
+            let built = spec.requests(CellPlan::OWN, &place(), 1).unwrap();
+            let [request] = &built.requests[..] else { panic!("one request") };
+            let is_sent = has_system && accepts_messages;
+            let text = match &request.prompt {
+                Prompt::Messages(messages) => {
+                    assert_eq!(messages[0]["content"], "Be a helper.");
+                    messages[1]["content"].as_str().unwrap()
+                }
+                Prompt::Text(text) => text,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(
+                (text, matches!(request.prompt, Prompt::Messages(_))),
+                (&*question, is_sent)
+            );
+            let system = if is_sent { count("Be a helper.") } else { 0 };
+            assert_eq!(request.input_tokens, system + count(&question));
+            assert_eq!(request.counted_tokens.is_none(), is_sent);
+            assert_eq!(request.output_tokens, count(&answer));
+            let told = built.notes.iter().map(ToString::to_string).collect::<String>();
+            let is_told = !left_out.is_empty() && !is_sent;
+            assert_eq!(
+                (told.is_empty(), told.contains(left_out)),
+                (!is_told, is_told || left_out.is_empty())
+            );
+        }
+    }
+}
+
+#[test]
 fn passes_share_no_conversation_until_all_have_been_used() {
     let count = within();
     let all = built(ServingLimits::VLLM, 0, count).unwrap().requests;
     let later = built(ServingLimits::VLLM, 5, count).unwrap();
     assert_eq!(later.requests[..count - 5], all[5..]);
     assert_eq!(later.requests[count - 5..], all[..5]);
-    assert_eq!(later.notes, [Note::Reused { prompts: 5, available: count as u64 }]);
+    assert_eq!(reused(&later), Some(&Note::Reused { prompts: 5, available: count as u64 }));
 }
 
 #[test]
