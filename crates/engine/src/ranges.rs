@@ -1,6 +1,6 @@
 //! The ranges of the predicted figures of a pass. They follow from the errors of measured rows, or are guesses.
 
-use inferometer_model::load::ReplayPlan;
+use inferometer_model::load::LoadPlan;
 use inferometer_model::{CellPlan, OpenPlan, PassPlan};
 
 use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
@@ -55,9 +55,9 @@ impl LoadKind {
             }
             PassPlan::OneByOne(_) | PassPlan::Closed(_) => Self::OneAtATime,
             _ if pass.limit().0.is_some() => Self::OneAtATime,
-            PassPlan::Replay(ReplayPlan { recording, speed, .. }) => {
-                let seconds = recording.span_s() / speed;
-                let rate = (seconds > 0.0).then(|| f64::from(recording.requests) / seconds);
+            PassPlan::Replay(replay) => {
+                let (seconds, count) = (replay.last_due_s(0.0), replay.requests().unwrap_or(0));
+                let rate = (seconds > 0.0).then(|| f64::from(count) / seconds);
                 Self::Open { rate, scatter: 0.0 }
             }
             PassPlan::Open(open) => {
@@ -232,6 +232,8 @@ fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> 
 
 #[cfg(test)]
 mod tests {
+    use inferometer_model::load::ReplayPlan;
+
     use super::*;
     use inferometer_model::load::arrival::Arrivals;
     use inferometer_model::load::{Bound, OverLimit, Recording};

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use inferometer_analysis::prediction::{Columns, PassPrediction};
 use inferometer_analysis::{Cell, Summary};
 use inferometer_model::code;
+use inferometer_report::table::lengths;
 
 /// Short names of the columns.
 const SHORT: [&str; 4] = ["requests/s", "tokens/s", "ms/token", "ms/out token"];
@@ -107,7 +108,7 @@ fn intervals(summary: &Summary) -> Grid {
     let mut headings = vec!["Input".to_owned(), "Output".to_owned()];
     headings.extend(SHORT.map(str::to_owned));
     let row = |cell: &Cell| {
-        let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
+        let mut row = lengths(cell).to_vec();
         let ranges = cell.prediction.interval.unwrap_or_default();
         let latencies = [ranges.latency_per_token_ms, ranges.latency_per_output_token_ms];
         let ranges =
@@ -132,7 +133,7 @@ fn passes(summary: &Summary) -> Grid {
     }
     let mut rows = Vec::new();
     for cell in &summary.cells {
-        let place = [cell.input_length, cell.output_length].map(|length| length.to_string());
+        let place = lengths(cell);
         for pass in &cell.prediction.passes {
             for (name, figure) in PassPrediction::NAMES.iter().zip(pass.figures()) {
                 let Some(figure) = figure else { continue };
@@ -166,7 +167,7 @@ fn by_reason(
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for cell in &summary.cells {
         if let Some(why) = reason(cell) {
-            let place = format!("{} x {}", cell.input_length, cell.output_length);
+            let place = cell.plan().to_string();
             match reasons.iter_mut().find(|(known, _)| known == why) {
                 Some((_, cells)) => cells.push(place),
                 None => reasons.push((why.clone(), vec![place])),
@@ -183,7 +184,7 @@ fn comparison(summary: &Summary) -> Grid {
     }
     let row = |cell: &Cell| {
         let measured = cell.prediction.measured?;
-        let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
+        let mut row = lengths(cell).to_vec();
         let errors = cell.prediction.error_pct.unwrap_or_default().values();
         let figures = measured.values().into_iter().zip(cell.columns().values());
         for ((measured, predicted), error) in figures.zip(errors) {

@@ -144,9 +144,10 @@ pub(crate) fn records(summary: &Summary) -> Table {
     for cell in &summary.cells {
         let [requests, tokens, per_token, per_output_token] = trust::columns(cell)
             .map(|figure| marked(two_decimals(figure.value), figure.value, figure.range));
+        let [input_length, output_length] = lengths(cell);
         table.push(vec![
-            input_length(cell),
-            output_length(cell),
+            input_length,
+            output_length,
             requests,
             tokens,
             per_token,
@@ -156,15 +157,13 @@ pub(crate) fn records(summary: &Summary) -> Table {
     table
 }
 
-/// The input length of a cell. If each request has its own length, the text has the mean over completed
-/// requests, if it is known: `own (mean 128)`.
-fn input_length(cell: &Cell) -> String {
-    own_length(cell.input_length, cell, |pass| pass.input_tokens)
-}
-
-/// The output length of a cell, in the same form.
-fn output_length(cell: &Cell) -> String {
-    own_length(cell.output_length, cell, |pass| Some(pass.output_tokens))
+/// The input length and the output length of a cell. If each request has its own length, the text has the mean
+/// over completed requests, if it is known: `own (mean 128)`.
+pub fn lengths(cell: &Cell) -> [String; 2] {
+    [
+        own_length(cell.input_length, cell, |pass| pass.input_tokens),
+        own_length(cell.output_length, cell, |pass| Some(pass.output_tokens)),
+    ]
 }
 
 fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> Option<u64>) -> String {
@@ -193,9 +192,10 @@ pub(crate) fn passes(summary: &Summary) -> Table {
     let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for pass in &cell.passes {
+            let [input_length, output_length] = lengths(cell);
             let mut row = vec![
-                input_length(cell),
-                output_length(cell),
+                input_length,
+                output_length,
                 label::kind(pass),
                 label::load(pass),
                 completed(pass),

@@ -92,11 +92,6 @@ impl Recording {
     pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
         self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
     }
-
-    /// The time from the first to the last arrival, in seconds, at the recorded speed.
-    pub fn span_s(&self) -> f64 {
-        self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
-    }
 }
 
 /// The due time of an arrival with the recorded offset `offset`, at `speed` times the recorded speed.

@@ -2,6 +2,7 @@
 //! a panel per cell.
 
 use inferometer_analysis::effect::{Effect, FIGURES};
+use inferometer_model::cell::CellPlan;
 
 use super::positions::{FigureLine, OverPositions, Point, name_columns};
 use crate::chart::{Axis, Chart, Legend};
@@ -58,11 +59,14 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
         .map(|effect| effect.value.parse().ok().filter(|&x: &f64| x > 0.0 && x.is_finite()))
         .collect();
     let are_numbers = numbers.is_some();
-    let mut cells: Vec<(u32, u32)> =
-        effects.iter().map(|effect| (effect.input_length, effect.output_length)).collect();
+    let place = |effect: &Effect| CellPlan {
+        input_length: effect.input_length,
+        output_length: effect.output_length,
+    };
+    let mut cells: Vec<CellPlan> = effects.iter().map(|effect| place(effect)).collect();
     cells.dedup();
-    let panel = |&(input, output): &(u32, u32)| {
-        let own = effects.iter().filter(|e| (e.input_length, e.output_length) == (input, output));
+    let panel = |cell: &CellPlan| {
+        let own = effects.iter().filter(|effect| place(effect) == *cell);
         let lines = match are_numbers {
             true => {
                 let value = |effect: &&&Effect| effect.value.parse().unwrap_or(1.0);
@@ -80,7 +84,8 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
                 })
                 .collect(),
         };
-        (format!("{input} x {output} tokens"), lines)
+        let unit = if *cell == CellPlan::OWN { "" } else { " tokens" };
+        (format!("{cell}{unit}"), lines)
     };
     let mut panels: Vec<(String, Vec<FigureLine>)> = cells.iter().map(panel).collect();
     // The unit of an argument is unknown.

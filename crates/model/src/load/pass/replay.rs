@@ -27,6 +27,14 @@ pub struct ReplayPlan {
     pub over_limit: OverLimit,
 }
 
+impl ReplayPlan {
+    /// The offsets of the arrivals that are sent.
+    fn sent(&self) -> &[Nanos] {
+        let offsets = &self.recording.offsets;
+        &offsets[..offsets.len().min(self.requests().map_or(0, |count| count as usize))]
+    }
+}
+
 impl LoadPlan for ReplayPlan {
     fn kind(&self) -> PassKind {
         PassKind::Open
@@ -48,10 +56,10 @@ impl LoadPlan for ReplayPlan {
     fn peak_rate(&self) -> f64 {
         // The rate in the tenth of the recording with the most arrivals. If the peak of a short burst
         // were used, too many connections would be opened for the rest of the pass.
-        let offsets = &self.recording.offsets;
-        let tenth_s = (self.recording.span_s() / 10.0).max(1e-3);
+        let offsets = self.sent();
+        let tenth_s = (span_s(offsets) / 10.0).max(1e-3);
         let mut counts = [0u32; 11];
-        for offset in offsets.iter() {
+        for offset in offsets {
             counts[(offset.seconds_after(Nanos::ZERO) / tenth_s).min(10.0) as usize] += 1;
         }
         f64::from(counts.into_iter().max().unwrap_or(0)) / tenth_s * self.speed
@@ -71,7 +79,7 @@ impl LoadPlan for ReplayPlan {
 
     fn last_due_s(&self, _each_s: f64) -> f64 {
         let limit = self.bound.duration.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
-        (self.recording.span_s() / self.speed).min(limit)
+        (span_s(self.sent()) / self.speed).min(limit)
     }
 
     fn first_due(&self, _seed: u64) -> Due {
@@ -90,6 +98,11 @@ impl LoadPlan for ReplayPlan {
         let due = (0..offsets.len()).map(move |at| at_speed(offsets[at], speed));
         Box::new(Open::new(due, self.bound))
     }
+}
+
+/// The time from the first to the last arrival, in seconds, at the recorded speed.
+fn span_s(offsets: &[Nanos]) -> f64 {
+    offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
 }
 
 impl fmt::Display for ReplayPlan {
@@ -131,6 +144,9 @@ mod tests {
         }
         assert!(load.next_due() == Due::Never);
         assert_eq!((plan.last_due_s(9.0), plan.requests()), (1.0, Some(3)));
+        let plan = ReplayPlan { bound: Bound::requests(2), ..plan };
+        assert_eq!((plan.last_due_s(9.0), plan.requests()), (0.125, Some(2)));
+        let plan = ReplayPlan { bound: Bound::none(), ..plan };
         assert_eq!(plan.to_string(), "replay of trace.txt at 2 times its speed");
     }
 
