@@ -2,9 +2,15 @@
 //! cancelled, and writes its results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use inferometer_net::Waker;
+use inferometer_model::time::Nanos;
+use inferometer_net::{Waker, monotonic_now};
+
+/// Requests that come within this time of the first one belong to it: GNU `timeout`, for example, signals a program and
+/// then its whole process group.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Ends a run early, from any thread. A signal handler must not call its methods, because some of them take a lock. All
 /// clones act on the same runs.
@@ -14,7 +20,9 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     requested: Arc<AtomicBool>,
-    /// Whether the end was requested more than once. The user then does not want to wait for a report.
+    /// When the end was requested for the first time.
+    first: OnceLock<Nanos>,
+    /// Whether the end was requested again, after [`MOMENT`]. The user then does not want to wait for a report.
     urgent: AtomicBool,
     /// Wakes the load generator of the run in progress, which may sleep until the next arrival.
     waker: Mutex<Option<Waker>>,
@@ -22,9 +30,15 @@ struct Inner {
 
 impl Interrupt {
     /// Ends the run in progress, and prevents later runs from beginning. Returns whether this was requested
-    /// before: the run then ends without plots and tables, which can be made later from its records.
+    /// before, more than a moment ago: the run then ends without plots and tables, which can be made later from its
+    /// records.
     pub fn request(&self) -> bool {
-        let before = self.0.requested.swap(true, Ordering::Relaxed);
+        self.request_at(monotonic_now())
+    }
+
+    fn request_at(&self, now: Nanos) -> bool {
+        let before = now.since(*self.0.first.get_or_init(|| now)) > MOMENT;
+        self.0.requested.store(true, Ordering::Relaxed);
         if before {
             self.0.urgent.store(true, Ordering::Relaxed);
         }
@@ -39,7 +53,7 @@ impl Interrupt {
         self.0.requested.load(Ordering::Relaxed)
     }
 
-    /// Whether the end was requested more than once.
+    /// Whether the end was requested again.
     pub(crate) fn is_urgent(&self) -> bool {
         self.0.urgent.load(Ordering::Relaxed)
     }
@@ -52,5 +66,20 @@ impl Interrupt {
     /// Sets the waker of the load generator that an interruption must wake; `None` if no load generator runs.
     pub(crate) fn wakes(&self, waker: Option<Waker>) {
         *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_within_a_moment_are_one_request_and_a_later_one_is_urgent() {
+        let interrupt = Interrupt::default();
+        let ms = |ms: u64| Nanos(ms * 1_000_000);
+        for (at_ms, again) in [(7_000, false), (7_000, false), (7_001, false), (7_600, true)] {
+            assert_eq!(interrupt.request_at(ms(at_ms)), again, "{at_ms}");
+            assert_eq!((interrupt.is_requested(), interrupt.is_urgent()), (true, again));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
+use inferometer_net::thread::spawn;
 use inferometer_run::Interrupt;
 
 use crate::command_line::tell;
@@ -67,11 +68,20 @@ pub fn interrupt() {
     if shared().request() {
         end();
     }
-    if RECORDING.load(Ordering::Relaxed) {
-        tell("\nstopping; the records are kept (interrupt again to stop immediately)");
-        return;
-    }
-    // A request to a server or the reading of a file cannot be cancelled, so the process is ended after a pause.
+    // Several signals may arrive in a moment: `Interrupt::request`.
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if RECORDING.load(Ordering::Relaxed) {
+            tell("\nstopping; the records are kept (interrupt again to stop immediately)");
+        } else if spawn(end_after_patience).is_err() {
+            end_after_patience();
+        }
+    });
+}
+
+/// Ends this process after a pause, unless a run has begun: a request to a server or the reading of a file cannot be
+/// cancelled.
+fn end_after_patience() {
     std::thread::sleep(PATIENCE);
     if !RECORDING.load(Ordering::Relaxed) {
         tell("error: interrupted before anything was measured");
