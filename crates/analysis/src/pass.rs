@@ -261,7 +261,7 @@ pub struct Goodput {
     pub attainment_ci: Option<[f64; 2]>,
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

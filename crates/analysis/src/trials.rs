@@ -26,9 +26,9 @@ pub enum TrialResult {
     /// The result of a trial of a sweep.
     Sweep(LevelTrial),
     /// The time limit ended the trial, and no other trial follows. A sweep uses the part of the trial that had ended,
-    /// if this part is long enough. A search does not use it, because the coverage of the search's intervals was
-    /// measured with whole trials.
-    OutOfTime(Option<LevelTrial>),
+    /// if this part is long enough. A search uses it only if it already shows that the load is far too high, because
+    /// the coverage of the search's intervals was measured with whole trials.
+    OutOfTime(Option<Box<TrialResult>>),
 }
 
 /// Collects the requests of a trial, in any order.
@@ -63,10 +63,12 @@ impl Trials {
         match (self, tried) {
             (Self::Search(found), TrialResult::Search(trial)) => found.tell(trial.clone()),
             (Self::Sweep(found), TrialResult::Sweep(trial)) => found.add_trial(trial.clone()),
-            (Self::Search(found), TrialResult::OutOfTime(_)) => found.time_is_over(),
-            (Self::Sweep(found), TrialResult::OutOfTime(part)) => {
-                part.iter().for_each(|part| found.add_trial(part.clone()));
-                found.time_is_over();
+            (trials, TrialResult::OutOfTime(part)) => {
+                part.iter().for_each(|part| trials.add_trial(part));
+                match trials {
+                    Self::Search(found) => found.time_is_over(),
+                    Self::Sweep(found) => found.time_is_over(),
+                }
             }
             (Self::Search(_), TrialResult::Sweep(_)) | (Self::Sweep(_), TrialResult::Search(_)) => {
                 unreachable!("invariant: the trials of a plan have the kind of its procedure")
@@ -131,8 +133,13 @@ impl TrialResultFold {
     pub fn finish(self, stopped: Option<StopReason>) -> TrialResult {
         let is_cut = stopped == Some(StopReason::MaxTime);
         match self {
-            Self::Search(_) if is_cut => TrialResult::OutOfTime(None),
-            Self::Sweep(fold) if is_cut => TrialResult::OutOfTime(fold.finish_cut()),
+            Self::Search(fold) if is_cut => {
+                TrialResult::OutOfTime(Some(Box::new(TrialResult::Search(fold.finish()))))
+            }
+            Self::Sweep(fold) if is_cut => {
+                let part = fold.finish_cut().map(TrialResult::Sweep);
+                TrialResult::OutOfTime(part.map(Box::new))
+            }
             Self::Search(fold) => TrialResult::Search(fold.finish()),
             Self::Sweep(fold) => TrialResult::Sweep(fold.finish()),
         }

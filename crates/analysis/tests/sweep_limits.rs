@@ -41,6 +41,7 @@ fn trial(
         requests: asked.requests,
         unfinished: 0,
         completed,
+        cancelled: 0,
         counted: asked.requests / 2,
         latency_s,
         span_s: asked.requests as f64 * latency_s / asked.load,

@@ -70,6 +70,7 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
         requests: level.requests,
         counted: level.counted,
         completed: level.completed,
+        cancelled: level.cancelled,
         is_settled: level.is_settled,
         is_overloaded: level.is_overloaded(),
         requests_per_s: ends(level.requests_per_s),

@@ -123,6 +123,9 @@ pub struct LevelAnswer {
     pub counted: u64,
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
+    /// The number of requests of these trials that the time limit --max-time cancelled. They are in `requests`.
+    #[serde(default, skip_serializing_if = "crate::pass::is_zero")]
+    pub cancelled: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
     /// Whether requests arrived faster than they ended.

@@ -25,6 +25,8 @@ pub struct LevelTrial {
     pub unfinished: u64,
     /// The number of requests that completed.
     pub completed: u64,
+    /// The number of requests that the time limit cancelled.
+    pub cancelled: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
     pub counted: u64,
     /// The median time from the due time to the end, in seconds. It is that of the completed requests, or of all if
@@ -146,8 +148,9 @@ impl LevelFold {
                 completed
             }
         };
+        let cancelled = self.rows.iter().filter(|row| !row.has_ended).count() as u64;
         (self.planned, self.unfinished) = (self.rows.len() as u64, 0);
-        let trial = LevelTrial { completed: completed as u64, ..self.finish() };
+        let trial = LevelTrial { completed: completed as u64, cancelled, ..self.finish() };
         Some(trial).filter(|trial| completed >= FEWEST && trial.requests_per_s.is_some())
     }
 
@@ -206,6 +209,7 @@ impl LevelFold {
             requests: rows.len() as u64,
             unfinished: self.unfinished + self.planned.saturating_sub(seen),
             completed: rows.iter().filter(|row| row.stay.complete).count() as u64,
+            cancelled: 0,
             counted: steady.len() as u64,
             latency_s,
             span_s: last_end.seconds_after(first),

@@ -150,7 +150,8 @@ fn not_saturated(answer: &SweepAnswer) -> String {
 
 /// The text on failed requests, for the lowest load at which too many failed.
 fn failed(answer: &SweepAnswer) -> String {
-    let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / level.requests.max(1) as f64;
+    let ended = |level: &LevelAnswer| level.requests.saturating_sub(level.cancelled).max(1);
+    let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / ended(level) as f64;
     let level = answer.levels.iter().find(|level| share(level) > FAILURES_TOLD);
     level.map_or_else(String::new, |level| {
         let share = text(share(level) * 100.0);

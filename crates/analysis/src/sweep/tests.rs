@@ -41,6 +41,7 @@ fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
         requests: asked.requests,
         unfinished: 0,
         completed: asked.requests,
+        cancelled: 0,
         counted: asked.requests / 2,
         latency_s,
         span_s: asked.requests as f64 / requests_per_s,

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use inferometer_analysis::search::Trial;
 use inferometer_analysis::trials::{TrialResult, Trials};
 use inferometer_analysis::{SearchAnswer, SweepAnswer};
-use inferometer_model::{CellPlan, Code, Finding, Nanos, code};
+use inferometer_model::{CellPlan, Code, Finding, Nanos, Severity, code};
 use inferometer_report::progress::{Notice, SearchTrial, SweepTrial};
 
 use super::Session;
@@ -19,6 +20,17 @@ const MOST_PROBES: u32 = 30;
 const SETTLED: f64 = 0.8;
 /// How long to wait after a short request that did not complete, before the next short request.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
+
+/// What the trial of a search showed that the time limit ended, and that is not used.
+fn out_of_time(number: u32, trial: &Trial) -> String {
+    let Trial { load, requests, planned, completed, missed, .. } = trial;
+    let missed = missed.iter().max().copied().unwrap_or(0);
+    format!(
+        "--max-time ended trial {number} at a load of {load} after {completed} of {planned} requests \
+            ({requests} sent, of which at least {missed} missed an objective): these are too few to \
+            show on which side of the limit this load is, so the trial is discarded"
+    )
+}
 
 impl<N: Network> Session<'_, N> {
     /// Runs the trials of a cell, and sends a message with its answers.
@@ -48,9 +60,19 @@ impl<N: Network> Session<'_, N> {
             let (count, was_cut_off) = (trials.count(), tried.was_cut_off());
             trials.add_trial(tried);
             if let TrialResult::OutOfTime(part) = tried {
-                let used = part.as_ref().map(|part| part.completed);
-                let over = part.as_ref().map(|part| part.by);
+                let (used, over, lost) = match part.as_deref() {
+                    Some(TrialResult::Sweep(part)) => (Some(part.completed), Some(part.by), None),
+                    Some(TrialResult::Search(part)) if trials.count() == count => {
+                        (None, None, Some(out_of_time(number, part)))
+                    }
+                    Some(TrialResult::Search(part)) => (Some(part.completed), None, None),
+                    Some(TrialResult::OutOfTime(_)) | None => (None, None, None),
+                };
                 self.request.events.say(&Notice::TrialOutOfTime { used, over });
+                if let Some(message) = lost {
+                    let finding = Finding::of(code::SEARCH_TRIAL_LOST, message);
+                    self.found(finding.severity(Severity::Note).at(cell.to_string()));
+                }
             } else if trials.count() > count {
                 self.note_time(&mut trials);
                 self.of_trial(&trials).iter().for_each(|trial| self.request.events.say(trial));

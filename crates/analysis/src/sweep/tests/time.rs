@@ -125,8 +125,9 @@ fn requests(ended: u32, all: u32) -> LevelFold {
 #[test]
 fn requests_in_flight_at_the_time_limit_count_as_if_they_took_the_mean_time() {
     let cut = requests(24, 48).finish_cut().expect("figures");
-    assert_eq!((cut.requests, cut.completed, cut.unfinished), (26, 24, 0));
-    assert_eq!(LevelTrial { completed: 26, ..cut }, requests(26, 26).finish());
+    let counts = (cut.requests, cut.completed, cut.cancelled, cut.unfinished);
+    assert_eq!(counts, (26, 24, 2, 0));
+    assert_eq!(LevelTrial { completed: 26, cancelled: 0, ..cut }, requests(26, 26).finish());
     // Four completed requests are too few for figures.
     assert_eq!(requests(4, 48).finish_cut(), None);
 }
