@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Engine, Running, folder, get, inferometer};
+use crate::support::{Engine, Nobody, Running, folder, get, inferometer};
 
 const LENGTHS: [&str; 4] = ["--input-lengths", "24", "--output-lengths", "6"];
 
@@ -257,6 +257,17 @@ fn a_server_that_dies_ends_the_comparison_and_neither_run_is_complete() {
     let states: Vec<&Value> =
         stored["runs"].as_array().expect("runs").iter().map(|run| &run["state"]).collect();
     assert_eq!(states, ["failed", "failed"], "{stored}");
+}
+
+#[test]
+fn a_comparison_that_cannot_begin_leaves_no_run() {
+    let (folder, engine, nobody) = (folder(), Engine::start(&[]), Nobody::new());
+    let flags = ["--target", &engine.url, "--target", &nobody.url, "--quiet"];
+    let out = inferometer(folder.path(), &[&["ab"][..], &flags, &LENGTHS].concat());
+    assert_eq!(out.status.code(), Some(1), "{}", text(&out.stderr));
+    let stored = inferometer(folder.path(), &["runs", "--json"]);
+    let stored: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
+    assert_eq!(stored["runs"].as_array().map(Vec::len), Some(0), "{stored}");
 }
 
 #[test]

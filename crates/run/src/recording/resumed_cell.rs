@@ -1,4 +1,4 @@
-//! A cell that an earlier run has measured, completely or in part.
+//! A cell that an earlier run has measured, at least in part.
 
 use inferometer_analysis::Summary;
 use inferometer_analysis::search::SearchEnding;
@@ -15,6 +15,13 @@ pub struct ResumedCell {
     pub passes: Vec<LoggedPass>,
     /// How its search or sweep ended, if the stored results of the run show this: see `stored_ending`.
     pub ending: Option<SweepEnding>,
+}
+
+impl ResumedCell {
+    /// Whether this pass, by its number in the earlier run, is one of the passes.
+    pub(crate) fn has(&self, pass: u32) -> bool {
+        self.passes.iter().any(|known| known.begin.pass == pass)
+    }
 }
 
 /// How the search or the sweep of a cell ended, from the stored results of a run. The stored results are needed because

@@ -6,7 +6,7 @@ use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
 use inferometer_store::{RunId, RunState, Store, StoredRun};
 
-use super::{check_plan, completed_cells};
+use super::{are_all, check_plan, completed_passes};
 use crate::{ResumedCell, RunError};
 
 /// The prefix of the name of a group.
@@ -25,7 +25,7 @@ pub struct EarlierGroup {
 pub enum EarlierAttempt {
     /// The run is complete.
     Complete(Box<Summary>, RunId),
-    /// The results of these cells can be used again. The text is the id of the run; `None` if it never began.
+    /// The results of these passes can be used again. The text is the id of the run; `None` if it never began.
     Partial(Vec<ResumedCell>, Option<String>),
 }
 
@@ -33,7 +33,7 @@ impl EarlierAttempt {
     fn progress(&self) -> usize {
         match self {
             Self::Complete(..) => usize::MAX,
-            Self::Partial(cells, _) => cells.len(),
+            Self::Partial(cells, _) => cells.iter().map(|cell| cell.passes.len()).sum(),
         }
     }
 }
@@ -74,7 +74,7 @@ impl EarlierGroup {
     }
 
     /// The earlier attempt at one of the group's runs. If there are several attempts, returns the attempt with the
-    /// most completed cells.
+    /// most completed passes.
     ///
     /// # Errors
     /// When an attempt has another plan, or its log cannot be read.
@@ -86,8 +86,8 @@ impl EarlierGroup {
     ) -> Result<EarlierAttempt, RunError> {
         let of_round = self.of(variant).filter(|run| run.target.facts.origin.round == Some(round));
         let attempt = |run: &StoredRun| {
-            let kept = completed_cells(run, plan)?;
-            let is_whole = run.row.state == RunState::Complete && kept.len() == plan.cells.len();
+            let kept = completed_passes(run, plan)?;
+            let is_whole = run.row.state == RunState::Complete && are_all(plan, &kept);
             Ok(match &run.summary {
                 Some(summary) if is_whole => {
                     EarlierAttempt::Complete(Box::new(summary.clone()), run.row.id.clone())
@@ -114,7 +114,7 @@ impl EarlierGroup {
     }
 }
 
-/// The attempt with the most completed cells. If several attempts have equally many, returns the last of these.
+/// The attempt with the most completed passes. If several attempts have equally many, returns the last of these.
 fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
     let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
     found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))

@@ -1,6 +1,5 @@
-//! Resumes a run that ended before its plan was complete: its completed cells are copied, record by
-//! record, and the rest is measured. In a search or a sweep, the complete trials of each cell are copied. The
-//! earlier run is never changed.
+//! Resumes a run that ended before its plan was complete: its completed passes (in a search or a sweep: trials) are
+//! copied, record by record, and the rest is measured. The earlier run is never changed.
 
 mod group;
 mod sent;
@@ -12,8 +11,8 @@ use std::path::Path;
 
 use inferometer_model::target::Origin;
 use inferometer_model::{Detail, Record};
+use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
-use inferometer_plan::{Plan, Repeat};
 use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
@@ -67,25 +66,23 @@ impl EarlierRun {
         Ok(Self { origin, keys, stored })
     }
 
-    /// The passes of each completely measured cell of the run. All passes of such a cell were carried out, with no more
-    /// failures than the plan allows. In a search or a sweep, a cell is included if it has a complete trial.
+    /// The completely measured passes of the run, by cell. Such a pass ran to its end, with no more failures than the
+    /// plan allows.
     ///
     /// # Errors
     /// When the plan differs from the plan of the run, or the run's log cannot be read.
-    pub fn completed_cells(&self, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
-        completed_cells(&self.stored, plan)
+    pub fn completed_passes(&self, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
+        completed_passes(&self.stored, plan)
     }
 }
 
-/// The completed cells of a stored run.
-fn completed_cells(stored: &StoredRun, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
+/// The completed passes of a stored run.
+fn completed_passes(stored: &StoredRun, plan: &Plan) -> Result<Vec<ResumedCell>, RunError> {
     check_plan(stored, plan)?;
     let mut cells: Vec<ResumedCell> = Vec::new();
-    let mut last = None;
     for pass in stored.passes()? {
         let pass = pass?;
         let cell = pass.begin.cell;
-        last = Some(cell);
         let is_whole = pass.end.is_some_and(|end| end.ending == Ending::Complete);
         if is_whole && is_usable(&pass, plan) {
             match cells.iter_mut().find(|known| known.cell == cell) {
@@ -98,17 +95,13 @@ fn completed_cells(stored: &StoredRun, plan: &Plan) -> Result<Vec<ResumedCell>, 
             }
         }
     }
-    let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
-    cells.retain(|ResumedCell { cell, passes, .. }| {
-        passes.len() >= plan.passes.len() * repeats_wanted(&plan.repeat, Some(*cell) == broke_off)
-    });
     Ok(cells)
 }
 
-/// How many repeats complete a cell. This number may depend on the measured values. In the cell in which a
-/// run stopped, it is not known whether there were enough repeats, so the maximum is needed.
-fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
-    (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
+/// Whether all passes of a plan are completed, at least as often as the plan repeats them.
+fn are_all(plan: &Plan, cells: &[ResumedCell]) -> bool {
+    let wanted = plan.passes.len() * plan.repeat.at_least as usize;
+    cells.len() == plan.cells.len() && cells.iter().all(|cell| cell.passes.len() >= wanted)
 }
 
 /// Whether a pass has results, and no more requests failed than the plan allows. In a search or a sweep,
@@ -148,15 +141,6 @@ mod tests {
     use inferometer_store::PassBegin;
 
     use super::*;
-
-    #[test]
-    fn an_interrupted_cell_is_complete_only_with_its_maximum_number_of_repeats() {
-        let fixed = Repeat { at_least: 3, at_most: 3, ..Repeat::default() };
-        let open = Repeat { at_most: 9, ..fixed.clone() };
-        let wanted = |repeat, broke_off| repeats_wanted(repeat, broke_off);
-        assert_eq!((wanted(&fixed, false), wanted(&fixed, true)), (3, 3));
-        assert_eq!((wanted(&open, false), wanted(&open, true)), (3, 9));
-    }
 
     #[test]
     fn a_pass_without_a_completed_request_is_measured_again_for_any_max_failures() {

@@ -7,10 +7,10 @@ use inferometer_model::CellPlan;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::{PassBegin, Store};
 
-use super::completed_cells;
+use super::completed_passes;
 use crate::Context;
 
-/// A pass that a resumed run began in a cell that it did not complete.
+/// A pass that a resumed run began and did not complete.
 pub(crate) struct SentPass {
     cell: CellPlan,
     prompt_label: String,
@@ -41,12 +41,14 @@ pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     // A store of unknown origin may contain a run that resumes itself.
     while let Some(run) = next.filter(|run| known.insert(run.clone())) {
         let Ok(stored) = store.run(&run) else { break };
-        let Ok(completed) = completed_cells(&stored, plan) else { break };
+        let Ok(completed) = completed_passes(&stored, plan) else { break };
         let Ok(passes) = stored.passes() else { break };
         for pass in passes.flatten() {
             let requests = pass.records.iter().filter(|it| it.send_start.is_some()).count();
             let PassBegin { cell, repeat, .. } = pass.begin;
-            if requests > 0 && !completed.iter().any(|known| known.cell == cell) {
+            let number = pass.begin.pass;
+            let is_complete = completed.iter().any(|known| known.has(number));
+            if requests > 0 && !is_complete {
                 let (prompt_label, run) = (pass.begin.plan.prompt_label(), run.clone());
                 sent.push(SentPass { cell, prompt_label, repeat, requests, run });
             }

@@ -4,7 +4,9 @@
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
 use inferometer_model::{CellPlan, Nanos, PassPlan, StopReason};
+use inferometer_net::wall_clock_ns;
 use inferometer_report::progress::PairEnded;
+use inferometer_store::Store;
 
 use super::{Finished, RunRequest, Session, prepare};
 use crate::pass::event_loops::EventLoops;
@@ -48,7 +50,7 @@ pub fn carry_out_pairs(
     let pairs = prepare_side(sides[0], of_a).and_then(|a| match prepare_side(sides[1], of_b) {
         Ok(b) => run_pairs([a, b], pairing),
         Err(error) => {
-            finish_unstarted(a, &error);
+            discard(a);
             Err(error)
         }
     });
@@ -72,17 +74,25 @@ fn prepare_side<'a>(
     match kept {
         Ok(()) => Ok(session),
         Err(error) => {
-            finish_unstarted(session, &error);
+            discard(session);
             Err(error)
         }
     }
 }
 
-/// Ends a run before its first block, with the reason, because this run or the other run could not begin.
-fn finish_unstarted(mut session: Session<'_, EventLoops>, why: &RunError) {
-    session.broken = Some(format!("the comparison did not start: {why}"));
-    // The result is ignored: its error would only repeat the reason for the early end.
-    let _ = session.finish();
+/// Ends a run before its first block, because this run or the other run could not begin, and removes it from the store:
+/// it has no records, and must not become the latest run.
+fn discard(session: Session<'_, EventLoops>) {
+    let (path, run) = (session.request.context.store.clone(), session.recording.run().clone());
+    // The log is locked as long as the session exists.
+    drop(session);
+    let removed = Store::open_existing(&path).and_then(|mut store| {
+        let runs = store.runs()?;
+        let row = runs.iter().find(|row| row.id == run);
+        row.map(|row| store.remove(row, wall_clock_ns() as i64)).transpose()
+    });
+    // A run that cannot be removed is listed as killed. The error of the comparison is reported in any case.
+    let _ = removed;
 }
 
 /// Warms up both servers and measures the blocks. The time limit starts here. It includes the warm-ups of both servers,
@@ -94,7 +104,7 @@ fn run_pairs(
     let most = sessions[0].request.plan.procedure.ab().and_then(|ab| ab.max_time);
     let ends = most.map(|most| sessions[0].runner.net.now() + most);
     if let Err(error) = sessions.iter_mut().try_for_each(|session| session.warm_up_until(ends)) {
-        sessions.into_iter().for_each(|session| finish_unstarted(session, &error));
+        sessions.into_iter().for_each(discard);
         return Err(error);
     }
     let failed = alternate(&mut sessions, pairing, ends);
@@ -157,7 +167,10 @@ impl Session<'_, EventLoops> {
         let RunRequest { plan, context, .. } = self.request;
         context.host.interrupt.wakes(Some(self.runner.net.waker()));
         self.runner.ends = ends;
-        let warm = plan.cells.iter().try_for_each(|&cell| self.warm_up(cell));
+        let warm = plan.cells.iter().try_for_each(|&cell| {
+            let place = self.place_of_warm_up(cell);
+            self.warm_up(cell, place)
+        });
         self.runner.ends = None;
         warm
     }

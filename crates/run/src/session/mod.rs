@@ -31,6 +31,7 @@ use inferometer_plan::{Plan, Procedure, Repeat};
 use inferometer_report::progress::Notice;
 use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, RunId};
+use inferometer_workload::PromptScope;
 
 use crate::pass::event_loops::EventLoops;
 use crate::pass::runner::PassRunner;
@@ -169,18 +170,19 @@ impl<N: Network> Session<'_, N> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), RunError> {
-        if self.resume_cell(cell)? && !self.grid.trials_go_on(cell, self.request.plan) {
-            return Ok(());
+        let warm_up = self.place_of_warm_up(cell);
+        if self.request.plan.procedure.chooses_loads() {
+            self.resume_trials(cell)?;
+            if self.grid.trials_go_on(cell, self.request.plan) {
+                self.revive_server()?;
+                self.runner.ends = self.time_limit(cell);
+                let measured = self.warm_up(cell, warm_up).and_then(|()| self.trials(cell));
+                self.runner.ends = None;
+                measured?;
+            }
+        } else {
+            self.repeats(cell, warm_up)?;
         }
-        self.revive_server()?;
-        self.runner.ends = self.time_limit(cell);
-        let measured =
-            self.warm_up(cell).and_then(|()| match self.request.plan.procedure.chooses_loads() {
-                true => self.trials(cell),
-                false => self.repeats(cell),
-            });
-        self.runner.ends = None;
-        measured?;
         // The figures are written now, so that a later crash loses no results of this cell. If the files cannot be
         // written, the run continues: the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
@@ -189,15 +191,24 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// Measures the passes of a cell, repeated as often as the plan requires.
-    fn repeats(&mut self, cell: CellPlan) -> Result<(), RunError> {
+    /// Measures the passes of a cell, repeated as often as the plan requires. The warm-up comes before the first pass
+    /// that is not copied from an earlier run.
+    fn repeats(&mut self, cell: CellPlan, warm_up: Option<PromptScope>) -> Result<(), RunError> {
         let Plan { repeat: Repeat { at_least, at_most, until }, .. } = self.request.plan;
         let passes = self.request.plan.passes_of(cell);
+        let mut warm_up = Some(warm_up);
         let mut not_reached: Vec<&Precision> = Vec::new();
         for repeat in 1..=*at_most {
             for pass in &passes {
                 if self.is_stopped() {
                     return Ok(());
+                }
+                if self.resume_repeat(cell, repeat, pass)? {
+                    continue;
+                }
+                if let Some(place) = warm_up.take() {
+                    self.revive_server()?;
+                    self.warm_up(cell, place)?;
                 }
                 self.rest()?;
                 self.pass(cell, repeat, pass)?;

@@ -13,6 +13,7 @@ use inferometer_net::spawn_scoped;
 use inferometer_plan::stop::StopPlan;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_store::{Ending, PassBegin, StoreError};
+use inferometer_workload::PromptScope;
 
 use super::{RunRequest, Session, dataset_exhausted, prompt_findings};
 use crate::estimate::memory::PlanMemory;
@@ -46,15 +47,25 @@ struct WrittenPass {
 }
 
 impl<N: Network> Session<'_, N> {
+    /// The place of the prompts of a cell's warm-up, which come before those of its passes; `None` without a warm-up.
+    pub(super) fn place_of_warm_up(&mut self, cell: CellPlan) -> Option<PromptScope> {
+        let bound = self.request.plan.warmup.bound()?;
+        self.tell_ranks(Order::WarmUp { cell });
+        Some(self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound)))
+    }
+
     /// Sends the warm-up requests of a cell, one by one; they are not recorded.
-    pub(super) fn warm_up(&mut self, cell: CellPlan) -> Result<(), RunError> {
+    pub(super) fn warm_up(
+        &mut self,
+        cell: CellPlan,
+        place: Option<PromptScope>,
+    ) -> Result<(), RunError> {
         let plan = self.request.plan;
-        let Some(bound) = plan.warmup.bound().filter(|_| !self.is_stopped()) else {
+        let Some((bound, place)) = plan.warmup.bound().zip(place).filter(|_| !self.is_stopped())
+        else {
             return Ok(());
         };
-        self.tell_ranks(Order::WarmUp { cell });
         let pass = PassPlan::one_by_one(bound);
-        let place = self.cursor.next(cell, "warm-up", 1, &pass);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = WorkloadHash::unused();
         let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused);

@@ -1,4 +1,4 @@
-//! Cells that an earlier run has measured: their records become records of this run. None of their requests is sent
+//! Passes that an earlier run has measured: their records become records of this run. None of their requests is sent
 //! again.
 
 use inferometer_analysis::PassSummary;
@@ -10,24 +10,36 @@ use super::Session;
 use crate::{Network, RunError, prompts};
 
 impl<N: Network> Session<'_, N> {
-    /// Copies a cell that an earlier run has measured. Returns whether there is such a cell. The cursor moves past the
-    /// prompts of the cell, so that later prompts and the hash of the workload are the same as in an uninterrupted run.
-    pub(super) fn resume_cell(&mut self, cell: CellPlan) -> Result<bool, RunError> {
-        let (plan, context) = (self.request.plan, self.request.context);
+    /// Copies the trials of a cell that an earlier run has measured. The cursor moves past their prompts, so that later
+    /// prompts and the hash of the workload are the same as in an uninterrupted run.
+    pub(super) fn resume_trials(&mut self, cell: CellPlan) -> Result<(), RunError> {
+        let context = self.request.context;
         let Some(resumed) = context.resumed.iter().find(|known| known.cell == cell) else {
-            return Ok(false);
+            return Ok(());
         };
-        if let Some(bound) = plan.warmup.bound() {
-            self.tell_ranks(Order::WarmUp { cell });
-            self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
-        }
         for pass in &resumed.passes {
             self.resume_pass(pass)?;
         }
         resumed.ending.iter().for_each(|ending| self.grid.trials_have_ended(cell, *ending));
         self.note_time_before(cell);
-        self.outputs.write_figures(&self.summary(), self.recording.run())?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Copies a pass if an earlier run has measured it. Returns whether it has.
+    pub(super) fn resume_repeat(
+        &mut self,
+        cell: CellPlan,
+        repeat: u32,
+        pass: &PassPlan,
+    ) -> Result<bool, RunError> {
+        let of_cell = self.request.context.resumed.iter().filter(|known| known.cell == cell);
+        let is_same = |known: &&LoggedPass| {
+            known.begin.repeat == repeat && known.begin.plan.to_string() == pass.to_string()
+        };
+        match of_cell.flat_map(|known| &known.passes).find(is_same) {
+            Some(known) => self.resume_pass(known).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn resume_pass(&mut self, pass: &LoggedPass) -> Result<(), RunError> {

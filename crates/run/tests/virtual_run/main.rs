@@ -129,7 +129,7 @@ fn failed_requests_are_counted_by_outcome_and_too_many_of_them_fail_the_run() {
 
 #[test]
 fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
-    let keys = json!({ "one_by_one": 2, "requests": 6, "output_lengths": [8, 16] });
+    let keys = json!({ "one_by_one": 2, "requests": 6, "output_lengths": [8, 16], "repeat": 2 });
     let whole = tempfile::tempdir().unwrap();
     let (plan, context) = planned(&whole, keys.clone());
     let expected = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
@@ -137,8 +137,9 @@ fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, mut context) = planned(&folder, keys);
     let interrupt = context.host.interrupt.clone();
+    // The second cell has three of its four passes.
     let events = Events::to(move |event: &Event<'_>| match event {
-        Event::PassStarted(pass) if pass.begin.pass == 2 => {
+        Event::PassStarted(pass) if pass.begin.pass == 7 => {
             interrupt.request();
         }
         _ => {}
@@ -149,16 +150,26 @@ fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
     let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
     assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
     let reasons = finished.summary.verdict.reasons.join(" ");
-    assert!(reasons.contains("the run was interrupted: 2 of 4 passes are complete"), "{reasons}");
+    assert!(reasons.contains("the run was interrupted: 7 of 8 passes are complete"), "{reasons}");
 
     let earlier = EarlierRun::find(&context.store, finished.run.as_str()).unwrap();
     context.host.interrupt = Interrupt::default();
-    context.resumed = earlier.completed_cells(&plan).unwrap();
-    assert_eq!(context.resumed.len(), 1, "one cell of two was completed");
-    let resumed = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+    context.resumed = earlier.completed_passes(&plan).unwrap();
+    let copied: Vec<usize> = context.resumed.iter().map(|cell| cell.passes.len()).collect();
+    assert_eq!(copied, [4, 3]);
+    let measured = Arc::new(Mutex::new(Vec::new()));
+    let passes = Arc::clone(&measured);
+    let events = Events::to(move |event: &Event<'_>| {
+        if let Event::PassStarted(pass) = event {
+            passes.lock().unwrap().push(pass.begin.pass);
+        }
+    });
+    let resumed = measure(&plan, &context, &events, &[]).unwrap().summary;
+    assert_eq!(*measured.lock().unwrap(), [7], "only the missing pass is measured");
     assert_eq!(resumed.workload_hash, expected.workload_hash);
     let speeds = |summary: &Summary| -> Vec<Option<f64>> {
-        summary.cells.iter().map(|cell| cell.output_tokens_per_s).collect()
+        let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+        passes.map(|pass| pass.output_tokens_per_s).collect()
     };
     assert_eq!(speeds(&resumed), speeds(&expected));
 }
@@ -339,7 +350,7 @@ fn an_interrupted_sweep_gives_a_partial_answer_and_completes_when_resumed() {
     assert_eq!((answer.trials, answer.outcome), (2, SweepEnding::Unfinished));
     assert!(answer.answer.starts_with("So far, no saturation is shown up to"), "{answer:?}");
     let earlier = EarlierRun::find(&context.store, broken_off.run.as_str()).unwrap();
-    context.resumed = earlier.completed_cells(&plan).unwrap();
+    context.resumed = earlier.completed_passes(&plan).unwrap();
     context.host.interrupt = Interrupt::default();
     let resumed = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let answer = &resumed.summary.sweeps[0];

@@ -21,19 +21,19 @@ fn ttft_is_unreliable_in_a_pass_whose_prompts_an_interrupted_run_had_already_sen
             "output_lengths": [8, 16, 32],
         }),
     );
-    // The first run ends in its second cell, and the run that resumes it ends in the same cell. The third run
-    // copies the first cell, and measures the two others.
+    // The first run ends in the first pass of its second cell, after one of two requests, and so does the run that
+    // resumes it. The third run copies the first cell, and measures the two others.
     let mut runs: Vec<String> = Vec::new();
-    for ends_in in [Some(3), Some(3), None] {
+    for ends_in in [Some(2), Some(2), None] {
         if let Some(earlier) = runs.last() {
             let earlier = EarlierRun::find(&context.store, earlier).unwrap();
-            context.resumed = earlier.completed_cells(&plan).unwrap();
+            context.resumed = earlier.completed_passes(&plan).unwrap();
             context.origin = earlier.origin.clone();
         }
         context.host.interrupt = Interrupt::default();
         let interrupt = context.host.interrupt.clone();
         let events = Events::to(move |event: &Event<'_>| {
-            if matches!(event, Event::PassStarted(pass) if Some(pass.begin.pass) == ends_in) {
+            if matches!(event, Event::Record(request) if Some(request.record.pass) == ends_in) {
                 interrupt.request();
             }
         });

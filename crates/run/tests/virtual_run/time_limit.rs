@@ -3,6 +3,8 @@
 use inferometer_analysis::search::SearchEnding;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepEnding;
+use inferometer_model::finding::Severity;
+use inferometer_model::record::StopReason;
 use inferometer_plan::Procedure;
 use inferometer_run::resume::EarlierRun;
 use inferometer_run::{Event, Events, Interrupt, summarise_log};
@@ -76,7 +78,7 @@ fn a_resumed_search_or_sweep_does_not_exceed_the_time_limit() {
         let earlier = EarlierRun::find(&context.store, first.run.as_str()).unwrap();
         // A run that was killed has stored its records, but no endings.
         for are_endings_stored in [true, false] {
-            context.resumed = earlier.completed_cells(&plan).unwrap();
+            context.resumed = earlier.completed_passes(&plan).unwrap();
             if !are_endings_stored {
                 context.resumed.iter_mut().for_each(|cell| cell.ending = None);
             }
@@ -124,8 +126,25 @@ fn a_sweep_uses_a_trial_that_the_time_limit_ended() {
     let limit = format!("{:.3}s", 11.5 * request_s);
     let cut = swept(json!({ "max_time": limit }));
     assert_eq!((cut.outcome, cut.trials, cut.requests), (SweepEnding::TimeSpent, 1, 12), "{cut:?}");
+    assert!(cut.levels[0].cancelled > 0 && !cut.answer.contains("failed"), "{cut:?}");
     let [whole, cut] = [&whole, &cut].map(|answer| answer.levels[0].requests_per_s.unwrap().value);
     assert!((cut / whole - 1.0).abs() < 0.01, "{cut} {whole}");
+}
+
+#[test]
+fn a_search_states_what_the_trial_showed_that_the_time_limit_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = json!({ "max_time": "3s", "precision": "0.1%", "over": "concurrency" });
+    let keys = json!({ "search": search, "goodput": "ttft<5s", "warmup": "0" });
+    let (plan, context) = planned(&folder, keys);
+    let summary = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+    let passes = &summary.cells[0].passes;
+    assert_eq!(passes.last().and_then(|pass| pass.stopped), Some(StopReason::MaxTime));
+    assert_eq!(summary.searches[0].trials as usize, passes.len() - 1);
+    let lost = summary.findings.iter().find(|it| it.code == "search_trial_lost").unwrap();
+    let trial = format!("--max-time ended trial {} at a load of ", passes.len());
+    assert!(lost.message.starts_with(&trial) && lost.message.contains(" requests ("), "{lost:?}");
+    assert_eq!(lost.severity, Severity::Note);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn measure_one(
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = host;
     if let Some(earlier) = earlier {
-        context.resumed = earlier.completed_cells(&plan)?;
+        context.resumed = earlier.completed_passes(&plan)?;
         context.origin = earlier.origin.clone();
     }
     if arguments.dry_run {

@@ -32,11 +32,9 @@ pub struct RunArgs {
     metrics_url: Option<Vec<String>>,
     #[command(flatten)]
     spec: Spec,
-    /// Resume an interrupted run: copy its completed cells (pairs of input and output length) into
-    /// a new run, and measure the remaining cells. For a search or a sweep: copy its completed
-    /// trials into a new run, and continue with the cells that are not finished. A plan with several
-    /// servers makes a group of runs: to resume a group, give the plan file and the name of the
-    /// group
+    /// Resume an interrupted run: copy its completed passes (in a search or a sweep: its completed
+    /// trials) into a new run, and measure the rest. A plan with several servers makes a group of
+    /// runs: to resume a group, give the plan file and the name of the group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
     /// Print the resolved plan, its hash, and its estimated time and memory; send nothing
