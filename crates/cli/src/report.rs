@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::Summary;
-use inferometer_formats::dialect::Tool;
+use inferometer_formats::dialect::{Tool, ToolTable};
+use inferometer_model::CellPlan;
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_plan::Plan;
 use inferometer_predict::{PredictError, write_tables};
@@ -130,8 +131,9 @@ pub struct OtherTool {
     pub document: Value,
 }
 
-/// Computes the output that another tool would have printed for the same records, by the definitions of that tool.
-/// `warn` receives an error if the log is truncated.
+/// Computes the output that another tool would have printed for the same records, by the definitions of that tool. For a
+/// run from a result file of this tool, these are the figures that the file states. `warn` receives an error if the log
+/// is truncated.
 ///
 /// # Errors
 /// If the run is a prediction, has no streams or no records, or if its log cannot be read.
@@ -140,35 +142,29 @@ pub fn by_other_tool(
     tool: Tool,
     warn: impl Fn(&StoreError),
 ) -> Result<OtherTool, ReportError> {
-    expect_streams(run)?;
-    let mut text = String::new();
-    let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
-    let notice = notice_of(&run.target, run.row.predicted, imported)
-        .map_or_else(String::new, |notice| format!("{notice}\n"));
-    let has_trials = run
-        .summary
-        .as_ref()
-        .is_some_and(|summary| !summary.searches.is_empty() || !summary.sweeps.is_empty());
-    let (mut logged, mut passes) = (run.passes()?, Vec::new());
-    for pass in &mut logged {
-        let LoggedPass { begin, records, .. } = pass?;
-        let printed = tool.printed(&dialect_pass(run, &begin, &records));
-        let (cell, load) = (begin.cell, begin.plan.to_string());
-        let nth = trial_or_repeat_suffix(has_trials, begin.repeat);
-        let place = format!("{}: {cell}, {load}{nth}", run.row.id);
-        let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
-        passes.push(serde_json::json!({
-            "pass": begin.pass,
-            "input_length": cell.input_length,
-            "output_length": cell.output_length,
-            "load": load,
-            "repeat": begin.repeat,
-            "figures": printed.json(),
-            "left_out": printed.left_out,
-        }));
+    let mut tables = Tables::of(run);
+    if let Some(summary) = &run.summary
+        && let Some(imported) = &summary.imported
+    {
+        let passes =
+            summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |p| (cell, p)));
+        for (number, ((cell, pass), stated)) in (0..).zip(passes.zip(&imported.passes)) {
+            if let Some(table) = tool.printed_again(&imported.format, stated) {
+                tables.add(number, cell.plan(), pass.load.clone(), pass.repeat, &table);
+            }
+        }
     }
-    logged.cut.iter().for_each(warn);
-    if passes.is_empty() {
+    if tables.passes.is_empty() {
+        expect_streams(run)?;
+        let mut logged = run.passes()?;
+        for pass in &mut logged {
+            let LoggedPass { begin, records, .. } = pass?;
+            let table = tool.printed(&dialect_pass(run, &begin, &records));
+            tables.add(begin.pass, begin.cell, begin.plan.to_string(), begin.repeat, &table);
+        }
+        logged.cut.iter().for_each(warn);
+    }
+    if tables.passes.is_empty() {
         return Err(ReportError::Missing(format!(
             "run {} has no request records, which the tables of other tools need",
             run.row.id
@@ -180,7 +176,43 @@ pub fn by_other_tool(
         "simulated": run.target.simulated,
         "predicted": run.row.predicted,
         "imported_from": run.row.imported_from,
-        "passes": passes,
+        "passes": tables.passes,
     });
-    Ok(OtherTool { text, document })
+    Ok(OtherTool { text: tables.text, document })
+}
+
+/// The tables of the passes of a run.
+struct Tables<'a> {
+    run: &'a StoredRun,
+    notice: String,
+    has_trials: bool,
+    text: String,
+    passes: Vec<Value>,
+}
+
+impl<'a> Tables<'a> {
+    fn of(run: &'a StoredRun) -> Self {
+        let summary = run.summary.as_ref();
+        let imported = summary.and_then(|summary| summary.imported.as_ref());
+        let notice = notice_of(&run.target, run.row.predicted, imported)
+            .map_or_else(String::new, |notice| format!("{notice}\n"));
+        let has_trials = summary
+            .is_some_and(|summary| !summary.searches.is_empty() || !summary.sweeps.is_empty());
+        Self { run, notice, has_trials, text: String::new(), passes: Vec::new() }
+    }
+
+    fn add(&mut self, pass: u32, cell: CellPlan, load: String, repeat: u32, table: &ToolTable) {
+        let nth = trial_or_repeat_suffix(self.has_trials, repeat);
+        let place = format!("{}: {cell}, {load}{nth}", self.run.row.id);
+        let _ = writeln!(self.text, "{place}\n{}{}", self.notice, table.text());
+        self.passes.push(serde_json::json!({
+            "pass": pass,
+            "input_length": cell.input_length,
+            "output_length": cell.output_length,
+            "load": load,
+            "repeat": repeat,
+            "figures": table.json(),
+            "left_out": table.left_out,
+        }));
+    }
 }

@@ -20,20 +20,32 @@ pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     if let Ok(outcome) = serde_json::from_str(first) {
         return (outcome, rest);
     }
-    if let Some((status, _)) = PHRASES.iter().find(|(_, phrase)| *phrase == first.trim()) {
+    // SGLang writes the body of the answer after the phrase.
+    let is_it = |phrase: &str| {
+        let rest = first.trim().strip_prefix(phrase);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    if let Some((status, _)) = PHRASES.iter().find(|(_, phrase)| is_it(phrase)) {
         return (Outcome::Rejected { status: *status }, text);
+    }
+    // httpx, the HTTP client of GuideLLM: "Server error '503 Service Unavailable' for url ...".
+    let code = text.split_once(" error '").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+    if let Some(status) = code.filter(|status| (400..600).contains(status)) {
+        return (Outcome::Rejected { status }, text);
     }
     let last = text.lines().last().unwrap_or("");
     let exception = last.split([':', '(']).next().unwrap_or("").trim();
     let outcome = match exception.rsplit('.').next().unwrap_or("") {
-        "ClientConnectorError" | "ConnectionRefusedError" => {
+        "ClientConnectorError" | "ConnectionRefusedError" | "ConnectError" => {
             Outcome::Connection { phase: Phase::Connect }
         }
-        "ServerDisconnectedError" | "ConnectionResetError" | "ClientOSError" => {
+        "ServerDisconnectedError" | "ConnectionResetError" | "ClientOSError" | "ReadError" => {
             Outcome::Connection { phase: Phase::Total }
         }
-        "ClientPayloadError" => Outcome::Truncated,
-        "TimeoutError" | "ServerTimeoutError" => Outcome::TimedOut { phase: Phase::Total },
+        "ClientPayloadError" | "RemoteProtocolError" => Outcome::Truncated,
+        "TimeoutError" | "ServerTimeoutError" | "ReadTimeout" | "ConnectTimeout" => {
+            Outcome::TimedOut { phase: Phase::Total }
+        }
         "CancelledError" => Outcome::Cancelled,
         _ => Outcome::Malformed,
     };
@@ -72,6 +84,7 @@ mod tests {
             (to_text(own, Some("no answer")), own),
             ("Too Many Requests".to_owned(), Outcome::Rejected { status: 429 }),
             ("Unprocessable Content".to_owned(), Outcome::Rejected { status: 422 }),
+            ("Service Unavailable: {\"code\":503}".to_owned(), Outcome::Rejected { status: 503 }),
             (
                 "Traceback (most recent call last):\n  File \"x.py\"\n\
                  aiohttp.client_exceptions.ServerDisconnectedError: Server disconnected"
@@ -81,6 +94,17 @@ mod tests {
             (
                 "asyncio.exceptions.TimeoutError".to_owned(),
                 Outcome::TimedOut { phase: Phase::Total },
+            ),
+            (
+                "HTTPStatusError(\"Server error '503 Service Unavailable' for url 'http://x'\")"
+                    .to_owned(),
+                Outcome::Rejected { status: 503 },
+            ),
+            (
+                "RemoteProtocolError('peer closed connection without sending complete message body \
+                 (incomplete chunked read)')"
+                    .to_owned(),
+                Outcome::Truncated,
             ),
             ("something else".to_owned(), Outcome::Malformed),
         ] {

@@ -140,11 +140,12 @@ fn sglang_ttft_ends_at_the_first_text_and_its_e2e_at_the_last_line_of_the_stream
             ("completed", 3.0),
             ("duration", 0.4),
             ("total_input_tokens", 30.0),
-            ("total_output_tokens", 9.0),
+            // As requested: 8, 1 and 3.
+            ("total_output_tokens", 12.0),
             ("request_throughput", 7.5),
             ("input_throughput", 75.0),
-            ("output_throughput", 22.5),
-            ("total_throughput", 97.5),
+            ("output_throughput", 30.0),
+            ("total_throughput", 105.0),
             // The sum of latencies, 230 + 50 + 140, divided by the duration of 400.
             ("concurrency", 1.05),
             ("mean_e2e_latency_ms", 140.0),
@@ -158,12 +159,12 @@ fn sglang_ttft_ends_at_the_first_text_and_its_e2e_at_the_last_line_of_the_stream
             ("p90_ttft_ms", 140.0),
             ("p95_ttft_ms", 145.0),
             ("p99_ttft_ms", 149.0),
-            // A: (230 - 150) / 4; D: (140 - 100) / 2.
-            ("mean_tpot_ms", 20.0),
-            ("median_tpot_ms", 20.0),
-            ("p90_tpot_ms", 20.0),
-            ("p95_tpot_ms", 20.0),
-            ("p99_tpot_ms", 20.0),
+            // A: (230 - 150) / 7; D: (140 - 100) / 2.
+            ("mean_tpot_ms", 110.0 / 7.0),
+            ("median_tpot_ms", 110.0 / 7.0),
+            ("p90_tpot_ms", 134.0 / 7.0),
+            ("p95_tpot_ms", 137.0 / 7.0),
+            ("p99_tpot_ms", 139.4 / 7.0),
             // Gaps: 50 of A, 10 and 30 of D.
             ("mean_itl_ms", 30.0),
             ("median_itl_ms", 30.0),
@@ -219,11 +220,12 @@ fn guidellm_tpot_includes_the_ttft_and_weights_requests_by_their_tokens() {
             // A, B and D: 200 / 5, 50 / 1, 140 / 3, with the weights 5, 1, 3.
             ("time_per_output_token_ms.mean", 390.0 / 9.0),
             ("time_per_output_token_ms.median", 40.0),
-            ("requests_per_second", 7.5),
-            ("request_concurrency", 1.05),
-            ("prompt_tokens_per_second", 75.0),
+            // C failed after 380, and counts here.
+            ("requests_per_second", 10.0),
+            ("request_concurrency", 2.0),
+            ("prompt_tokens_per_second", 100.0),
             ("output_tokens_per_second", 22.5),
-            ("tokens_per_second", 97.5),
+            ("tokens_per_second", 122.5),
         ],
     );
 }
@@ -250,11 +252,17 @@ fn aiperf_names_tpot_inter_token_latency_and_chunk_gaps_inter_chunk_latency() {
             ("output_token_throughput_per_user.avg", 65.0),
             ("output_sequence_length.avg", 3.0),
             ("input_sequence_length.avg", 10.0),
-            // From 0 to A's last content at 200. C ended at 400, but it failed and does not count.
-            ("output_token_throughput.avg", 45.0),
-            ("request_throughput.avg", 15.0),
+            // The phase is from 0 to the end of C at 400.
+            ("output_token_throughput.avg", 22.5),
+            ("input_token_throughput.avg", 75.0),
+            ("request_throughput.avg", 7.5),
             ("request_count.avg", 3.0),
+            ("completed_request_count.avg", 4.0),
+            ("request_error_rate.avg", 25.0),
+            // From 0 to A's last content at 200. C failed, and does not count.
             ("benchmark_duration.avg", 0.2),
+            ("decode_duration.avg", 30.0),
+            ("e2e_output_token_throughput.avg", (25.0 + 20.0 + 3.0 / 0.14) / 3.0),
         ],
     );
     assert_eq!(printed(tool("aiperf")).value("request_count.p99"), None);

@@ -8,7 +8,8 @@ use inferometer_engine::fit::runs::{MeasuredRun, RunFigures};
 use inferometer_model::load::{Recording, ReplayPlan};
 use inferometer_model::metrics::{e2e, tpot, ttft};
 use inferometer_model::{
-    Bound, CellPlan, ClosedPlan, Nanos, OverLimit, PassKind, PassPlan, Record, Timeline,
+    Bound, CellPlan, ClosedPlan, Definition, Nanos, OverLimit, PassKind, PassPlan, Record,
+    Statistic, Timeline,
 };
 use inferometer_store::StoredRun;
 
@@ -130,12 +131,13 @@ fn measured_pass(
 
 /// The figures of a pass that predictions also have.
 pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
+    let of = |metric: &Definition, of: Statistic| of.of(pass.latency(metric)?);
     RunFigures {
         requests_per_s: pass.requests_per_s,
-        tpot_p50_ms: pass.latency(&tpot::DEFINITION).map(|found| found.p50),
-        ttft_p50_ms: pass.latency(&ttft::FROM_SENT).map(|found| found.p50),
-        ttft_p99_ms: pass.latency(&ttft::FROM_SENT).map(|found| found.p99),
-        e2e_p50_ms: pass.latency(&e2e::FROM_SENT).map(|found| found.p50),
+        tpot_p50_ms: of(&tpot::DEFINITION, Statistic::P50),
+        ttft_p50_ms: of(&ttft::FROM_SENT, Statistic::P50),
+        ttft_p99_ms: of(&ttft::FROM_SENT, Statistic::P99),
+        e2e_p50_ms: of(&e2e::FROM_SENT, Statistic::P50),
     }
 }
 

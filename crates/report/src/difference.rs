@@ -211,16 +211,20 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
     if comparison.rows.is_empty() {
         return None;
     }
+    let [ours, theirs] = match &comparison.tools {
+        Some([ours, theirs]) => [format!("Baseline ({ours})"), format!("Contender ({theirs})")],
+        None => ["Baseline", "Contender"].map(str::to_owned),
+    };
     let mut table = Table::new([
-        ("Cell", Align::Left),
-        ("Load", Align::Left),
-        ("Figure", Align::Left),
-        ("Baseline", Align::Right),
-        ("Contender", Align::Right),
-        ("Difference", Align::Right),
-        ("95 % interval", Align::Right),
-        ("Repeats", Align::Right),
-        ("Verdict", Align::Left),
+        ("Cell".to_owned(), Align::Left),
+        ("Load".to_owned(), Align::Left),
+        ("Figure".to_owned(), Align::Left),
+        (ours, Align::Right),
+        (theirs, Align::Right),
+        ("Difference".to_owned(), Align::Right),
+        ("95 % interval".to_owned(), Align::Right),
+        ("Repeats".to_owned(), Align::Right),
+        ("Verdict".to_owned(), Align::Left),
     ]);
     for row in &comparison.rows {
         let [ours, theirs] = row.repeats;

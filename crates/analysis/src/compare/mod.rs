@@ -14,12 +14,14 @@ mod interval;
 mod model;
 mod order;
 mod over_time;
+mod pairing;
 mod power;
 mod reproduction;
 mod rotation;
 mod row;
 mod series;
 mod subject;
+mod tools;
 mod unmatched;
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +67,9 @@ pub struct Comparison {
     pub baseline: String,
     /// The name of the run that is compared with the baseline.
     pub contender: String,
+    /// The tools that measured the baseline and the contender; absent if one tool measured both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<[String; 2]>,
     /// The options of the comparison.
     pub options: Options,
     /// The order in which the repeats were measured, for the row with the most repeats.
@@ -160,6 +165,7 @@ pub fn compare(
     contender: &Subject,
     options: Options,
 ) -> Result<Comparison, NothingInCommon> {
+    let (contender, counted) = &pairing::paired(baseline, contender);
     let of_tables = [baseline, contender].map(|side| &side.loads_of_tables);
     let (baseline, contender) =
         (&baseline.with_loads(of_tables[1]), &contender.with_loads(of_tables[0]));
@@ -183,7 +189,9 @@ pub fn compare(
     let mut all = series::overall(&pairs);
     all.extend(pairs);
     let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
-    let (warnings, differing) = baseline.differences(contender);
+    let (warnings, mut differing) = baseline.differences(contender);
+    differing.extend(counted.iter().cloned());
+    let tools = [baseline, contender].map(|side| side.tool.clone());
     let answers = answers::rows(&baseline.answers, &contender.answers, options.margin);
     let nothing_compared = match (answers.is_empty() && rows.is_empty(), has_answers) {
         (false, _) => None,
@@ -193,6 +201,7 @@ pub fn compare(
     Ok(Comparison {
         baseline: baseline.name.clone(),
         contender: contender.name.clone(),
+        tools: Some(tools).filter(|[ours, theirs]| ours != theirs),
         options,
         design: of_most_repeats(&rows),
         warnings,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::answers::{self, Answer};
 use super::series::{self, Series, TABLE_LOAD};
+use super::tools;
 use crate::verdict::Validity;
 use crate::{Imported, Summary};
 use inferometer_model::{CellPlan, Code, Severity, code};
@@ -34,8 +35,12 @@ const OF_LENGTHS: [Code; 6] = [
 pub struct Subject {
     /// The name in reports.
     pub name: String,
+    /// The tool that measured the results.
+    pub tool: String,
     /// The figures, with a value for each repeat.
     pub series: Vec<Series>,
+    /// The mean of the counted input and output tokens per request, for each cell in which they are known.
+    pub(super) counted: Vec<(CellPlan, [f64; 2])>,
     /// The answers of searches and sweeps.
     pub(super) answers: Vec<Answer>,
     /// Facts that must be equal on both sides for the figures to have the same meaning.
@@ -86,7 +91,9 @@ impl Subject {
         facts.extend(others.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?))));
         let mut subject = Self {
             name: name.into(),
+            tool: tools::of_run(summary),
             series: series::of_run(summary),
+            counted: tools::counted(summary),
             answers: answers::of_run(summary),
             loads_of_tables: series::loads_of_tables(summary),
             is_fixed: summary.predicted
@@ -116,7 +123,9 @@ impl Subject {
     pub fn of_series(name: impl Into<String>, series: Vec<Series>) -> Self {
         Self {
             name: name.into(),
+            tool: String::new(),
             series,
+            counted: Vec::new(),
             answers: Vec::new(),
             conditions: BTreeMap::new(),
             facts: BTreeMap::new(),
@@ -183,6 +192,7 @@ impl Subject {
             all.is_fixed &= run.is_fixed;
             all.is_predicted &= run.is_predicted;
             all.answers.extend(run.answers);
+            all.counted.extend(run.counted);
             for series in run.series {
                 match all.series.iter_mut().find(|known| known.is_same_figure(&series)) {
                     Some(known) => {
@@ -278,6 +288,12 @@ impl Subject {
                     be checked"
                     .to_owned(),
             );
+        }
+        if self.tool != other.tool && self.conditions.is_empty() && other.conditions.is_empty() {
+            warnings.push(format!(
+                "{} and {} measured the two: their clients may cause a difference",
+                self.tool, other.tool
+            ));
         }
         let mut prompts = Vec::new();
         if let [Some(ours), Some(theirs)] = [self, other].map(|it| it.conditions.get(WORKLOAD))

@@ -58,12 +58,12 @@ impl Bundled {
     }
 }
 
-/// Whether a file begins with the magic bytes of gzip, as every bundle does. False if the file cannot be read;
-/// [`Bundle::open`] reports the reason.
+/// Whether a file begins with the magic bytes of gzip, as every bundle does, and is no compressed JSON. False if the file
+/// cannot be read; [`Bundle::open`] reports the reason.
 pub fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
     let read = file::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == GZIP
+    read.is_ok() && first == GZIP && !file::open(path).is_ok_and(bundle::is_zipped_json)
 }
 
 impl Bundle {

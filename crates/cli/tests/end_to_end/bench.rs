@@ -108,10 +108,31 @@ fn append_result_adds_one_line_per_run_without_details() {
         assert_eq!(out.status.code(), Some(0), "{}", told(&out));
         assert_eq!(told(&out), "");
     }
+    let ramp = "--append-result --result-filename all.json --quiet --ramp-up-strategy linear \
+                --ramp-up-start-rps 200 --ramp-up-end-rps 203";
+    let arguments =
+        [words("bench serve --base-url"), vec![&engine.url], words(SMALL), words(ramp)].concat();
+    assert_eq!(inferometer(folder.path(), &arguments).status.code(), Some(0));
     let text = fs::read_to_string(folder.path().join("all.json")).expect("a file");
-    let documents: Vec<Value> =
+    let mut documents: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(documents.len(), 2);
+    assert_eq!(documents.len(), 3);
+    // The fields have vLLM's order.
+    let keys: Vec<&String> = documents[0].as_object().expect("fields").keys().collect();
+    let first = "date endpoint_type backend label model_id tokenizer_id num_prompts max_model_len \
+                 request_rate burstiness max_concurrency duration completed";
+    assert_eq!(keys[..13], words(first), "{keys:?}");
+    let ramp = documents.pop().expect("the ramp");
+    assert_eq!(ramp["request_rate"], "inf");
+    let changes = ramp["rps_change_events"].as_array().expect("changes of the rate");
+    let rates: Vec<u64> = changes.iter().filter_map(|change| change["rps"].as_u64()).collect();
+    assert_eq!(rates, [200, 201, 202, 203]);
+    let is_sorted = changes.is_sorted_by_key(|change| change["timestamp"].to_string());
+    assert!(is_sorted, "{changes:?}");
+    let keys: Vec<&String> = ramp.as_object().expect("fields").keys().collect();
+    let at = |name: &str| keys.iter().position(|key| *key == name);
+    assert!(at("max_concurrency") < at("ramp_up_strategy") && at("rtfx") < at("rps_change_events"));
+    assert!(at("rps_change_events") < at("mean_ttft_ms"), "{keys:?}");
     assert_eq!(documents[0]["request_rate"], 500.0);
     assert!(documents.iter().all(|one| one.get("ttfts").is_none() && one["completed"] == 6));
     // The duration starts at the beginning of the pass, not at the first arrival, and ends with the last request.

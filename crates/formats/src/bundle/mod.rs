@@ -14,7 +14,7 @@ mod write;
 pub use error::BundleError;
 pub use manifest::{BundledRun, DataFile, MANIFEST, Manifest, SCHEMA};
 pub use name::data_name;
-pub use read::{GZIP, Limits, Opened, copy, open};
+pub use read::{GZIP, Limits, Opened, copy, is_zipped_json, open};
 pub use write::{Checksum, Part, write};
 
 /// The folder in the archive that contains all files.

@@ -2,7 +2,7 @@
 //! exactly once, and must match its checksum in the checksum list. Any other bundle is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 
 use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
@@ -38,6 +38,14 @@ impl Limits {
         let unpacked = bytes.saturating_mul(MOST_COMPRESSION).saturating_add(ALWAYS_ALLOWED);
         Self { unpacked, documents }
     }
+}
+
+/// Whether a gzip file contains JSON, such as a result file of another tool, instead of an archive.
+pub fn is_zipped_json(file: impl Read) -> bool {
+    let first = BufReader::new(GzDecoder::new(BufReader::new(file)))
+        .bytes()
+        .find(|byte| !matches!(byte, Ok(byte) if byte.is_ascii_whitespace()));
+    matches!(first, Some(Ok(b'{' | b'[')))
 }
 
 /// The content of a bundle that was checked completely.

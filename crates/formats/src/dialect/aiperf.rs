@@ -3,12 +3,18 @@
 use super::layout::{TableLine, ToolTable, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Stream, gaps};
-use super::tool::{Definition, FROM_PICK, Pass, Tool};
+use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
+use inferometer_analysis::imported::ImportedPass;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "aiperf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+pub(super) const TOOL: Tool = Tool {
+    name: "aiperf",
+    origin: FROM_PICK,
+    definitions: &DEFINITIONS,
+    printed,
+    stated: Some(Stated { format: crate::import::AIPERF, table: stated }),
+};
 
-static DEFINITIONS: [Definition; 8] = [
+static DEFINITIONS: [Definition; 9] = [
     Definition::new("Time to First Token", "ms", "first response with content - pick"),
     Definition::new(
         "Time to Second Token",
@@ -43,16 +49,21 @@ static DEFINITIONS: [Definition; 8] = [
         "s",
         "last response with content - first pick; only completed requests are considered",
     ),
+    Definition::new(
+        "throughputs",
+        "1/s",
+        "of completed requests, / (last end of any request - start of the measured phase)",
+    ),
 ];
-
-/// The index in the table directly after the line of the inter-token latency.
-const AFTER_ITL: usize = 6;
 
 struct Times {
     ttft: f64,
     second: Option<f64>,
     answer: Option<f64>,
     latency: f64,
+    decode: f64,
+    /// Output tokens per second of latency.
+    speed: Option<f64>,
     itl: Option<f64>,
     /// The inter-token latency with `--per-chunk-usage`.
     itl_of_usage: Option<f64>,
@@ -64,6 +75,7 @@ impl Times {
         let chunks = stream.visible();
         let (first, last) = (chunks.first()?, chunks.last()?);
         let icl = gaps(&chunks);
+        let latency = stream.since_start(last.at);
         let after_one = f64::from(stream.output) - 1.0;
         // AIPerf ignores the token count of the first chunk if it is zero, or if no tokens are left for later
         // chunks. This code does the same.
@@ -75,7 +87,9 @@ impl Times {
             ttft: stream.since_start(first.at),
             second: icl.first().copied(),
             answer: chunks.iter().find(|chunk| chunk.answer).map(|c| stream.since_start(c.at)),
-            latency: stream.since_start(last.at),
+            latency,
+            speed: (latency > 0.0).then(|| f64::from(stream.output) / latency),
+            decode: last.at.seconds_after(first.at),
             itl: over(after_one),
             itl_of_usage: over(rest),
             icl,
@@ -90,10 +104,10 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
     let tokens =
         |of: fn(&Stream<'_>) -> u32| Numbers::new(streams.iter().map(|s| f64::from(of(s))));
     let (input, output) = (tokens(|stream| stream.input), tokens(|stream| stream.output));
-    let duration = pass.duration_s.or_else(|| of_valid(&streams)).unwrap_or(f64::NAN);
     let states_usage = streams.iter().any(|s| s.chunks.iter().any(|chunk| chunk.tokens.is_some()));
     let itl = times.iter().filter_map(|times| times.itl).filter(|itl| *itl > 0.0);
     let per_user = Numbers::new(itl.map(|itl| 1.0 / itl));
+    let speeds = Numbers::new(times.iter().filter_map(|times| times.speed));
     let icl = Numbers::of_seconds_in_ms(times.iter().flat_map(|times| &times.icl).copied());
     let mut lines = vec![
         section("LLM Metrics"),
@@ -105,35 +119,66 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
             &ms(|t| t.answer),
         ),
         of_metric("Request Latency (ms)", "request_latency", &ms(|t| Some(t.latency))),
+        of_metric("Decode Duration (ms)", "decode_duration", &ms(|t| Some(t.decode))),
         of_metric("Inter Token Latency (ms)", "inter_token_latency", &ms(|t| t.itl)),
+    ];
+    if states_usage {
+        let label = "Inter Token Latency, --per-chunk-usage (ms)";
+        let of_usage = ms(|t| t.itl_of_usage);
+        lines.push(of_metric(label, "inter_token_latency_per_chunk_usage", &of_usage));
+    }
+    lines.extend([
         of_metric("Inter Chunk Latency (ms)", "inter_chunk_latency", &icl),
         of_metric(
             "Output Token Throughput Per User (tok/s)",
             "output_token_throughput_per_user",
             &per_user,
         ),
+        of_metric(
+            "E2E Output Token Throughput (tok/s/user)",
+            "e2e_output_token_throughput",
+            &speeds,
+        ),
         of_metric("Output Sequence Length (tokens)", "output_sequence_length", &output),
         of_metric("Input Sequence Length (tokens)", "input_sequence_length", &input),
+    ]);
+    lines.extend(of_phase(pass, &streams, times.len()));
+    ToolTable::new("NVIDIA AIPerf", lines).without(
+        "the throughputs of AIPerf are over its measured phase, which begins some milliseconds \
+            before its first request is due: its throughputs are lower by this share",
+    )
+}
+
+/// The lines about the whole phase, with `valid` completed requests.
+fn of_phase(pass: &Pass<'_>, streams: &[Stream<'_>], valid: usize) -> Vec<TableLine> {
+    // The phase begins when its first request is due, and ends with the last end of any request.
+    let due = pass.records.iter().map(|record| record.due).min();
+    let ended = pass.records.iter().filter_map(|record| record.ended).max();
+    let phase = due.zip(ended).map_or(f64::NAN, |(due, ended)| ended.seconds_after(due));
+    let (all, valid) = (pass.records.len() as f64, valid as f64);
+    let sum =
+        |of: fn(&Stream<'_>) -> u32| -> f64 { streams.iter().map(|s| f64::from(of(s))).sum() };
+    let (input, output) = (sum(|stream| stream.input), sum(|stream| stream.output));
+    vec![
+        of_whole("Output Token Throughput (tokens/sec)", "output_token_throughput", output / phase),
+        of_whole("Input Token Throughput (tokens/sec)", "input_token_throughput", input / phase),
+        of_whole("Request Throughput (requests/sec)", "request_throughput", valid / phase),
+        of_whole("Completed Requests (requests)", "completed_request_count", all),
+        of_whole("Request Error Rate (%)", "request_error_rate", 100.0 * (all - valid) / all),
+        of_whole("Request Count (requests)", "request_count", valid),
         of_whole(
-            "Output Token Throughput (tokens/sec)",
-            "output_token_throughput",
-            output.sum() / duration,
+            "Benchmark Duration (sec)",
+            "benchmark_duration",
+            of_valid(streams).unwrap_or(f64::NAN),
         ),
-        of_whole(
-            "Request Throughput (requests/sec)",
-            "request_throughput",
-            times.len() as f64 / duration,
-        ),
-        of_whole("Request Count (requests)", "request_count", times.len() as f64),
-        of_whole("Benchmark Duration (sec)", "benchmark_duration", duration),
-    ];
-    if states_usage {
-        let label = "Inter Token Latency, --per-chunk-usage (ms)";
-        let of_usage =
-            of_metric(label, "inter_token_latency_per_chunk_usage", &ms(|t| t.itl_of_usage));
-        lines.insert(AFTER_ITL, of_usage);
-    }
-    ToolTable { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
+    ]
+}
+
+fn stated(pass: &ImportedPass) -> ToolTable {
+    printed(&Pass::default()).of_stated(pass, |key, statistic| match statistic {
+        Some(statistic) => format!("{key}.{statistic}"),
+        None => key.to_owned(),
+    })
 }
 
 /// Seconds from the first pick to the last chunk with content. Only completed requests count, because AIPerf

@@ -1,12 +1,21 @@
 //! The table of GuideLLM.
 
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Record;
+
 use super::layout::{TableLine, ToolTable, count, number, section, statistics};
 use super::numbers::{Numbers, Weighted};
 use super::stream::{Chunk, Stream};
-use super::tool::{Definition, FROM_PICK, Pass, Tool};
+use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
+use inferometer_analysis::imported::ImportedPass;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "guidellm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+pub(super) const TOOL: Tool = Tool {
+    name: "guidellm",
+    origin: FROM_PICK,
+    definitions: &DEFINITIONS,
+    printed,
+    stated: Some(Stated { format: crate::import::GUIDELLM, table: stated }),
+};
 
 static DEFINITIONS: [Definition; 5] = [
     Definition::new(
@@ -71,12 +80,26 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
         let weighted = times.iter().filter_map(of);
         Weighted::new(weighted.map(|(seconds, weight)| (seconds * 1e3, weight)))
     };
-    let latency = Numbers::new(times.iter().map(|times| times.latency));
+    // The rates and the concurrency are of all requests, those that failed included.
+    let all = pass.records.iter().filter_map(|record| {
+        Some(record.ended?.seconds_after(record.picked.or(record.send_start)?))
+    });
+    let in_flight = Numbers::new(all);
+    let failed = pass.records.iter().filter(|record| !record.outcome.is_complete());
+    let asked: f64 = failed.filter_map(|record| record.input_tokens()).map(f64::from).sum();
+    let input_sum = input.sum() + asked;
+    let is_cut = |record: &&Record| record.outcome == Outcome::Cancelled;
+    let incomplete = pass.records.iter().filter(is_cut).count();
     let each =
         |of: fn(&Stream<'_>) -> u32| Weighted::even(streams.iter().map(|s| f64::from(of(s))));
     let lines = vec![
         count("Completed requests", "request_totals.successful", times.len()),
-        count("Errored requests", "request_totals.errored", pass.records.len() - times.len()),
+        count(
+            "Errored requests",
+            "request_totals.errored",
+            pass.records.len() - times.len() - incomplete,
+        ),
+        count("Incomplete requests", "request_totals.incomplete", incomplete),
         section("Request Token Statistics"),
         of_metric("Input Tokens Per Request", "prompt_token_count", &each(|stream| stream.input)),
         of_metric("Output Tokens Per Request", "output_token_count", &each(|stream| stream.output)),
@@ -98,16 +121,26 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
             &ms(|times| Some((times.tpot?, times.output))),
         ),
         section("Server Throughput Statistics"),
-        number("Requests / Sec", "requests_per_second", times.len() as f64 / duration),
-        number("Concurrency (mean)", "request_concurrency", latency.sum() / duration),
-        number("Input Tokens / Sec", "prompt_tokens_per_second", input.sum() / duration),
+        number("Requests / Sec", "requests_per_second", in_flight.count() as f64 / duration),
+        number("Concurrency (mean)", "request_concurrency", in_flight.sum() / duration),
+        number("Input Tokens / Sec", "prompt_tokens_per_second", input_sum / duration),
         number("Output Tokens / Sec", "output_tokens_per_second", output.sum() / duration),
-        number("Total Tokens / Sec", "tokens_per_second", (input.sum() + output.sum()) / duration),
+        number("Total Tokens / Sec", "tokens_per_second", (input_sum + output.sum()) / duration),
     ];
-    let left_out = vec![
+    ToolTable::new("GuideLLM", lines).without(
         "distributions of the rates over time: GuideLLM applies its own smoothing to the rates",
-    ];
-    ToolTable { title: "GuideLLM".to_owned(), lines, left_out }
+    )
+}
+
+fn stated(pass: &ImportedPass) -> ToolTable {
+    printed(&Pass::default()).of_stated(pass, |key, statistic| match statistic {
+        Some(percentile @ ("p95" | "p99")) => {
+            format!("metrics.{key}.successful.percentiles.{percentile}")
+        }
+        Some(statistic) => format!("metrics.{key}.successful.{statistic}"),
+        None if key.starts_with("request_totals.") => format!("metrics.{key}"),
+        None => format!("metrics.{key}.total.mean"),
+    })
 }
 
 fn of_metric(label: &str, key: &str, values: &Weighted) -> TableLine {

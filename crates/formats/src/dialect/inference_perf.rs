@@ -3,10 +3,16 @@
 use super::layout::{TableLine, ToolTable, count, number, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Chunk, Stream, gaps};
-use super::tool::{Definition, FROM_PICK, Pass, Tool};
+use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
+use inferometer_analysis::imported::ImportedPass;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "inference-perf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+pub(super) const TOOL: Tool = Tool {
+    name: "inference-perf",
+    origin: FROM_PICK,
+    definitions: &DEFINITIONS,
+    printed,
+    stated: Some(Stated { format: crate::import::INFERENCE_PERF, table: stated }),
+};
 
 static DEFINITIONS: [Definition; 5] = [
     Definition::new(
@@ -73,7 +79,23 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
         of_metric("prompt_len", &input),
         of_metric("output_len", &output),
     ];
-    ToolTable { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
+    ToolTable::new("inference-perf", lines)
+}
+
+fn stated(pass: &ImportedPass) -> ToolTable {
+    printed(&Pass::default()).of_stated(pass, |key, statistic| {
+        let statistic = match statistic {
+            Some("p50") => Some("median"),
+            other => other,
+        };
+        match (key, statistic) {
+            ("prompt_len", Some(statistic)) => format!("successes.prompt_tokens.{statistic}"),
+            ("output_len", Some(statistic)) => format!("successes.output_len.{statistic}"),
+            (latency, Some(statistic)) => format!("successes.latency.{latency}.{statistic}"),
+            (count, None) if count.ends_with(".count") => count.to_owned(),
+            (rate, None) => format!("successes.throughput.{rate}"),
+        }
+    })
 }
 
 /// Returns the times between tokens, in seconds. The first token of each chunk gets the gap before the chunk;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use inferometer_analysis::imported::ImportedPass;
 use serde_json::{Map, json};
 
 /// The table that a tool would have printed for a pass.
@@ -9,10 +10,13 @@ use serde_json::{Map, json};
 pub struct ToolTable {
     /// The title above the table.
     pub title: String,
+    /// The number of characters of the title's line and of headings.
+    pub width: usize,
     /// The lines of the table.
     pub lines: Vec<TableLine>,
-    /// Figures that the tool prints and that cannot be computed from the records, each with the reason.
-    pub left_out: Vec<&'static str>,
+    /// Figures that the tool prints and that cannot be computed from the records, each with the reason, and figures
+    /// that differ from those of the tool.
+    pub left_out: Vec<String>,
 }
 
 /// A line of the table.
@@ -57,6 +61,65 @@ pub enum Value {
 }
 
 impl ToolTable {
+    /// A table of the usual width.
+    pub(super) fn new(title: &str, lines: Vec<TableLine>) -> Self {
+        Self { title: title.to_owned(), width: 50, lines, left_out: Vec::new() }
+    }
+
+    /// Adds a figure that is left out, or that differs, with the reason.
+    pub(super) fn without(mut self, why: impl Into<String>) -> Self {
+        self.left_out.push(why.into());
+        self
+    }
+
+    /// Replaces every value by the one that a result file of the tool states. `name` gives the name in the file for a
+    /// key, and for a statistic if there is one. A line of which the file states nothing is left out.
+    pub(super) fn of_stated(
+        mut self,
+        stated: &ImportedPass,
+        name: impl Fn(&str, Option<&str>) -> String,
+    ) -> Self {
+        self.left_out.clear();
+        let mut absent = Vec::new();
+        self.lines.retain_mut(|line| {
+            let is_stated = match line {
+                TableLine::Section(_) => true,
+                TableLine::Figure { key, value, .. } => {
+                    match stated_value(stated, &name(key, None), value) {
+                        Some(found) => {
+                            *value = found;
+                            true
+                        }
+                        None => false,
+                    }
+                }
+                TableLine::Statistics { key, values, .. } => {
+                    for (statistic, value) in values.iter_mut() {
+                        *value = stated.numbers.get(&name(key, Some(statistic))).copied();
+                    }
+                    values.iter().any(|(_, value)| value.is_some())
+                }
+            };
+            if !is_stated
+                && let TableLine::Figure { key, .. } | TableLine::Statistics { key, .. } = line
+            {
+                absent.push(key.clone());
+            }
+            is_stated
+        });
+        let is_heading =
+            |line: Option<&TableLine>| matches!(line, Some(TableLine::Section(_)) | None);
+        let empty: Vec<bool> = (0..self.lines.len())
+            .map(|at| is_heading(self.lines.get(at)) && is_heading(self.lines.get(at + 1)))
+            .collect();
+        let mut empty = empty.into_iter();
+        self.lines.retain(|_| !empty.next().unwrap_or(false));
+        match absent.is_empty() {
+            true => self,
+            false => self.without(format!("not in the file: {}", absent.join(", "))),
+        }
+    }
+
     /// Returns the value of a figure by its key, or of a statistic by `key.statistic`. `None` if there is no such
     /// value, or if it is a text.
     pub fn value(&self, name: &str) -> Option<f64> {
@@ -103,19 +166,19 @@ impl ToolTable {
     /// Returns the table as text. Figures are printed one per line, as vLLM and SGLang do; statistics are
     /// printed as a table.
     pub fn text(&self) -> String {
-        const WIDTH: usize = 50;
-        let mut out = format!("{:=^WIDTH$}\n", format!(" {} ", self.title));
+        let width = self.width;
+        let mut out = format!("{:=^width$}\n", format!(" {} ", self.title));
         let mut heads: Option<Vec<&str>> = None;
         for line in &self.lines {
             match line {
                 TableLine::Section(words) => {
-                    let _ = writeln!(out, "{words:-^WIDTH$}");
+                    let _ = writeln!(out, "{words:-^width$}");
                     heads = None;
                 }
                 TableLine::Figure { label, value, .. } => {
                     let value = match value {
                         Value::Count(count) => count.to_string(),
-                        Value::Number(value) => format!("{value:.2}"),
+                        Value::Number(value) => format!("{:.2}", value + 0.0),
                         Value::Exact(value) => format!("{value}"),
                         Value::Words(words) => words.clone(),
                     };
@@ -133,20 +196,35 @@ impl ToolTable {
                     }
                     let _ = write!(out, "{label:<44}");
                     for (_, value) in values {
-                        let text =
-                            value.map_or("N/A".to_owned(), |value| format!("{:.2}", value * scale));
+                        let text = value.map_or("N/A".to_owned(), |value| {
+                            format!("{:.2}", value * scale + 0.0)
+                        });
                         let _ = write!(out, " {text:>10}");
                     }
                     out.push('\n');
                 }
             }
         }
-        let _ = writeln!(out, "{}", "=".repeat(WIDTH));
+        let _ = writeln!(out, "{}", "=".repeat(width));
         for left_out in &self.left_out {
             let _ = writeln!(out, "left out: {left_out}");
         }
         out
     }
+}
+
+/// Returns the value of a file under this name, in the form of `like`.
+fn stated_value(stated: &ImportedPass, name: &str, like: &Value) -> Option<Value> {
+    let number = stated.numbers.get(name).copied();
+    Some(match like {
+        Value::Count(_) => Value::Count(number? as u64),
+        Value::Number(_) => Value::Number(number?),
+        Value::Exact(_) => Value::Exact(number?),
+        Value::Words(_) => Value::Words(match (stated.texts.get(name), number) {
+            (Some(text), _) => text.clone(),
+            (None, number) => format!("{:?}", number?),
+        }),
+    })
 }
 
 /// Makes a line with a count.

@@ -21,8 +21,9 @@ impl Numbers {
         self.0.len()
     }
 
+    /// The sum. The sum of no values is -0.0, so 0 is added.
     pub fn sum(&self) -> f64 {
-        self.0.iter().sum()
+        self.0.iter().sum::<f64>() + 0.0
     }
 
     /// The mean; 0 if there are no values, as vLLM and SGLang print it.
@@ -85,13 +86,14 @@ impl Weighted {
 
     /// The mean; 0 if there are no values, as the tool prints it.
     pub fn mean(&self) -> f64 {
-        self.shares.iter().map(|(value, share)| value * share).sum()
+        self.shares.iter().map(|(value, share)| value * share).sum::<f64>() + 0.0
     }
 
     /// The population standard deviation.
     pub fn std(&self) -> f64 {
         let mean = self.mean();
-        self.shares.iter().map(|(value, share)| (value - mean).powi(2) * share).sum::<f64>().sqrt()
+        let squares = self.shares.iter().map(|(value, share)| (value - mean).powi(2) * share);
+        (squares.sum::<f64>() + 0.0).sqrt()
     }
 
     pub fn min(&self) -> f64 {

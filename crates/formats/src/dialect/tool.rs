@@ -1,6 +1,7 @@
 //! The description of a benchmark of another project: its name, its definitions and its table. The benchmarks
 //! themselves are in other modules.
 
+use inferometer_analysis::ImportedPass;
 use inferometer_model::Record;
 
 use super::layout::ToolTable;
@@ -20,9 +21,26 @@ pub struct Tool {
     /// How the tool defines its figures.
     pub definitions: &'static [Definition],
     pub(super) printed: fn(&Pass<'_>) -> ToolTable,
+    /// The format of the tool's result files, if `import` reads them.
+    pub(super) stated: Option<Stated>,
+}
+
+/// A result file of a tool that states the figures of its table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stated {
+    /// The name of the format.
+    pub format: &'static str,
+    pub table: fn(&ImportedPass) -> ToolTable,
 }
 
 impl Tool {
+    /// Returns the table that the tool printed for a pass, from the figures in its result file. `None` if the file
+    /// is of another tool, or does not state the figures.
+    pub fn printed_again(self, format: &str, pass: &ImportedPass) -> Option<ToolTable> {
+        let stated = self.stated.filter(|stated| stated.format == format)?;
+        (!pass.numbers.is_empty()).then(|| (stated.table)(pass))
+    }
+
     /// Returns the table that the tool would have printed for a pass.
     pub fn printed(self, pass: &Pass<'_>) -> ToolTable {
         (self.printed)(pass)
@@ -47,7 +65,7 @@ impl Definition {
 }
 
 /// A pass with its records.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Pass<'a> {
     /// The records of all requests of the pass.
     pub records: &'a [Record],

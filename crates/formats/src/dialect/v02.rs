@@ -12,6 +12,7 @@ pub(super) const TOOL: Tool = Tool {
     origin: "measured from the start of sending the request",
     definitions: &DEFINITIONS,
     printed,
+    stated: None,
 };
 
 static DEFINITIONS: [Definition; 6] = [
@@ -51,5 +52,5 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
         Some(TableLine::Figure { label, key: field.name.to_owned(), value })
     });
     let lines = lines.collect();
-    ToolTable { title: "benchmark_serving.py, vLLM 0.2".to_owned(), lines, left_out: Vec::new() }
+    ToolTable::new("benchmark_serving.py, vLLM 0.2", lines)
 }

@@ -1,21 +1,27 @@
 //! The table of `vllm bench serve`.
 
+mod stated;
 mod steady_state;
 
 use std::collections::BTreeMap;
 
-use inferometer_model::{Nanos, Record};
+use inferometer_model::{EventKind, Nanos, Record};
 
 use super::layout::{TableLine, ToolTable, Value, count, figure, number, section};
 use super::numbers::Numbers;
 use super::selection::{ServingMetric, ServingSelection, percentile_word};
 use super::stream::{Stream, gaps};
-use super::tool::{Definition, FROM_PICK, Pass, Tool};
+use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
 
 pub(crate) use steady_state::SteadyState;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "vllm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+pub(super) const TOOL: Tool = Tool {
+    name: "vllm",
+    origin: FROM_PICK,
+    definitions: &DEFINITIONS,
+    printed,
+    stated: Some(Stated { format: crate::import::VLLM, table: stated::table }),
+};
 
 static DEFINITIONS: [Definition; 6] = [
     Definition::new(
@@ -256,7 +262,40 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> ToolTable
     let steady =
         selection.steady_state.and_then(|window| SteadyState::of(window, &requests, duration));
     lines.extend(steady.iter().flat_map(|steady| steady.lines(&selection.percentiles)));
-    ToolTable { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
+    let mut table = ToolTable::new("Serving Benchmark Result", lines);
+    table.left_out = by_other_clients(pass, &completed);
+    table
+}
+
+/// What other versions of the tool would have printed, because they take another chunk as the first one.
+fn by_other_clients(pass: &Pass<'_>, completed: &[Stream<'_>]) -> Vec<String> {
+    let ttft = |first: &dyn Fn(&Stream<'_>) -> Option<Nanos>| {
+        let seconds = completed.iter().filter_map(|s| Some(s.since_start(first(s)?)));
+        let values = Numbers::of_seconds_in_ms(seconds);
+        format!("{:.2} (median {:.2})", values.mean(), values.percentile(50.0))
+    };
+    let mut told = Vec::new();
+    let has = |kind: EventKind| {
+        completed.iter().any(|s| s.record.events.iter().any(|event| event.kind == kind))
+    };
+    if has(EventKind::Reasoning) {
+        told.push(format!(
+            "vLLM 0.33 times `delta.reasoning` as above, but no `delta.reasoning_content`: if the \
+                server sends the latter, its mean TTFT is {} ms",
+            ttft(&|s| s.chunks.iter().find(|chunk| chunk.answer).map(|chunk| chunk.at))
+        ));
+    }
+    if pass.dialect == "openai-chat" && has(EventKind::Role) {
+        told.push(format!(
+            "vLLM's Rust client also times the chunk with only the role: its mean TTFT is {} ms",
+            ttft(&|s| {
+                let first = |kind: EventKind| kind == EventKind::Role || kind.is_token();
+                let event = s.record.events.iter().find(|event| first(event.kind))?;
+                Some(s.record.arrival(event))
+            })
+        ));
+    }
+    told
 }
 
 fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<TableLine> {

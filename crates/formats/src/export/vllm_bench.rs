@@ -57,7 +57,8 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
     let tokenizer = words.and_then(|words| words.get("tokenizer_id"));
     let tokenizer = tokenizer.or(summary.environment.tokenizer.as_ref());
     let label = words.and_then(|words| words.get("label"));
-    let rate = pass.rate.map_or(json!("inf"), |rate| json!(rate));
+    let rate = pass.rate.filter(|rate| rate.is_finite());
+    let rate = rate.map_or(json!("inf"), |rate| json!(rate));
     let fields = [
         ("date", json!(date)),
         ("endpoint_type", json!(backend)),
@@ -130,13 +131,13 @@ fn figures(
     ];
     let mut map: Map<String, Value> =
         fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
+        map.extend(statistics(metric.name(), figures.of_metric(metric), &selection.percentiles));
+    }
     if let Some(window) = selection.steady_state {
         let steady = vllm::SteadyState::of(window, &complete, duration);
         let steady = steady.map(|steady| steady.json(&selection.percentiles));
         map.insert("steady_state".to_owned(), json!(steady));
-    }
-    for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
-        map.extend(statistics(metric.name(), figures.of_metric(metric), &selection.percentiles));
     }
     map
 }

@@ -18,3 +18,4 @@ mod read;
 pub use error::ImportError;
 pub use read::read;
 pub use source::{Import, PassRecords};
+pub(crate) use tool::{AIPERF, GUIDELLM, INFERENCE_PERF, SGLANG, VLLM};

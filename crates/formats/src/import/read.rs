@@ -1,7 +1,11 @@
 //! Reads a file of results. The format is recognised by the content, never by the file's name.
 
+use std::io::Read;
+
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
+use crate::bundle::{GZIP, Limits};
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 use crate::import::{published, tool};
@@ -12,7 +16,10 @@ use crate::import::{published, tool};
 /// [`ImportError::Unknown`] if the format is not recognised; [`ImportError::Malformed`] if a part of the file
 /// does not follow the recognised format.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
-    let mut runs = parse_runs(file, bytes)?;
+    let mut runs = match bytes.starts_with(&GZIP) {
+        true => parse_runs(file, &unzipped(file, bytes)?)?,
+        false => parse_runs(file, bytes)?,
+    };
     for run in &mut runs {
         run.summary.target = std::mem::take(&mut run.summary.target).with_short_names();
     }
@@ -28,6 +35,19 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
         }
     }
     Ok(runs)
+}
+
+/// Unpacks a file that is compressed with gzip.
+fn unzipped(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
+    let limit = Limits::of(bytes.len() as u64, 0).unpacked;
+    let mut unpacked = Vec::new();
+    let read = GzDecoder::new(bytes).take(limit + 1).read_to_end(&mut unpacked);
+    let what = match read {
+        Ok(_) if unpacked.len() as u64 > limit => "is too large when it is unpacked".to_owned(),
+        Ok(_) => return Ok(unpacked),
+        Err(error) => format!("cannot be unpacked: {error}"),
+    };
+    Err(ImportError::Unknown { file: file.to_owned(), what, known: "gzip".to_owned() })
 }
 
 /// Returns the section of the file that contains the run: the headings above the run, or its name in the

@@ -381,6 +381,9 @@ codes! {
         "The file does not state the load (rate or concurrency).";
     IMPORTED_MODEL_UNKNOWN = "imported_model_unknown", Note,
         "The file does not name the model.";
+    IMPORTED_WARM_UP = "imported_warm_up", Warning,
+        "The file has the requests of a warm-up, not those of a measurement."
+        => "import the file of the measurement instead";
 }
 
 #[cfg(test)]

@@ -88,6 +88,43 @@ impl Level {
         }
     }
 
+    /// A rate that `vllm bench serve` changes from request to request, as stages over time. It computes the rate from the
+    /// index i of each of N requests, not from the time:
+    ///
+    /// - linear: from + (to - from) * i / (N - 1). The index grows faster at a higher rate, so the rate is exponential
+    ///   in time. This is one exponential stage.
+    /// - exponential: from * (to / from)^(i / (N - 1)). As a function of time, this rate is a hyperbola. No stage has
+    ///   this form, so the ramp becomes `PARTS` linear stages with equal numbers of requests.
+    ///
+    /// A last stage keeps the final rate until all requests have been sent. `from` must be at most `to`.
+    pub fn of_request_ramp(is_exponential: bool, from: f64, to: f64, requests: u32) -> Self {
+        const PARTS: u32 = 32;
+        let count = f64::from(requests);
+        let stage = |seconds: f64, from: f64, to: f64, curve: Curve| Stage {
+            duration: Duration::from_secs_f64(seconds),
+            from,
+            to,
+            curve,
+        };
+        let mut stages = Vec::new();
+        if from < to && !is_exponential {
+            let seconds = count * portable::ln(to / from) / (to - from);
+            stages.push(stage(seconds, from, to, Curve::Exponential));
+        } else if from < to {
+            let rate =
+                |part: u32| from * portable::pow(to / from, f64::from(part) / f64::from(PARTS));
+            stages.extend((0..PARTS).map(|part| {
+                let (begin, end) = (rate(part), rate(part + 1));
+                let seconds = 2.0 * count / f64::from(PARTS) / (begin + end);
+                stage(seconds, begin, end, Curve::Linear)
+            }));
+        }
+        // Random gaps can be longer than average. So this stage lasts over ten times the time of all requests at this
+        // rate.
+        stages.push(stage(10.0 * (count + 10.0) / to, to, to, Curve::Linear));
+        Self::Stages(stages)
+    }
+
     /// The highest level.
     pub fn peak(&self) -> f64 {
         match self {

@@ -54,9 +54,10 @@ impl Statistic {
         }
     }
 
-    /// The value of the statistic. Absent in results of an older version that did not store it.
+    /// The value of the statistic. Absent in results of an older version that did not store it, and in imported results
+    /// if the file does not state it.
     pub fn of(self, values: &Distribution) -> Option<f64> {
-        match self {
+        let value = match self {
             Self::Mean => Some(values.mean),
             Self::P50 => Some(values.p50),
             Self::P90 => Some(values.p90),
@@ -64,6 +65,7 @@ impl Statistic {
             Self::P99 => Some(values.p99),
             Self::P999 => values.p999,
             Self::Max => Some(values.max),
-        }
+        };
+        value.filter(|value| !value.is_nan())
     }
 }

@@ -1,20 +1,24 @@
 //! The distribution and the spread of values, in the form that results contain.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-/// A distribution, with intervals of its main statistics.
+/// A distribution, with intervals of its main statistics. A statistic is NaN, in JSON null, if an imported file does not
+/// state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Arithmetic mean.
+    #[serde(deserialize_with = "number_or_nan")]
     pub mean: f64,
     /// 95 % interval of the mean; `None` if it was not computed, or if the sample is too small.
     pub mean_ci: Option<[f64; 2]>,
     /// Median, by linear interpolation.
+    #[serde(deserialize_with = "number_or_nan")]
     pub p50: f64,
     /// 95 % interval of the median; `None` if it was not computed, if the sample is too small, or if there were
     /// too many values to store.
     pub p50_ci: Option<[f64; 2]>,
     /// 90th percentile.
+    #[serde(deserialize_with = "number_or_nan")]
     pub p90: f64,
     /// 95 % interval of the 90th percentile; `None` for the same reasons as `p50_ci`.
     #[serde(default)]
@@ -23,6 +27,7 @@ pub struct Distribution {
     #[serde(default)]
     pub p95: Option<f64>,
     /// 99th percentile.
+    #[serde(deserialize_with = "number_or_nan")]
     pub p99: f64,
     /// 95 % interval of the 99th percentile; `None` for the same reasons as `p50_ci`.
     pub p99_ci: Option<[f64; 2]>,
@@ -30,6 +35,7 @@ pub struct Distribution {
     #[serde(default)]
     pub p999: Option<f64>,
     /// Largest value.
+    #[serde(deserialize_with = "number_or_nan")]
     pub max: f64,
     /// Number of values.
     pub n: u64,
@@ -45,6 +51,11 @@ pub struct Distribution {
     /// and are within [`crate::stats::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number never come from the sketch.
     #[serde(default = "yes")]
     pub exact: bool,
+}
+
+/// JSON has no NaN, so NaN is stored as null.
+fn number_or_nan<'de, D: Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(number)?.unwrap_or(f64::NAN))
 }
 
 /// A figure over repeats of a cell, or over several runs.

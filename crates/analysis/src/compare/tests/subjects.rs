@@ -220,3 +220,38 @@ fn results_of_other_tools_are_duplicates_only_if_file_and_section_are_equal() {
         assert_eq!(Subject::first_duplicate(&twice), Some(&*one.name));
     }
 }
+
+#[test]
+fn cells_of_different_tools_pair_by_nearly_equal_lengths_and_the_counted_ones_are_told() {
+    let run = |tool: &str, cell: (u32, u32), counted: [f64; 2]| {
+        let cell = CellPlan { input_length: cell.0, output_length: cell.1 };
+        let mut run = with(tool, tool, &[(1, "closed loop, 8 in flight", "ttft_p50", &[1.0][..])]);
+        run.series[0].cell = Some(cell);
+        run.warnings.clear();
+        Subject { tool: tool.to_owned(), counted: vec![(cell, counted)], ..run }
+    };
+    let vllm = run("vllm bench serve", (0, 32), [127.6, 32.0]);
+    for (other, pairs) in [
+        (run("GuideLLM", (128, 32), [139.0, 32.0]), true),
+        (run("AIPerf", (128, 32), [128.0, 31.0]), true),
+        // A chat template adds tokens to the prompt, never to the output.
+        (run("SGLang bench_serving", (144, 32), [144.0, 32.0]), true),
+        (run("AIPerf", (128, 64), [128.0, 64.0]), false),
+        (run("AIPerf", (1024, 32), [1024.0, 32.0]), false),
+        // The cells of one tool are never joined.
+        (run("vllm bench serve", (128, 32), [128.0, 32.0]), false),
+    ] {
+        let found = compare(&vllm, &other, Options::default());
+        let Ok(found) = found else {
+            assert!(!pairs, "{}: {found:?}", other.tool);
+            continue;
+        };
+        assert!(pairs, "{}: {:?}", other.tool, found.rows);
+        assert_eq!(found.rows[0].cell, Some(CellPlan { input_length: 0, output_length: 32 }));
+        assert_eq!(found.tools, Some([vllm.tool.clone(), other.tool.clone()]));
+        let told = &found.differing[0];
+        assert!(told[0].contains("counted tokens per request"), "{told:?}");
+        assert_eq!(told[1], "127.6 x 32.0");
+        assert!(found.warnings.iter().any(|told| told.contains("their clients")), "{found:?}");
+    }
+}

@@ -1,26 +1,25 @@
 //! Imports AIPerf's `profile_export_aiperf.json`, and the requests in its `profile_export.jsonl`.
 
-use inferometer_model::load::{Recording, ReplayPlan};
-use inferometer_model::metrics::{e2e, tpot, ttft};
-use inferometer_model::{Bound, Finding, Outcome, OverLimit, PassPlan, code};
+mod records;
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{Definition, Statistic, e2e, icl, tpot, ttft};
+use inferometer_model::outcome::{Outcome, OutcomeCounts};
+use inferometer_model::stats::Distribution;
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
-use super::request::ToolRequest;
+use super::pass::{Pass, cells, counts, definitions, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
 
-pub(super) const FORMAT: &str = "AIPerf";
-pub(super) const RECORDS: &str = "AIPerf records";
+pub(super) use records::{FORMAT as RECORDS, is as is_record, runs as records};
+
+pub(crate) const FORMAT: &str = "AIPerf";
 
 pub(super) fn is(document: &Value) -> bool {
-    document.get("aiperf_version").is_some() && document.get("request_throughput").is_some()
-}
-
-pub(super) fn is_record(document: &Value) -> bool {
-    document.pointer("/metadata/request_start_ns").is_some() && document.get("metrics").is_some()
+    document.get("aiperf_version").is_some() && document.get("request_count").is_some()
 }
 
 pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
@@ -30,36 +29,43 @@ pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, 
 fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let document = Document { source, format: FORMAT, value };
     let complete = document.need_count("request_count.avg")?;
-    let failed = document.count("error_request_count.avg").unwrap_or(0);
-    let phases = document.list("input_config.phases").unwrap_or(&[]);
-    let phase =
-        phases.iter().find(|phase| phase.get("kind").and_then(Value::as_str) == Some("profiling"));
-    let of_phase = |key: &str| phase.and_then(|phase| phase.get(key));
-    let concurrency = of_phase("concurrency").and_then(Value::as_u64);
-    let rate = of_phase("request_rate").or(of_phase("rate")).and_then(Value::as_f64);
-    let concurrency = concurrency.and_then(|count| u32::try_from(count).ok());
-    let stated = document.stated(&[]);
+    let errors = document.list("error_summary").unwrap_or(&[]);
+    let failures = failures(errors);
+    let failed = document.count("error_request_count.avg").unwrap_or_else(|| failures.total());
+    let planned = complete + failed;
     let total = |name: &str| document.number(&format!("{name}.avg"));
-    let pass = Pass {
-        plan: load(complete + failed, rate, concurrency, unknown_arrivals(1.0)),
-        stated,
+    let rate = total("request_throughput");
+    // Throughputs are over the phase; `benchmark_duration` ends with the last valid answer.
+    let of_rate = rate.filter(|rate| *rate > 0.0).map(|rate| complete as f64 / rate);
+    let phase = phase(&document, planned, of_rate);
+    let mut findings = common();
+    findings.extend(phase.filter(|phase| is_warm_up(phase)).map(|_| {
+        Finding::of(
+            code::IMPORTED_WARM_UP,
+            "the file has the requests of the warm-up, not those of the measurement, which are in \
+                the file above the folder `phases`",
+        )
+    }));
+    let (plan, unknown) = plan(phase, planned);
+    findings.extend(unknown);
+    let mut pass = Pass {
+        plan,
+        stated: document.stated(&[]),
         requests: Vec::new(),
         has_instants: true,
-        planned: complete + failed,
+        planned,
         complete,
-        duration_s: total("benchmark_duration"),
-        requests_per_s: total("request_throughput"),
+        duration_s: of_rate.or_else(|| total("benchmark_duration")),
+        requests_per_s: rate,
         output_tokens_per_s: total("output_token_throughput"),
         input_tokens: total("total_isl").map(|tokens| tokens as u64),
         output_tokens: total("total_osl").map_or(0, |tokens| tokens as u64),
-        asked: None,
+        asked: asked(&document),
+        failures,
+        latencies: Vec::new(),
     };
-    let mut findings = common();
-    findings.extend(counts(
-        document.number("total_osl.avg"),
-        document.number("total_usage_completion_tokens.avg"),
-    ));
-    findings.extend(failures(pass.planned, pass.complete, false));
+    pass.latencies = latencies(&document, &pass, &mut findings)?;
+    findings.extend(counts(total("total_osl"), total("total_usage_completion_tokens")));
     let models = document.list("input_config.models.items").unwrap_or(&[]);
     let model = models.first().and_then(|model| model.get("name")).and_then(Value::as_str);
     let urls = document.list("input_config.endpoint.urls").unwrap_or(&[]);
@@ -71,88 +77,123 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let target = target(model.unwrap_or("unknown"), urls.first().and_then(Value::as_str), dialect);
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("start_time").map(str::to_owned);
-    let (mut cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    let pass = &mut cells[0].passes[0];
-    let of = |name: &str| Ok(distribution(&document, name, "avg", in_ms(&document, name)?));
-    *pass.latencies.entry(&ttft::FROM_SENT) = of("time_to_first_token")?;
-    *pass.latencies.entry(&tpot::DEFINITION) = of("inter_token_latency")?;
-    *pass.latencies.entry(&e2e::FROM_SENT) = of("request_latency")?;
-    imported.passes = stated;
-    Ok(Import { summary: summary(imported, target, cells, findings), records })
+    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
+    findings.extend(cells.findings);
+    imported.passes = cells.stated;
+    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
 }
 
-/// Imports the requests as a run. The start of each request is known, but the load model is not.
-pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    let mut requests = Vec::new();
-    let (mut input, mut output, mut usage) = (Some(0_u64), 0, Some(0.0));
-    let start_ns = |value: &Value| value.pointer("/metadata/request_start_ns")?.as_u64();
-    let origin_ns = documents.iter().filter_map(start_ns).min().unwrap_or(0);
-    for (number, value) in (1..).zip(documents) {
-        let line = Document { source, format: RECORDS, value };
-        for metric in ["time_to_first_token", "inter_chunk_latency", "request_latency"] {
-            if in_ms(&line, &format!("metrics.{metric}"))? != 1.0 {
-                return Err(line.malformed(format!("`{metric}` of request {number} is not in ms")));
-            }
-        }
-        let request = request(&line, origin_ns).ok_or_else(|| {
-            line.malformed(format!(
-                "the start, the end or the latency of request {number} is missing or not valid"
-            ))
-        })?;
-        if request.error.is_none() {
-            let counted = request.input.map(u64::from);
-            input = input.zip(counted).map(|(sum, count)| sum + count);
-            output += u64::from(request.output.unwrap_or(0));
-            let counted = line.number("metrics.usage_completion_tokens.value");
-            usage = usage.zip(counted).map(|(sum, count)| sum + count);
-        }
-        requests.push(request);
+/// Returns the failures by their kinds.
+fn failures(errors: &[Value]) -> OutcomeCounts {
+    let mut counts = OutcomeCounts::default();
+    for error in errors {
+        let (outcome, _) = failure::from_text(&failure_text(&error["error_details"]));
+        counts.add_times(outcome, error["count"].as_u64().unwrap_or(1));
     }
-    let complete = requests.iter().filter(|request| request.error.is_none()).count() as u64;
-    let begin = requests.iter().map(|request| request.start_s).fold(f64::INFINITY, f64::min);
-    let end = |request: &ToolRequest| request.start_s + request.end_s.unwrap_or(0.0);
-    let end = requests.iter().map(end).fold(f64::NEG_INFINITY, f64::max);
-    let duration_s = Some(end - begin).filter(|seconds| *seconds > 0.0);
-    let per_second = |count: u64| duration_s.map(|seconds| count as f64 / seconds);
-    let planned = requests.len() as u64;
-    let count = u32::try_from(planned).unwrap_or(u32::MAX);
-    let mut recording = Recording::of_file(&source.file);
-    recording.requests = count;
-    let pass = Pass {
-        plan: PassPlan::Replay(ReplayPlan {
-            recording,
-            speed: 1.0,
-            bound: Bound::requests(count),
-            max_in_flight: None,
-            over_limit: OverLimit::default(),
-        }),
-        stated: inferometer_analysis::imported::ImportedPass::default(),
-        requests,
-        has_instants: true,
-        planned,
-        complete,
-        duration_s,
-        requests_per_s: per_second(complete),
-        output_tokens_per_s: per_second(output),
-        input_tokens: input,
-        output_tokens: output,
-        asked: None,
+    counts
+}
+
+fn is_warm_up(phase: &Value) -> bool {
+    phase["kind"].as_str().or_else(|| phase["name"].as_str()) == Some("warmup")
+}
+
+/// Returns the phase that the file is about. Each phase has a file with the same settings, so the phase follows from its
+/// number of requests or its duration. If none fits, or several do, it is the measured phase.
+fn phase<'a>(document: &Document<'a>, sent: u64, seconds: Option<f64>) -> Option<&'a Value> {
+    let phases = document.list("input_config.phases").unwrap_or(&[]);
+    let fits = |phase: &&Value| match phase["requests"].as_u64() {
+        Some(requests) => requests == sent,
+        None => phase["duration"]
+            .as_f64()
+            .is_none_or(|planned| seconds.is_none_or(|seconds| seconds > 0.9 * planned)),
     };
-    let mut findings = common();
-    let load =
-        "the records do not state the load: the pass is imported as a replay of the start times";
-    findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
-    findings.extend(counts(Some(output as f64), usage));
-    findings.extend(failures(planned, complete, true));
-    let mut imported = source.imported(RECORDS);
-    imported.measured_at =
-        i64::try_from(origin_ns).ok().map(inferometer_model::calendar::rfc3339).map(of_client);
-    let (cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(RECORDS, what.to_string()))?;
-    imported.passes = stated;
-    let target = target("unknown", None, "unknown");
-    Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])
+    let measured = || phases.iter().filter(|phase| !is_warm_up(phase));
+    let warm_up = phases.iter().filter(|phase| is_warm_up(phase)).find(fits);
+    measured().find(fits).or(warm_up).or_else(|| measured().next())
+}
+
+/// Returns the load of a phase, and a finding if a part of the load is not imported.
+fn plan(
+    phase: Option<&Value>,
+    requests: u64,
+) -> (inferometer_model::load::PassPlan, Option<Finding>) {
+    let null = Value::Null;
+    let phase = phase.unwrap_or(&null);
+    let count = |key: &str| phase[key].as_u64().and_then(|count| u32::try_from(count).ok());
+    let rate = phase["rate"].as_f64().or_else(|| phase["request_rate"].as_f64());
+    let burstiness = match phase["type"].as_str() {
+        Some("constant") => f64::INFINITY,
+        _ => phase["smoothness"].as_f64().unwrap_or(1.0),
+    };
+    let concurrency = match phase["type"].as_str() {
+        // A phase of this type without a concurrency has the default of one request in flight.
+        Some("concurrency") => count("concurrency").or(Some(1)),
+        Some("user_centric") => count("users"),
+        _ => count("concurrency"),
+    };
+    let plan = load(requests, rate, concurrency, unknown_arrivals(burstiness));
+    let left_out = ["concurrency_ramp", "rate_ramp", "rate_series", "prefill_concurrency"];
+    let mut left_out: Vec<&str> =
+        left_out.into_iter().filter(|key| !phase[*key].is_null()).collect();
+    if phase["type"] == "fixed_schedule" {
+        left_out.push("fixed_schedule");
+    }
+    let unknown = (!left_out.is_empty()).then(|| {
+        let message = format!("{} of the load is not imported", left_out.join(", "));
+        Finding::of(code::IMPORTED_LOAD_UNKNOWN, message)
+    });
+    (plan, unknown)
+}
+
+/// Returns the requested input and output length: 0 if it is drawn for each request, absent if it is not stated.
+fn asked(document: &Document<'_>) -> [Option<u32>; 2] {
+    let data = document.list("input_config.datasets").unwrap_or(&[]).first();
+    ["isl", "osl"].map(|key| {
+        let length = &data?["prompts"][key];
+        let mean = length.as_f64().or(length["value"].as_f64()).or(length["mean"].as_f64());
+        let varies = |key: &str| length[key].as_f64().is_some_and(|value| value != 0.0);
+        match mean {
+            Some(mean) if !varies("stddev") && !varies("median") => Some(mean.round() as u32),
+            None if length.is_null() => None,
+            _ => Some(0),
+        }
+    })
+}
+
+/// The latencies that the file states.
+fn latencies(
+    document: &Document<'_>,
+    pass: &Pass,
+    findings: &mut Vec<Finding>,
+) -> Result<Vec<(&'static Definition, Option<Distribution>)>, ImportError> {
+    let mut latencies = Vec::new();
+    for (metric, name) in [
+        (&ttft::FROM_SENT, "time_to_first_token"),
+        (&tpot::DEFINITION, "inter_token_latency"),
+        (&icl::DEFINITION, "inter_chunk_latency"),
+        (&e2e::FROM_SENT, "request_latency"),
+    ] {
+        let scale = in_ms(document, name)?;
+        let of = |statistic: Statistic| {
+            let key = if statistic == Statistic::Mean { "avg" } else { statistic.name() };
+            Some(document.number(&format!("{name}.{key}"))? * scale)
+        };
+        let n = document.count(&format!("{name}.count")).unwrap_or(pass.complete);
+        latencies.push((metric, distribution(n, of)));
+    }
+    // The tool assumes that the first chunk has one token. This holds if there is a gap for each further token.
+    let gaps = document.count("inter_chunk_latency.count").unwrap_or(0);
+    let tokens = pass.output_tokens.saturating_sub(pass.complete);
+    let (_, tpot) = &mut latencies[1];
+    if tpot.is_some() && gaps.abs_diff(tokens) * 100 > tokens {
+        *tpot = None;
+        findings.push(definitions(&format!(
+            "{gaps} gaps between chunks for {tokens} tokens after the first of each request: chunks \
+                are not single tokens, so the tool's Inter Token Latency is not our TPOT and keeps \
+                its name"
+        )));
+    }
+    Ok(latencies)
 }
 
 /// Returns the factor from the unit of a metric to milliseconds; 1 if no unit is stated. The user of the tool
@@ -167,10 +208,6 @@ fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ImportError> {
             Err(document.malformed(format!("`{metric}` has the unknown unit `{other}`")))
         }
     }
-}
-
-fn of_client(time: String) -> String {
-    time + ", the client's clock"
 }
 
 /// Returns the text of a failure in the form that [`failure::from_text`] reads. AIPerf states an HTTP status or
@@ -193,60 +230,13 @@ fn failure_text(error: &Value) -> String {
     }
 }
 
-/// Parses a request. `origin_ns` is the first start of all requests. `None` if a necessary time is missing or
-/// not valid.
-fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
-    let of = |name: &str| line.get(&format!("metrics.{name}.value"));
-    let count = |name: &str| of(name)?.as_u64().and_then(|count| u32::try_from(count).ok());
-    let start_ns = line.get("metadata.request_start_ns")?.as_u64()?;
-    let end_ns = line.get("metadata.request_end_ns")?.as_u64()?;
-    // Subtract as integers: a 64-bit float cannot represent nanoseconds since 1970 exactly.
-    let start_s = start_ns.checked_sub(origin_ns)? as f64 / 1e9;
-    let end_s = end_ns.checked_sub(start_ns)? as f64 / 1e9;
-    let error = line.get("error").filter(|error| !error.is_null());
-    if let Some(error) = error {
-        let error = Some(failure_text(error));
-        return Some(ToolRequest { start_s, end_s: Some(end_s), error, ..ToolRequest::default() });
-    }
-    let gaps = of("inter_chunk_latency").and_then(Value::as_array);
-    let gaps = gaps.map_or(&[][..], Vec::as_slice);
-    let first = of("time_to_first_token").or_else(|| of("request_latency"))?.as_f64()?;
-    let output = count("output_sequence_length");
-    Some(ToolRequest {
-        start_s,
-        ttft_s: first / 1e3,
-        gaps_s: gaps.iter().filter_map(|gap| Some(gap.as_f64()? / 1e3)).collect(),
-        end_s: Some(end_s),
-        queued_s: 0.0,
-        tokens: None,
-        input: count("input_sequence_length"),
-        output,
-        asked_output: output.unwrap_or(0),
-        error: None,
-    })
-}
-
 fn common() -> Vec<Finding> {
     vec![definitions(
         "TTFT and Request Latency of the file start when the client picks a request, before the \
             client connects; ours start when the request is sent. The tool's Inter Token Latency \
-            is our TPOT and is stored as TPOT. Its Inter Chunk Latency is our ICL; without single \
-            requests, it is stored only under the tool's name",
+            is our TPOT if each chunk is one token. Its Inter Chunk Latency is our ICL. Its \
+            throughputs are over the phase of the measurement, not over its Benchmark Duration",
     )]
-}
-
-/// Returns the finding that the token counts of the tool's tokenizer and of the server differ by more than 2 %.
-fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
-    let (tokenizer, usage) = (tokenizer?, usage?);
-    (usage > 0.0 && (tokenizer / usage - 1.0).abs() > 0.02).then(|| {
-        Finding::of(
-            code::IMPORTED_TOKEN_COUNTS_DIFFER,
-            format!(
-                "the tool's tokenizer counted {tokenizer} output tokens, but the server counted \
-                    {usage}: tokens/s and latencies per token use the tokenizer's count"
-            ),
-        )
-    })
 }
 
 #[cfg(test)]

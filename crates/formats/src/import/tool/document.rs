@@ -1,7 +1,8 @@
 //! Access to the JSON of another tool by field name. Errors name the field.
 
-use inferometer_analysis::ImportedPass;
+use inferometer_analysis::imported::ImportedPass;
 use inferometer_model::Target;
+use inferometer_model::metrics::Statistic;
 use inferometer_model::stats::Distribution;
 use serde_json::Value;
 
@@ -111,24 +112,21 @@ pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     }
 }
 
-/// Returns a distribution from the statistics that the file states. `mean` is the tool's name of the mean. Each
-/// value is multiplied by `scale`. `None` if a necessary statistic is missing.
-pub(super) fn distribution(
-    document: &Document<'_>,
-    path: &str,
-    mean: &str,
-    scale: f64,
-) -> Option<Distribution> {
-    let of = |name: &str| Some(document.number(&format!("{path}.{name}"))? * scale);
-    Some(Distribution {
-        mean: of(mean)?,
-        p50: of("p50")?,
-        p90: of("p90")?,
-        p95: of("p95"),
-        p99: of("p99")?,
-        p999: None,
-        max: of("max")?,
-        n: document.count(&format!("{path}.count"))?,
+/// Returns a distribution of `n` values from the statistics that the file states: `of` returns the statistic of this
+/// name (`mean`, `p50`, ...). `None` if neither the mean nor the median is stated, or if there are no values.
+pub(super) fn distribution(n: u64, of: impl Fn(Statistic) -> Option<f64>) -> Option<Distribution> {
+    let [mean, p50, p90, p99, max] =
+        [Statistic::Mean, Statistic::P50, Statistic::P90, Statistic::P99, Statistic::Max]
+            .map(|statistic| of(statistic).unwrap_or(f64::NAN));
+    (n > 0 && !(mean.is_nan() && p50.is_nan())).then(|| Distribution {
+        mean,
+        p50,
+        p90,
+        p95: of(Statistic::P95),
+        p99,
+        p999: of(Statistic::P999),
+        max,
+        n,
         exact: true,
         ..Distribution::default()
     })

@@ -1,16 +1,19 @@
 //! Imports GuideLLM's `benchmarks.json`. Each benchmark becomes a pass, with the requests in the file.
 
-use inferometer_model::metrics::itl;
-use inferometer_model::{Finding, code};
+use std::cmp::Ordering;
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{icl, itl};
+use inferometer_model::outcome::OutcomeCounts;
 use serde_json::Value;
 
 use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
+use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
 
-pub(super) const FORMAT: &str = "GuideLLM";
+pub(crate) const FORMAT: &str = "GuideLLM";
 
 pub(super) fn is(document: &Value) -> bool {
     document.get("benchmarks").is_some_and(Value::is_array)
@@ -40,19 +43,14 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     ];
     for benchmark in benchmarks {
         let part = document.part(benchmark);
-        let pass = pass(&part)?;
-        findings.extend(failures(pass.planned, pass.complete, false));
-        let sampled = pass.requests.len() as u64;
-        if sampled != pass.complete {
-            findings.push(Finding::of(
-                code::IMPORTED_REQUESTS_SAMPLED,
-                format!(
-                    "the file contains {sampled} of {} completed requests: distributions cover \
-                        only these requests",
-                    pass.complete
-                ),
-            ));
-        }
+        let pass = pass(&part, &document)?;
+        findings.extend(sampled(&pass));
+        let cut = part.count("metrics.request_totals.incomplete").filter(|cut| *cut > 0);
+        findings.extend(cut.map(|cut| {
+            definitions(&format!(
+                "{cut} requests were cut off at the end of the window, and are left out"
+            ))
+        }));
         passes.push(pass);
     }
     let backend = "config.spec.backend";
@@ -75,19 +73,34 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
         )
     });
-    let (mut cells, stated, records) =
-        cells(passes).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
-        // The file has only two arrivals for each request, which do not give the gaps between its tokens.
-        *pass.latencies.entry(&itl::DEFINITION) = None;
-    }
-    imported.passes = stated;
-    Ok(Import { summary: summary(imported, target, cells, findings), records })
+    let cells = cells(passes).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
+    findings.extend(cells.findings);
+    imported.passes = cells.stated;
+    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
 }
 
-fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
+/// Returns the finding that the listed requests are not those that the file counts.
+fn sampled(pass: &Pass) -> Option<Finding> {
+    let listed = pass.requests.iter().filter(|request| request.error.is_none()).count() as u64;
+    let complete = pass.complete;
+    let message = match listed.cmp(&complete) {
+        Ordering::Equal => return None,
+        Ordering::Less => format!(
+            "the file contains {listed} of {complete} completed requests: distributions cover only \
+                these requests"
+        ),
+        Ordering::Greater => format!(
+            "the file contains {listed} completed requests and counts {complete} of them: the \
+                others did not end within its window. Distributions cover all of them"
+        ),
+    };
+    Some(Finding::of(code::IMPORTED_REQUESTS_SAMPLED, message))
+}
+
+fn pass(document: &Document<'_>, file: &Document<'_>) -> Result<Pass, ImportError> {
     let complete = document.need_count("metrics.request_totals.successful")?;
-    let planned = document.need_count("metrics.request_totals.total")?;
+    // Requests that the end of the window cut off are no failures, and have no complete figures.
+    let planned = complete + document.need_count("metrics.request_totals.errored")?;
     let strategy = |key: &str| format!("config.strategy.{key}");
     let kind = document.words(&strategy("type_")).unwrap_or("unknown");
     let in_flight = document.count(&strategy("streams"));
@@ -98,15 +111,15 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
     };
     let rate = document.number(&strategy("rate"));
     let burstiness = if kind == "constant" { f64::INFINITY } else { 1.0 };
-    let requests = document.list("requests.successful").unwrap_or(&[]);
-    let requests: Vec<ToolRequest> =
-        requests.iter().filter_map(|request| timed(&document.part(request))).collect();
+    let listed = |kind: &str| document.list(&format!("requests.{kind}")).unwrap_or(&[]);
+    let mut requests: Vec<ToolRequest> =
+        listed("successful").iter().filter_map(|request| timed(&document.part(request))).collect();
+    requests.extend(listed("errored").iter().filter_map(|request| failed(&document.part(request))));
     let total = |metric: &str| {
         document.number(&format!("metrics.{metric}.successful.total_sum")).map(|sum| sum as u64)
     };
-    let duration_s = document.number("duration");
-    let output_tokens = total("output_token_count").unwrap_or(0);
-    let per_second = |count: u64| duration_s.filter(|s| *s > 0.0).map(|s| count as f64 / s);
+    // The tool counts over its window, so the rates do not follow from counts and duration.
+    let per_second = |metric: &str| document.number(&format!("metrics.{metric}.successful.mean"));
     Ok(Pass {
         plan: load(planned, rate, concurrency, unknown_arrivals(burstiness)),
         stated: document.stated(&["requests", "pdf", "config", "scheduler_state"]),
@@ -114,21 +127,55 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
         has_instants: true,
         planned,
         complete,
-        duration_s,
-        requests_per_s: per_second(complete),
-        output_tokens_per_s: per_second(output_tokens),
+        duration_s: document.number("duration"),
+        requests_per_s: per_second("requests_per_second"),
+        output_tokens_per_s: per_second("output_tokens_per_second"),
         input_tokens: total("prompt_token_count"),
-        output_tokens,
-        asked: None,
+        output_tokens: total("output_token_count").unwrap_or(0),
+        asked: asked(file),
+        failures: OutcomeCounts::default(),
+        // The file has only two arrivals for each request, which do not give the gaps between its tokens.
+        latencies: vec![(&itl::DEFINITION, None), (&icl::DEFINITION, None)],
     })
 }
 
-/// Parses a request, which has the arrivals of its first and its last token. `None` if its start or one of
-/// these arrivals is missing.
+/// Returns the requested input and output length: 0 if it is drawn for each request, absent if it is not stated.
+fn asked(file: &Document<'_>) -> [Option<u32>; 2] {
+    let data = file.list("config.spec.data").unwrap_or(&[]).first();
+    ["prompt_tokens", "output_tokens"].map(|key| {
+        let data = data?;
+        let tokens = data[key].as_u64().and_then(|count| u32::try_from(count).ok())?;
+        let varies = ["stdev", "min", "max"];
+        let varies = varies.iter().any(|part| !data[format!("{key}_{part}")].is_null());
+        Some(if varies { 0 } else { tokens })
+    })
+}
+
+/// Parses a request that failed. `None` if it was not sent.
+fn failed(request: &Document<'_>) -> Option<ToolRequest> {
+    let timing = |name: &str| request.number(&format!("info.timings.{name}"));
+    let start_s = timing("request_start")?;
+    let end_s = timing("request_end").or_else(|| timing("resolve_end"));
+    let input = request.count("input_metrics.total_tokens");
+    let error = request.words("info.error").unwrap_or("no reason is stated");
+    Some(ToolRequest {
+        start_s,
+        end_s: end_s.map(|end| end - start_s),
+        input: input.and_then(|count| u32::try_from(count).ok()),
+        error: Some(error.to_owned()),
+        ..ToolRequest::default()
+    })
+}
+
+/// Parses a request, which has the arrivals of its first and its last token. `None` if its start, or both these arrivals
+/// and its end are missing.
 fn timed(request: &Document<'_>) -> Option<ToolRequest> {
     let timing = |name: &str| request.number(&format!("info.timings.{name}"));
     let start_s = timing("request_start")?;
-    let (first, last) = (timing("first_token_iteration")?, timing("last_token_iteration")?);
+    let end = timing("request_end");
+    let arrivals = timing("first_token_iteration").zip(timing("last_token_iteration"));
+    // An answer that was not streamed has no arrivals of tokens.
+    let (first, last) = arrivals.or(end.zip(end))?;
     let count = |path: &str| request.count(path).and_then(|count| u32::try_from(count).ok());
     let output = count("output_metrics.total_tokens");
     let rest = output.map_or(0, |tokens| tokens.saturating_sub(1));
@@ -136,7 +183,8 @@ fn timed(request: &Document<'_>) -> Option<ToolRequest> {
         start_s,
         ttft_s: first - start_s,
         gaps_s: if last > first { vec![last - first] } else { Vec::new() },
-        end_s: timing("request_end").map(|end| end - start_s),
+        end_s: end.map(|end| end - start_s),
+        is_whole: arrivals.is_none(),
         queued_s: 0.0,
         tokens: (last > first).then(|| vec![1, rest]),
         input: count("input_metrics.total_tokens"),

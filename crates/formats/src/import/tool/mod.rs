@@ -4,7 +4,9 @@
 
 mod aiperf;
 mod document;
+mod evalscope;
 mod guidellm;
+mod inference_perf;
 mod llama_bench;
 mod ours;
 mod pass;
@@ -17,7 +19,12 @@ use serde_json::Value;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 
+pub(crate) use aiperf::FORMAT as AIPERF;
+pub(crate) use guidellm::FORMAT as GUIDELLM;
+pub(crate) use inference_perf::FORMAT as INFERENCE_PERF;
 pub(crate) use llama_bench::is_table as is_llama_bench_table;
+pub(crate) use sglang::FORMAT as SGLANG;
+pub(crate) use vllm::FORMAT as VLLM;
 
 /// The format of a tool's result file.
 struct Format {
@@ -28,13 +35,15 @@ struct Format {
 }
 
 /// All formats, the most specific first.
-static FORMATS: [Format; 7] = [
+static FORMATS: [Format; 9] = [
     Format { name: ours::FORMAT, is: ours::is, runs: ours::runs },
     Format { name: vllm::FORMAT, is: vllm::is, runs: vllm::runs },
     Format { name: sglang::FORMAT, is: sglang::is, runs: sglang::runs },
     Format { name: guidellm::FORMAT, is: guidellm::is, runs: guidellm::runs },
     Format { name: aiperf::FORMAT, is: aiperf::is, runs: aiperf::runs },
     Format { name: aiperf::RECORDS, is: aiperf::is_record, runs: aiperf::records },
+    Format { name: inference_perf::FORMAT, is: inference_perf::is, runs: inference_perf::runs },
+    Format { name: evalscope::FORMAT, is: evalscope::is, runs: evalscope::runs },
     Format { name: llama_bench::FORMAT, is: llama_bench::is, runs: llama_bench::runs },
 ];
 

@@ -1,6 +1,8 @@
 //! Converts passes of another tool into cells with passes. A figure that the tool states with our definition
 //! is copied. The other figures are computed from the requests, if the file contains them.
 
+mod check;
+
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell;
@@ -10,9 +12,10 @@ use inferometer_analysis::{Cell, ImportedPass, PassFold, PassSummary};
 use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, send_delay, ttft};
+use inferometer_model::stats::Distribution;
 use inferometer_model::{
-    Bound, ClosedPlan, Finding, OpenPlan, OutcomeCounts, OverLimit, PassPlan, Record, Timeline,
-    code,
+    Bound, ClosedPlan, Definition, Finding, OpenPlan, Outcome, OutcomeCounts, OverLimit, PassPlan,
+    Record, Timeline, code,
 };
 
 use super::request::{ToolRequest, record};
@@ -35,8 +38,13 @@ pub(super) struct Pass {
     /// Prompt tokens of all completed requests, if the file states them.
     pub input_tokens: Option<u64>,
     pub output_tokens: u64,
-    /// The requested input and output length in tokens, if the file states them.
-    pub asked: Option<(u32, u32)>,
+    /// The requested input and output length in tokens, each if the file states it.
+    pub asked: [Option<u32>; 2],
+    /// The kinds of failures, as far as the file states them without the requests.
+    pub failures: OutcomeCounts,
+    /// Distributions that replace those of the requests: as the file states them, or absent if the requests do not
+    /// determine them.
+    pub latencies: Vec<(&'static Definition, Option<Distribution>)>,
 }
 
 /// Returns arrivals of an unknown random generator, and `false`: their gaps are not scaled to the exact rate.
@@ -82,15 +90,21 @@ const MOST_SPAN_S: f64 = 1e9;
 #[error("its requests span {0:.1e} s: their times are not in seconds, or are wrong")]
 pub(super) struct LongSpan(f64);
 
-/// Cells, stated figures and records.
-type Cells = (Vec<Cell>, Vec<ImportedPass>, Vec<PassRecords>);
+/// Cells, stated figures, records, and findings on the passes.
+pub(super) struct Cells {
+    pub cells: Vec<Cell>,
+    pub stated: Vec<ImportedPass>,
+    pub records: Vec<PassRecords>,
+    pub findings: Vec<Finding>,
+}
 
-/// Groups passes with equal input and output lengths into cells. Returns the cells, and the stated figures and the
-/// records of each pass, in the order of the cells.
+/// Groups passes with equal input and output lengths into cells. The stated figures and the records of each pass are in
+/// the order of the cells.
 ///
 /// # Errors
 /// If the requests span more than [`MOST_SPAN_S`] seconds.
 pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
+    let findings = passes.iter().flat_map(check::findings).collect();
     let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
     for pass in passes {
         let lengths = lengths(&pass);
@@ -99,7 +113,7 @@ pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
             None => by_lengths.push((lengths, vec![pass])),
         }
     }
-    let (mut cells, mut all_stated, mut all_records) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cells, mut stated, mut all_records) = (Vec::new(), Vec::new(), Vec::new());
     let mut number = 0;
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
     for ((input, output), passes) in by_lengths {
@@ -111,14 +125,14 @@ pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
             let records = records(&pass, number);
             check_span(&records)?;
             summaries.push(summary(&pass, &records, *repeat));
-            all_stated.push(pass.stated);
+            stated.push(pass.stated);
             let kept = if pass.has_instants { records } else { Vec::new() };
             all_records.push(PassRecords { plan: pass.plan, records: kept });
             number += 1;
         }
         cells.push(cell::cell(input, output, summaries));
     }
-    Ok((cells, all_stated, all_records))
+    Ok(Cells { cells, stated, records: all_records, findings })
 }
 
 fn check_span(records: &[Record]) -> Result<(), LongSpan> {
@@ -149,12 +163,21 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     if !pass.has_instants {
         without_intervals(&mut folded);
     }
+    for (metric, values) in &pass.latencies {
+        *folded.latencies.entry(metric) = *values;
+    }
     // A sample of requests gives the distribution of latencies, but no counts and no concurrency.
     let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
     let has_course = is_whole && pass.has_instants;
     let outcomes = match is_whole {
         true => folded.outcomes,
-        false => OutcomeCounts { complete: pass.complete, ..OutcomeCounts::default() },
+        false => {
+            let mut outcomes = OutcomeCounts { complete: pass.complete, ..pass.failures };
+            // A failure whose kind is not known counts as malformed, as a failure with an unknown text does.
+            let unknown = pass.planned.saturating_sub(outcomes.total());
+            outcomes.add_times(Outcome::Malformed, unknown);
+            outcomes
+        }
     };
     PassSummary {
         planned: pass.planned,
@@ -201,9 +224,6 @@ fn without_intervals(folded: &mut PassSummary) {
 /// 3. The mean length, if the file lists no completed request and the mean is a whole number.
 /// 4. 0, which means that requests have different lengths.
 fn lengths(pass: &Pass) -> (u32, u32) {
-    if let Some(asked) = pass.asked {
-        return asked;
-    }
     let each = |of: fn(&ToolRequest) -> Option<u32>, total: Option<u64>| -> u32 {
         let mut complete = pass.requests.iter().filter(|request| request.error.is_none());
         if let Some(first) = complete.next() {
@@ -218,30 +238,28 @@ fn lengths(pass: &Pass) -> (u32, u32) {
             _ => 0,
         }
     };
+    let [input, output] = pass.asked;
     (
-        each(|request| request.input, pass.input_tokens),
-        each(|request| request.output, Some(pass.output_tokens)),
+        input.unwrap_or_else(|| each(|request| request.input, pass.input_tokens)),
+        output.unwrap_or_else(|| each(|request| request.output, Some(pass.output_tokens))),
     )
-}
-
-/// Returns the finding that requests did not complete, if there are any.
-pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Option<Finding> {
-    let failed = planned.saturating_sub(complete);
-    (failed > 0).then(|| {
-        let how = if has_requests {
-            "the outcome of each request follows from its error text, and is `malformed` if this \
-                text is unknown"
-        } else {
-            "their errors are not imported, so these requests have no outcome"
-        };
-        Finding::of(
-            code::IMPORTED_REQUESTS_LOST,
-            format!("{failed} of {planned} requests did not complete; {how}"),
-        )
-    })
 }
 
 /// Returns the finding that a tool's definitions differ from ours.
 pub(super) fn definitions(message: &str) -> Finding {
     Finding::of(code::IMPORTED_DEFINITIONS, message)
+}
+
+/// Returns the finding that the token counts of the tool's tokenizer and of the server differ by more than 2 %.
+pub(super) fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
+    let (tokenizer, usage) = (tokenizer?, usage?);
+    (usage > 0.0 && (tokenizer / usage - 1.0).abs() > 0.02).then(|| {
+        Finding::of(
+            code::IMPORTED_TOKEN_COUNTS_DIFFER,
+            format!(
+                "the tool's tokenizer counted {tokenizer} output tokens, but the server counted \
+                    {usage}: tokens/s and latencies per token use the tokenizer's count"
+            ),
+        )
+    })
 }

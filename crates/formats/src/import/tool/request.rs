@@ -20,6 +20,8 @@ pub(super) struct ToolRequest {
     pub gaps_s: Vec<f64>,
     /// The time from the start to the end; absent if the request ended with its last chunk.
     pub end_s: Option<f64>,
+    /// Whether the answer was not streamed: it came in one piece at its end, and `ttft_s` is not a TTFT.
+    pub is_whole: bool,
     /// The number of tokens in each chunk, if it is known.
     pub tokens: Option<Vec<u32>>,
     pub input: Option<u32>,
@@ -62,6 +64,7 @@ pub(super) fn record(pass: u32, index: u32, request: &ToolRequest, origin_s: f64
     let ended = request.end_s.map(|end| instant(request.start_s - origin_s + end));
     record.ended = ended.max(arrivals.last().copied());
     record.status = Some(200);
+    record.streamed = !request.is_whole;
     record.outcome = Outcome::Complete;
     record.usage.prompt = request.input;
     record.usage.completion = request.output;

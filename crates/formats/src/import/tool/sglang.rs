@@ -1,17 +1,20 @@
 //! Imports the result lines of SGLang's `bench_serving`.
 
-use inferometer_model::metrics::ttft;
-use inferometer_model::{Finding, code, stats};
 use std::collections::BTreeMap;
 
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::metrics::{Statistic, ttft};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::stats::{self, Distribution};
 use serde_json::Value;
 
-use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, failures, load, unknown_arrivals};
+use super::document::{Document, distribution, target};
+use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
+use crate::failure;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source, summary};
 
-pub(super) const FORMAT: &str = "SGLang bench_serving";
+pub(crate) const FORMAT: &str = "SGLang bench_serving";
 
 pub(super) fn is(document: &Value) -> bool {
     let has = |key: &str| document.get(key).is_some();
@@ -28,12 +31,19 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let errors = document.list("errors");
     // The file has no field for the number of sent requests, but its lists have one element for each of them.
     let planned = errors.map_or(complete, |errors| errors.len() as u64);
+    let mut failures = OutcomeCounts::default();
+    for words in errors.unwrap_or(&[]).iter().filter_map(Value::as_str) {
+        if !words.is_empty() {
+            failures.add(failure::from_text(words).0);
+        }
+    }
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);
+    stated.texts.entry("max_concurrency".to_owned()).or_insert_with(|| "not set".to_owned());
     let exact = document.number("random_range_ratio") == Some(1.0)
         && document.words("dataset_name").is_some_and(|name| name.starts_with("random"));
     let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());
-    let asked = asked("random_input_len").zip(asked("random_output_len")).filter(|_| exact);
+    let asked = ["random_input_len", "random_output_len"].map(|path| asked(path).filter(|_| exact));
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
     let pass = Pass {
         plan: load(planned, document.number("request_rate"), concurrency, unknown_arrivals(1.0)),
@@ -48,6 +58,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens: document.need_count("total_output_tokens")?,
         asked,
+        failures,
+        latencies: vec![(&ttft::FROM_SENT, ttfts(&document))],
     };
     let backend = document.words("backend").unwrap_or("unknown");
     let mut target = target("unknown", None, backend);
@@ -66,26 +78,53 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         findings
             .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
-    findings.extend(failures(planned, complete, false));
-    let (mut cells, stated, records) =
-        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    if let Some(ttfts) = document.list("ttfts") {
-        let failed = |at: usize| {
-            let words = errors.and_then(|errors| errors.get(at)).and_then(Value::as_str);
-            words.is_some_and(|words| !words.is_empty())
-        };
-        let complete = ttfts.iter().enumerate().filter(|(at, _)| !failed(*at));
-        let mut ms: Vec<f64> =
-            complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
-        *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms);
+    findings.extend(counts(&document, pass.output_tokens));
+    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
+    findings.extend(cells.findings);
+    if document.list("ttfts").is_some() {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
             "the lists of the file do not state when requests were sent, so no request records are \
                 imported: only TTFT is taken from the lists",
         ));
     }
-    imported.passes = stated;
-    Ok(Import { summary: summary(imported, target, cells, findings), records })
+    imported.passes = cells.stated;
+    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
+}
+
+/// The TTFT of the completed requests, or its statistics if the file does not list them.
+fn ttfts(document: &Document<'_>) -> Option<Distribution> {
+    let Some(ttfts) = document.list("ttfts") else {
+        let of = |statistic: Statistic| {
+            let word = if statistic == Statistic::P50 { "median" } else { statistic.name() };
+            document.number(&format!("{word}_ttft_ms"))
+        };
+        let stated = distribution(document.count("completed")?, of);
+        return stated.filter(|found| found.mean > 0.0);
+    };
+    let errors = document.list("errors");
+    let failed = |at: usize| {
+        let words = errors.and_then(|errors| errors.get(at)).and_then(Value::as_str);
+        words.is_some_and(|words| !words.is_empty())
+    };
+    let complete = ttfts.iter().enumerate().filter(|(at, _)| !failed(*at));
+    let mut ms: Vec<f64> =
+        complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
+    stats::distribution(&mut ms)
+}
+
+/// Returns the finding that the counted output tokens are the requested ones: with an OpenAI API, the tool does not ask
+/// the server for its count.
+fn counts(document: &Document<'_>, counted: u64) -> Option<Finding> {
+    let in_texts = document.count("total_output_tokens_retokenized")?;
+    let is_far = in_texts.abs_diff(counted) * 50 > counted;
+    is_far.then(|| {
+        let message = format!(
+            "the file counts {counted} output tokens, but its texts have {in_texts}: with an OpenAI \
+                API, the tool counts the requested length. tokens/s and TPOT use its count"
+        );
+        Finding::of(code::IMPORTED_TOKEN_COUNTS_DIFFER, message)
+    })
 }
 
 fn agreeing(document: &Document<'_>) -> BTreeMap<String, f64> {

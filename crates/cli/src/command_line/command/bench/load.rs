@@ -1,7 +1,6 @@
 //! Translates the load flags of `vllm bench serve` into keys of a plan.
 
-use std::fmt::Write as _;
-
+use inferometer_model::load::Level;
 use serde_json::{Map, Value, json};
 
 use super::reader::Reader;
@@ -99,36 +98,10 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
     }
 }
 
-/// The number of linear stages that approximate an exponential ramp.
-const PARTS: u32 = 32;
-
-/// Converts vLLM's ramp to stages over time. vLLM computes the rate from the index i of each of N requests, not from
-/// the time:
-///
-/// - `linear`: from + (to - from) * i / (N - 1). The index grows faster at a higher rate, so the rate is exponential in
-///   time. This is one exponential stage.
-/// - `exponential`: from * (to / from)^(i / (N - 1)). As a function of time, this rate is a hyperbola. No stage has
-///   this form, so the ramp becomes `PARTS` linear stages with equal numbers of requests.
-///
-/// A last stage keeps the final rate until all requests have been sent.
+/// Converts vLLM's ramp to stages over time.
 fn stages(ramp: &Ramp, requests: u32) -> String {
-    let (from, to) = (ramp.from, ramp.to);
-    let count = f64::from(requests);
-    let mut text = String::new();
-    if from < to && ramp.strategy == "linear" {
-        let seconds = count * (to / from).ln() / (to - from);
-        let _ = write!(text, "{seconds}s@{from}..{to}:exp+");
-    } else if from < to {
-        let rate = |part: u32| from * (to / from).powf(f64::from(part) / f64::from(PARTS));
-        for part in 0..PARTS {
-            let (begin, end) = (rate(part), rate(part + 1));
-            let seconds = 2.0 * count / f64::from(PARTS) / (begin + end);
-            let _ = write!(text, "{seconds}s@{begin}..{end}+");
-        }
-    }
-    // Random gaps can be longer than average. So this stage lasts over ten times the time of all requests at this rate.
-    let _ = write!(text, "{}s@{to}", 10.0 * (count + 10.0) / to);
-    text
+    let is_exponential = ramp.strategy == "exponential";
+    Level::of_request_ramp(is_exponential, ramp.from, ramp.to, requests).to_string()
 }
 
 #[cfg(test)]

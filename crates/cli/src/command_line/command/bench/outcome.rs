@@ -12,7 +12,7 @@ use super::load::Arrivals;
 use super::reader::Reader;
 use super::target::backend;
 use crate::command_line::Failure;
-use crate::serving_results::ServingSettings;
+use crate::serving_results::{ServingRamp, ServingSettings, insert_after};
 
 /// The settings for the printed table and for the result file.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +100,11 @@ impl ServingOutput {
             rate: Some(self.arrivals.rate).filter(|rate| rate.is_finite()),
             max_concurrency: self.arrivals.most_in_flight,
             burstiness: self.arrivals.burstiness,
+            ramp: self.arrivals.ramp.as_ref().map(|ramp| ServingRamp {
+                is_exponential: ramp.strategy == "exponential",
+                from: ramp.from,
+                to: ramp.to,
+            }),
         }
     }
 
@@ -193,9 +198,6 @@ impl ServingOutput {
         put("backend", json!(self.backend));
         put("endpoint_type", json!(self.backend));
         put("num_prompts", json!(self.requests));
-        // This program sends prompts of any length, so there is no limit to state.
-        put("max_model_len", Value::Null);
-        put("input_throughput", json!(input_per_s));
         if let Some(label) = &self.label {
             put("label", json!(label));
         }
@@ -205,16 +207,23 @@ impl ServingOutput {
         if let Some(tokenizer) = &self.tokenizer {
             put("tokenizer_id", json!(tokenizer));
         }
+        let mut after = |after: &str, name: &str, value: Value| {
+            insert_after(fields, after, name, value);
+        };
+        // This program sends prompts of any length, so there is no limit to state.
+        after("num_prompts", "max_model_len", Value::Null);
+        after("request_goodput", "input_throughput", json!(input_per_s));
         if let Some(ramp) = &self.arrivals.ramp {
-            put("ramp_up_strategy", json!(ramp.strategy));
-            put("ramp_up_start_rps", json!(ramp.from as u64));
-            put("ramp_up_end_rps", json!(ramp.to as u64));
+            after("max_concurrency", "ramp_up_strategy", json!(ramp.strategy));
+            after("ramp_up_strategy", "ramp_up_start_rps", json!(ramp.from as u64));
+            after("ramp_up_start_rps", "ramp_up_end_rps", json!(ramp.to as u64));
         }
-        for (key, value) in &self.metadata {
-            put(key, json!(value));
+        for (key, value) in self.metadata.iter().rev() {
+            after("max_model_len", key, json!(value));
         }
         if !self.file.detailed {
-            DETAILS.iter().for_each(|name| drop(fields.remove(*name)));
+            // A plain removal would change the order of the other fields.
+            DETAILS.iter().for_each(|name| drop(fields.shift_remove(*name)));
         }
     }
 

@@ -1,0 +1,334 @@
+//! Tests that each figure that a result file of another tool states is imported as stated, and that the table of the tool
+//! is printed again line by line. The files are from the newest releases of the tools (November 2026): AIPerf 0.13, vLLM
+//! 0.33 with its Python and its Rust client, SGLang 0.5.23, GuideLLM 0.8.1.
+
+use std::fs;
+use std::path::Path;
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_formats::dialect::Tool;
+use inferometer_formats::import::read as import;
+use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, tpot, ttft};
+use serde_json::Value;
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    fs::read_to_string(path).expect("a fixture")
+}
+
+fn imported(file: &str, text: &str) -> Summary {
+    import(file, text.as_bytes()).unwrap_or_else(|error| panic!("{error}")).remove(0).summary
+}
+
+/// A file, and what its import must state.
+struct Row {
+    file: &'static str,
+    load: &'static str,
+    /// Planned, completed and failed requests.
+    requests: [u64; 3],
+    /// Input and output length.
+    lengths: [u32; 2],
+    /// The place of a figure in the file and the factor to our unit, or the value itself if the place is empty.
+    figures: &'static [(Figure, &'static str, f64)],
+    /// Metrics that must be absent.
+    absent: &'static [&'static Definition],
+    /// Parts of findings.
+    told: &'static [&'static str],
+}
+
+enum Figure {
+    Duration,
+    Requests,
+    Tokens,
+    Latency(&'static Definition, Statistic),
+}
+use Figure::{Duration, Latency, Requests, Tokens};
+use Statistic::{Max, Mean, P50, P90, P99};
+
+const TTFT: &Definition = &ttft::FROM_SENT;
+const TPOT: &Definition = &tpot::DEFINITION;
+const ITL: &Definition = &itl::DEFINITION;
+const ICL: &Definition = &icl::DEFINITION;
+const E2E: &Definition = &e2e::FROM_SENT;
+
+static ROWS: [Row; 12] = [
+    // Only the measured phase counts, with its own duration.
+    Row {
+        file: "aiperf-warmup-records.jsonl",
+        load: "replay",
+        requests: [3, 3, 0],
+        lengths: [8, 6],
+        figures: &[(Latency(TTFT, Mean), "", 106.637_625)],
+        absent: &[],
+        told: &["2 requests of the warm-up are left out"],
+    },
+    Row {
+        file: "aiperf-warmup.json",
+        load: "closed loop, 2 in flight",
+        requests: [3, 3, 0],
+        lengths: [8, 6],
+        figures: &[(Requests, "/request_throughput/avg", 1.0)],
+        absent: &[],
+        told: &["the requests of the warm-up, not those of the measurement"],
+    },
+    // Throughputs are over 1.498 s, not over the `benchmark_duration` of 1.034 s; six tokens come in two chunks.
+    Row {
+        file: "aiperf-bundled.json",
+        load: "closed loop, 3 in flight",
+        requests: [6, 6, 0],
+        lengths: [8, 6],
+        figures: &[
+            (Duration, "", 1.498_159_653),
+            (Requests, "/request_throughput/avg", 1.0),
+            (Tokens, "/output_token_throughput/avg", 1.0),
+            (Latency(TTFT, P90), "/time_to_first_token/p90", 1.0),
+            (Latency(ICL, P99), "/inter_chunk_latency/p99", 1.0),
+            (Latency(E2E, Max), "/request_latency/max", 1.0),
+        ],
+        absent: &[TPOT, ITL],
+        told: &["6 gaps between chunks for 30 tokens"],
+    },
+    // An answer that was not streamed has no TTFT.
+    Row {
+        file: "aiperf-nostream-records.jsonl",
+        load: "replay",
+        requests: [2, 2, 0],
+        lengths: [8, 6],
+        figures: &[(Latency(E2E, Max), "", 335.069_48)],
+        absent: &[TTFT, TPOT, ITL, ICL],
+        told: &[],
+    },
+    Row {
+        file: "vllm-ramp.json",
+        load: "open loop",
+        requests: [20, 20, 0],
+        lengths: [0, 6],
+        figures: &[
+            (Duration, "/duration", 1.0),
+            (Requests, "/request_throughput", 1.0),
+            (Tokens, "/output_throughput", 1.0),
+            (Latency(TTFT, Mean), "/mean_ttft_ms", 1.0),
+            (Latency(TTFT, P50), "/median_ttft_ms", 1.0),
+            (Latency(TPOT, P99), "/p99_tpot_ms", 1.0),
+            (Latency(ICL, P99), "/p99_itl_ms", 1.0),
+            (Latency(ITL, P50), "/median_itl_ms", 1.0),
+            // The mean of `latencies`.
+            (Latency(E2E, Mean), "", 83.348_891_6),
+        ],
+        absent: &[],
+        told: &[],
+    },
+    Row {
+        file: "vllm-rs-plain.json",
+        load: "saturated",
+        requests: [8, 8, 0],
+        lengths: [8, 6],
+        figures: &[
+            (Latency(TTFT, P90), "/p90_ttft_ms", 1.0),
+            (Latency(ITL, P99), "/p99_itl_ms", 1.0),
+            (Latency(E2E, Mean), "/mean_e2el_ms", 1.0),
+        ],
+        absent: &[],
+        told: &[],
+    },
+    Row {
+        file: "vllm-rs-multi-turn.json",
+        load: "closed loop, 3 in flight",
+        requests: [9, 9, 0],
+        lengths: [28, 6],
+        figures: &[
+            (Tokens, "/output_throughput", 1.0),
+            (Latency(TTFT, P99), "/p99_ttft_ms", 1.0),
+            (Latency(E2E, P90), "/p90_e2el_ms", 1.0),
+        ],
+        absent: &[],
+        told: &["conversations of several turns"],
+    },
+    Row {
+        file: "vllm-rs-embeddings.json",
+        load: "saturated",
+        requests: [6, 6, 0],
+        lengths: [8, 0],
+        figures: &[(Latency(E2E, P99), "/p99_e2el_ms", 1.0)],
+        absent: &[TTFT, TPOT, ITL, ICL],
+        told: &[],
+    },
+    Row {
+        file: "sglang-short.jsonl",
+        load: "saturated",
+        requests: [4, 4, 0],
+        lengths: [8, 6],
+        figures: &[
+            (Tokens, "/output_throughput", 1.0),
+            (Latency(TTFT, Mean), "/mean_ttft_ms", 1.0),
+        ],
+        absent: &[TPOT],
+        told: &["counts 24 output tokens, but its texts have 12"],
+    },
+    Row {
+        file: "sglang-failed.jsonl",
+        load: "closed loop, 4 in flight",
+        requests: [12, 10, 2],
+        lengths: [64, 16],
+        figures: &[(Latency(TTFT, P99), "/p99_ttft_ms", 1.0)],
+        absent: &[],
+        told: &["2 of 12 requests did not complete"],
+    },
+    Row {
+        file: "inference-perf-stage.json",
+        load: "open loop, 10 requests/s",
+        requests: [20, 20, 0],
+        lengths: [0, 0],
+        figures: &[
+            (Duration, "/benchmark_time_seconds", 1.0),
+            (Requests, "/successes/throughput/requests_per_sec", 1.0),
+            (Tokens, "/successes/throughput/output_tokens_per_sec", 1.0),
+            (Latency(TTFT, P90), "/successes/latency/time_to_first_token/p90", 1e3),
+        ],
+        absent: &[TPOT, ITL, E2E],
+        told: &["802 output tokens, but the server counted 320"],
+    },
+    Row {
+        file: "evalscope-failed.json",
+        load: "closed loop, 4 in flight",
+        requests: [12, 10, 2],
+        lengths: [0, 16],
+        figures: &[
+            (Duration, "/Test Duration (s)", 1.0),
+            (Requests, "/Req Throughput (req~1s)", 1.0),
+            (Tokens, "/Output Throughput (tok~1s)", 1.0),
+            (Latency(TTFT, Mean), "/Avg TTFT (ms)", 1.0),
+            (Latency(E2E, Mean), "/Avg Latency (s)", 1e3),
+        ],
+        absent: &[ITL],
+        told: &[],
+    },
+];
+
+fn only(summary: &Summary) -> &PassSummary {
+    assert_eq!((summary.cells.len(), summary.cells[0].passes.len()), (1, 1));
+    &summary.cells[0].passes[0]
+}
+
+#[test]
+fn each_stated_figure_is_imported_as_stated() {
+    for row in &ROWS {
+        let (file, text) = (row.file, fixture(row.file));
+        let source: Value = serde_json::from_str(text.lines().next().unwrap_or_default())
+            .or_else(|_| serde_json::from_str(&text))
+            .unwrap_or_default();
+        let summary = imported(file, &text);
+        let (cell, pass) = (&summary.cells[0], only(&summary));
+        assert!(pass.load.starts_with(row.load), "{file}: {}", pass.load);
+        let failed = pass.outcomes.failed();
+        assert_eq!([pass.planned, pass.outcomes.complete, failed], row.requests, "{file}");
+        assert_eq!([cell.input_length, cell.output_length], row.lengths, "{file}");
+        for (figure, place, factor) in row.figures {
+            let found = match figure {
+                Duration => pass.duration_s,
+                Requests => pass.requests_per_s,
+                Tokens => pass.output_tokens_per_s,
+                Latency(metric, statistic) => {
+                    pass.latency(metric).and_then(|values| statistic.of(values))
+                }
+            };
+            let expected = match *place {
+                "" => *factor,
+                place => source.pointer(place).and_then(Value::as_f64).expect(place) * factor,
+            };
+            let found = found.unwrap_or_else(|| panic!("{file}: no {place} {expected}"));
+            // Records have instants in steps of 100 ns.
+            assert!((found / expected - 1.0).abs() < 1e-5, "{file} {place}: {found} {expected}");
+        }
+        for metric in row.absent {
+            assert!(pass.latency(metric).is_none(), "{file}: {}", metric.name);
+        }
+        for told in row.told {
+            let is_told = summary.findings.iter().any(|found| found.message.contains(told));
+            assert!(is_told, "{file}: {told}: {:?}", summary.findings);
+        }
+    }
+}
+
+/// The lines of a printed table without spaces and lines that only fill its width.
+fn lines(text: &str) -> Vec<String> {
+    let trimmed = text.lines().map(|line| {
+        let words = line.trim_matches(['-', '=', ' ']).split_whitespace();
+        words.collect::<Vec<_>>().join(" ")
+    });
+    trimmed.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_table_of_a_tool_is_printed_again_line_by_line() {
+    for (tool, file, left_out) in [
+        ("vllm", "vllm-py-asked.json", 0),
+        ("vllm", "vllm-py-failed.json", 0),
+        ("vllm", "vllm-rs-asked.json", 0),
+        ("vllm", "vllm-rs-multi.json", 0),
+        // Max ITL is not in the file.
+        ("sglang", "sglang-failed.jsonl", 1),
+    ] {
+        let summary = imported(file, &fixture(file));
+        let from = summary.imported.as_ref().expect("an imported run");
+        let table = Tool::named(tool)
+            .and_then(|tool| tool.printed_again(&from.format, &from.passes[0]))
+            .unwrap_or_else(|| panic!("{file}: no table"));
+        let stem = file.split_once('.').map_or(file, |(stem, _)| stem);
+        let expected = lines(&fixture(&format!("{stem}.txt")));
+        let found = lines(&table.text());
+        let missing: Vec<&String> = expected.iter().filter(|line| !found.contains(line)).collect();
+        assert_eq!(missing.len(), left_out, "{file}: {missing:?}\n{}", table.text());
+        assert_eq!(table.left_out.len(), left_out, "{file}: {:?}", table.left_out);
+        let further: Vec<&String> = found.iter().filter(|line| !expected.contains(line)).collect();
+        assert_eq!(further.len(), left_out, "{file}: {further:?}");
+    }
+    // The file of another tool is not printed.
+    let summary = imported("vllm-rs-plain.json", &fixture("vllm-rs-plain.json"));
+    let from = summary.imported.expect("an imported run");
+    assert_eq!(Tool::named("sglang").unwrap().printed_again(&from.format, &from.passes[0]), None);
+}
+
+#[test]
+fn guidellm_counts_over_its_window_and_lists_failures() {
+    let mut file: Value = serde_json::from_str(&fixture("guidellm.json")).unwrap();
+    let benchmark = &mut file["benchmarks"][0];
+    // Four requests are listed, three of them ended within the window.
+    benchmark["metrics"]["request_totals"]["successful"] = 3.into();
+    benchmark["metrics"]["requests_per_second"]["successful"]["mean"] = 76.0.into();
+    let mut failed = benchmark["requests"]["successful"][0].clone();
+    failed["info"]["error"] =
+        "HTTPStatusError(\"Server error '503 Service Unavailable' for\")".into();
+    benchmark["requests"]["errored"] = vec![failed].into();
+    let summary = imported("window.json", &file.to_string());
+    let pass = only(&summary);
+    // The errored request is listed, but not counted in the totals of this file.
+    assert_eq!((pass.planned, pass.outcomes.complete), (3, 3));
+    assert_eq!(pass.requests_per_s, Some(76.0));
+    assert_eq!(pass.duration_s, file["benchmarks"][0]["duration"].as_f64());
+    for told in ["4 completed requests and counts 3 of them", "states 76.0000 requests/s"] {
+        let is_told = summary.findings.iter().any(|found| found.message.contains(told));
+        assert!(is_told, "{told}: {:?}", summary.findings);
+    }
+    let table = Tool::named("guidellm").unwrap();
+    let from = summary.imported.as_ref().unwrap();
+    let table = table.printed_again(&from.format, &from.passes[0]).unwrap();
+    assert_eq!(table.value("request_totals.successful"), Some(3.0));
+    assert!(!table.text().contains("-0.00"), "{}", table.text());
+}
+
+#[test]
+fn a_latency_below_zero_is_told_and_a_zipped_file_is_unpacked() {
+    use std::io::Write as _;
+    let mut file: Value = serde_json::from_str(&fixture("vllm-rs-plain.json")).unwrap();
+    file["mean_tpot_ms"] = (-3.0).into();
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    zipped.write_all(file.to_string().as_bytes()).unwrap();
+    let zipped = zipped.finish().unwrap();
+    let summary = import("plain.json.gz", &zipped).unwrap().remove(0).summary;
+    assert_eq!(only(&summary).latency(TPOT).map(|values| values.mean), Some(-3.0));
+    let told =
+        summary.findings.iter().find(|found| found.code == "imported_latencies_inconsistent");
+    assert!(told.is_some_and(|found| found.message.contains("`mean_tpot_ms`")), "{told:?}");
+}
