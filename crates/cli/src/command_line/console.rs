@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use inferometer_model::secrets::is_key_header;
+use inferometer_model::secrets::{is_key_header, of_environment};
 use inferometer_model::{Secrets, visible};
 use inferometer_net::http::proxy::Proxies;
 use inferometer_report::terminal::{Colour, Screen, shown};
@@ -85,7 +85,7 @@ pub fn arguments_are(arguments: &[OsString], of_settings: Vec<String>) {
     let _ = ARGUMENTS.set(words.chain(of_settings).collect());
 }
 
-/// The API keys that this process received in environment variables, headers and proxy addresses.
+/// The secrets that this process received in environment variables, headers and proxy addresses.
 pub fn secrets() -> &'static Secrets {
     static SECRETS: OnceLock<Secrets> = OnceLock::new();
     SECRETS.get_or_init(|| {
@@ -116,7 +116,9 @@ pub fn secrets() -> &'static Secrets {
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));
         let proxies = Proxies::of_variables(&variable).secret_headers();
-        Secrets::of_headers(&headers.chain(keys).chain(proxies).collect::<Vec<_>>())
+        let environment = of_environment(std::env::vars_os());
+        let all = headers.chain(keys).chain(proxies).chain(environment);
+        Secrets::of_headers(&all.collect::<Vec<_>>())
     })
 }
 

@@ -13,6 +13,21 @@ const KEY: &str = "sk-very-secret-7f3a9c";
 /// The visible part of a key if a server masks the rest.
 const BEGINNING: &str = "sk-very-";
 const TENANT: &str = "tenant-hush-5512";
+/// Parts of the secrets of these tests, and parts of their spellings.
+const PARTS: [&str; 12] = [
+    KEY,
+    BEGINNING,
+    "secret-7f3a9c",
+    "#101;",
+    "%65",
+    "%2565",
+    "u0065",
+    "u0072",
+    "ZXJ5LXNlY3JldC",
+    TENANT,
+    "hf_hush_",
+    "of-an-argument",
+];
 /// The placeholder of the key in the answers below.
 const IN: &str = "KEY";
 
@@ -75,7 +90,34 @@ fn answers() -> Vec<String> {
         format!("SSH-2.0 {}KEY\r\n\r\n", dots(60)),
         "HTTP/1.1 200 OK\r\ncontent-length: KEY\r\n\r\n".to_owned(),
         format!("HTTP/1.1 500 No\r\ncontent-length: 900\r\n\r\n{}{BEGINNING}sec", dots(480)),
+        http("500 No", "text/html", spellings().concat()),
+        http("500 No", json, format!(r#"{{"error":{{"message":{:?}}}}}"#, spellings().concat())),
     ]
+}
+
+/// The key as web pages, URLs, JSON and base64 may spell it.
+fn spellings() -> Vec<String> {
+    let each = |spelled: &dyn Fn(u8) -> String| KEY.bytes().map(spelled).collect::<String>();
+    let one_by_one = [
+        each(&|c| format!("&#{c};")),
+        each(&|c| format!("&#x{c:02X};")),
+        each(&|c| format!("&amp;#0{c};")),
+        each(&|c| format!("%{c:02x}")),
+        each(&|c| format!("%25{c:02X}")),
+        each(&|c| format!("\\u{c:04x}")),
+        each(&|c| format!("\\\\u{c:04X}")),
+        each(&|c| format!("\\x{c:02x}")),
+    ];
+    let minus = ["&#45;", "&#x2d;", "&#45", "&hyphen;", "%2D", r"\u002d", r"\-"];
+    let minus = minus.map(|spelled| KEY.replacen("-s", &format!("{spelled}s"), 1));
+    // The key behind nothing, a colon, and two spaces.
+    let base64 = [
+        "c2stdmVyeS1zZWNyZXQtN2YzYTlj",
+        "OnNrLXZlcnktc2VjcmV0LTdmM2E5Yw==",
+        "ICBzay12ZXJ5LXNlY3JldC03ZjNhOWM=",
+    ];
+    let base64 = base64.map(str::to_owned);
+    one_by_one.into_iter().chain(minus).chain(base64).map(|one| format!(" ({one})")).collect()
 }
 
 /// Starts a server of the given kind. All its answers to the requests for facts and for generations include the key or
@@ -109,7 +151,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
 fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
     let shown = [output.stdout.clone(), output.stderr.clone()].concat();
     let shown = String::from_utf8_lossy(&shown);
-    for secret in [KEY, BEGINNING, TENANT, "hf_hush_"] {
+    for secret in PARTS {
         assert!(!shown.contains(secret), "{what}: {shown}");
         for file in files(folder) {
             assert!(!holds(&file, secret), "{what}: {}", file.display());
@@ -241,16 +283,35 @@ fn a_launched_server_has_no_key_in_its_command_line_or_its_log() {
         command = '''echo "key $OPENAI_API_KEY"
             echo "token $HF_TOKEN"
             echo commands: $(tr '\0' ' ' < /proc/$PPID/cmdline) $(tr '\0' ' ' < /proc/$$/cmdline)
+            test ${#2} -eq 43 || exit 3
+            echo "arguments $@"
+            set --
             exec {inferometer} engine --listen {host}:{port} --speed 100'''
+        [server.arguments]
+        header = "Authorization: Bearer key-of-an-argument-12"
+        overrides = '{"a": {"token": "token-of-an-argument"}}'
     "#;
     fs::write(folder.path().join("plan.toml"), plan).unwrap();
     let output = command(folder.path(), &["run", "plan.toml", "--out", "out"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    fs::remove_file(folder.path().join("plan.toml")).unwrap();
     assert_nowhere("launched", folder.path(), &output);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("--header Authorization: Bearer *** --overrides"), "{told}");
     let log = fs::read_to_string(folder.path().join("out/server.log")).unwrap();
     assert!(log.starts_with("key ***\ntoken ***\n"), "{log}");
     let commands = log.lines().find(|line| line.starts_with("commands: ")).unwrap();
-    assert!(commands.contains("server-guard") && !commands.contains("***"), "{log}");
+    assert!(commands.contains("server-guard"), "{log}");
+    for again in [
+        &["show", "latest"][..],
+        &["show", "latest", "--plan"],
+        &["report", "latest", "--out", "again"],
+        &["bundle", "latest", "--out", "bundle.tar.gz"],
+    ] {
+        let output = command(folder.path(), again);
+        assert_eq!(output.status.code(), Some(0), "{again:?}: {output:?}");
+        assert_nowhere(&format!("{again:?}"), folder.path(), &output);
+    }
 }
 
 #[test]

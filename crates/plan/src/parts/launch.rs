@@ -1,17 +1,20 @@
 //! The resolved options of a server that a run starts itself. This module starts nothing.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use inferometer_model::Secrets;
+use inferometer_model::secrets::{REDACTED, secrets_in_words};
 use inferometer_model::time::nanoseconds;
 
 /// How to start the server under test, how to detect that it is ready, and how to end it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchPlan {
-    /// The program and its arguments. The placeholders `{host}`, `{port}` and `{inferometer}` are replaced
-    /// when the server is started.
+    /// The program and its arguments, with `***` for each secret. The placeholders `{host}`, `{port}` and
+    /// `{inferometer}` are replaced when the server is started.
     pub command: Vec<String>,
     /// The address on which the server listens.
     pub host: String,
@@ -37,9 +40,44 @@ pub struct LaunchPlan {
     pub log_limit_bytes: u64,
     /// The named arguments of the command with their values. Comparisons of servers show them.
     pub settings: BTreeMap<String, String>,
+    /// The command and the environment variables with their secrets; `None` if there are no secrets. A stored plan
+    /// does not contain them.
+    #[serde(skip)]
+    pub with_secrets: Option<Box<SecretWords>>,
+}
+
+/// A command and environment variables that contain secrets. `Debug` does not show them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretWords {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Environment variables in addition to those of this program.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for SecretWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
 }
 
 impl LaunchPlan {
+    /// The secrets in the command and in the environment variables.
+    pub fn secrets(&self) -> Secrets {
+        let words = self.command.iter().chain(self.environment.values());
+        Secrets::of_headers(&secrets_in_words(words.map(String::as_str)))
+    }
+
+    /// Moves secrets out of the part of the plan that is stored and shown.
+    pub(crate) fn hide(&mut self, secrets: &Secrets) {
+        let (command, environment) = (self.command.clone(), self.environment.clone());
+        self.with_secrets = Some(Box::new(SecretWords { command, environment }));
+        let values = self.environment.values_mut().chain(self.settings.values_mut());
+        for text in self.command.iter_mut().chain(values) {
+            *text = secrets.redact_name(text).into_owned();
+        }
+    }
+
     /// The address at which this machine reaches a server that listens on `host`.
     pub fn reached_at(&self) -> &str {
         match self.host.as_str() {

@@ -101,6 +101,16 @@ impl Plan {
         serde_json::from_str(text)
     }
 
+    /// Moves the secrets in the command of the server out of all that is stored and shown.
+    fn hide_secrets(&mut self) {
+        let Some(launch) = &mut self.launch else { return };
+        let secrets = launch.secrets();
+        if !secrets.is_empty() {
+            launch.hide(&secrets);
+            self.spec.server = self.spec.server.take().map(|server| server.redacted(&secrets));
+        }
+    }
+
     /// The passes of a cell. If the workload sets a number of requests in flight for the cell, closed
     /// loops have that concurrency.
     pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {
@@ -185,6 +195,7 @@ impl Spec {
                 ..self.clone()
             }),
         };
+        plan.hide_secrets();
         ab::add(self, &mut plan, &mut mistakes);
         if let Some(loops) = self.loops.filter(|loops| !(1..=MAX_LOOPS).contains(loops)) {
             mistakes.add("loops", format!("{loops} is not a number from 1 to {MAX_LOOPS}"));

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use inferometer_model::Secrets;
 use inferometer_model::json::{form, one_of};
-use inferometer_model::secrets::names_a_secret_argument;
+use inferometer_model::secrets::{REDACTED, names_a_secret_argument};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -145,6 +146,12 @@ impl ServerSpec {
             mistakes.push("ready_url: must be a path on the server, such as /health".to_owned());
         }
         let command = self.command_line(flags, &mut mistakes);
+        if command.iter().chain(environment.values()).any(|text| text.contains(REDACTED)) {
+            mistakes.push(format!(
+                "command: contains {REDACTED}, which stands for a secret that is not stored; give \
+                    the plan file with the secret again"
+            ));
+        }
         // If no condition for readiness is given, the server is ready when it lists its models.
         let says_nothing = self.ready_url.is_none() && self.ready_line.is_none();
         let plan = LaunchPlan {
@@ -159,8 +166,16 @@ impl ServerSpec {
             grace,
             log_limit_bytes: u64::from(self.log_limit_mib.unwrap_or(64).max(1)) << 20,
             settings,
+            with_secrets: None,
         };
         if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
+    }
+
+    /// This table with `***` for each secret.
+    pub(crate) fn redacted(self, secrets: &Secrets) -> Self {
+        let mut table = serde_json::to_value(&self).unwrap_or_default();
+        secrets.redact_json(&mut table);
+        serde_json::from_value(table).unwrap_or(self)
     }
 
     /// Whether the command has the placeholder `{model}`.

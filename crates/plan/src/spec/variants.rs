@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_model::Secrets;
+use inferometer_model::secrets::secrets_in_words;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -197,9 +199,10 @@ impl TargetSpec {
 
 /// Returns a server with these values of the arguments in the sweep.
 fn variant(name: &str, spec: &Spec, values: Map<String, Json>) -> Variant {
-    let text = |value: &Json| match value {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
+    // Names are stored and shown, so they contain no secrets.
+    let text = |value: &Json| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Secrets::of_headers(&secrets_in_words([&*text])).redact_name(&text).into_owned()
     };
     let settings: BTreeMap<String, String> =
         values.iter().map(|(name, value)| (name.clone(), text(value))).collect();

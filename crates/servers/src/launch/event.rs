@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The server that a guard starts, and how the guard ends it. This is the first line of the guard's standard
 /// input. The rest of the input is ignored; when the input ends, the guard ends the server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct GuardConfig {
     /// The command to start: the program and its arguments.
     pub command: Vec<String>,

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use inferometer_model::secrets::{is_key_header, names_a_secret};
+use inferometer_model::secrets;
 use inferometer_model::{Nanos, Secrets};
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, spawn, wall_clock_ns,
@@ -56,8 +56,7 @@ pub fn guard() -> io::Result<()> {
     let config: GuardConfig = serde_json::from_str(&line)?;
     adopt_orphans()?;
     let usage_file = File::create(&config.usage)?;
-    let own = config.environment.iter().map(|(name, value)| (name.into(), value.into()));
-    let secrets = secrets(&config.headers, std::env::vars_os().chain(own));
+    let secrets = secrets(&config, std::env::vars_os());
     let log = Log::new(File::create(&config.log)?, config.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
@@ -94,24 +93,17 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
-/// The header name under which [`Secrets`] receives the values of environment variables. Because this is not the name
-/// of a header with a key, only complete values are redacted.
-const WHOLE: &str = "environment";
-
-/// The secrets to remove from the log: those in the header fields of requests, and those in the environment,
-/// which the server inherits.
+/// The secrets to remove from the log: those in the header fields of requests, in the environment, which the server
+/// inherits, and in its command.
 fn secrets(
-    headers: &[(String, String)],
+    config: &GuardConfig,
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Secrets {
-    let variables = environment.filter_map(|(name, value)| {
-        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
-        let is_secret = names_a_secret(&name) || is_key_header(&name.replace('_', "-"));
-        // The path of a file with a secret is not a secret itself. Only complete values are redacted, because a
-        // password may begin with an ordinary word.
-        (is_secret && !value.starts_with('/')).then(|| (WHOLE.to_owned(), value))
-    });
-    Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
+    let words = config.command.iter().chain(config.environment.values()).map(String::as_str);
+    let own = config.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let variables = secrets::of_environment(environment.chain(own));
+    let of_words = secrets::secrets_in_words(words);
+    Secrets::of_headers(&[config.headers.clone(), variables, of_words].concat())
 }
 
 /// Starts the server in its own process group, which does not receive Ctrl-C. Standard output and standard

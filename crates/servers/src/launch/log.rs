@@ -16,6 +16,10 @@ const LINE_CHARS: usize = 300;
 /// ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
+/// The length of an incomplete line from which on its beginning is written, in bytes. A secret has no line breaks, and
+/// is shorter.
+const MOST_HELD_BYTES: usize = 16 << 10;
+
 /// A log of limited size. The file has the beginning of the output (versions, arguments, memory) and its end
 /// (why the server ended). Between them, it states how many bytes were left out.
 pub(crate) struct Log {
@@ -27,7 +31,8 @@ pub(crate) struct Log {
     left_out: u64,
     lines: Lines,
     secrets: Secrets,
-    /// The end of the output so far, if it may be the beginning of a secret.
+    /// The end of the output so far, because the rest of a secret may follow: the incomplete line, or of a very long
+    /// one the last [`MOST_HELD_BYTES`].
     held: Vec<u8>,
 }
 
@@ -59,9 +64,14 @@ impl Log {
         if self.secrets.is_empty() {
             return self.add(bytes, on_line);
         }
-        let mut all = std::mem::take(&mut self.held);
-        all.extend_from_slice(bytes);
-        self.held = all.split_off(all.len() - self.secrets.open_end(&all));
+        self.held.extend_from_slice(bytes);
+        let is_break = |byte: &u8| b"\r\n".contains(byte);
+        let lines = self.held.iter().rposition(is_break).map_or(0, |at| at + 1);
+        let open = self.held.len() - lines;
+        let most = lines + open.saturating_sub(MOST_HELD_BYTES);
+        let cut = if most > lines { self.secrets.cut_before(&self.held, most) } else { lines };
+        let rest = self.held.split_off(cut);
+        let all = std::mem::replace(&mut self.held, rest);
         let redacted = self.secrets.redact_bytes(all);
         self.add(&redacted, on_line)
     }
@@ -79,7 +89,8 @@ impl Log {
 
     /// The last lines, including an incomplete line.
     pub(crate) fn last_lines(&self) -> Vec<String> {
-        let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
+        let open = [&*self.lines.open, &*self.secrets.redact_bytes(self.held.clone())].concat();
+        let open = (!open.is_empty()).then(|| readable(&open));
         self.lines.last.iter().cloned().chain(open).collect()
     }
 

@@ -62,7 +62,7 @@ pub struct LaunchedServer {
     last_line: Option<String>,
     /// The address at which the server listens.
     pub url: Url,
-    /// The command line of the server, with all placeholders replaced.
+    /// The command line of the server, with all placeholders replaced, and with `***` for each secret.
     pub command: Vec<String>,
 }
 
@@ -90,12 +90,19 @@ impl LaunchedServer {
                 .iter()
                 .fold(line.clone(), |line, (place, value)| shell::insert(&line, place, value))
         };
-        let words = plan.command.iter().enumerate().map(|(at, word)| {
-            if shell::is_line(&plan.command, at) { fill_line(word) } else { fill(word) }
-        });
+        let filled = |command: &Vec<String>| -> Vec<String> {
+            let words = command.iter().enumerate().map(|(at, word)| {
+                if shell::is_line(command, at) { fill_line(word) } else { fill(word) }
+            });
+            words.collect()
+        };
+        let (command, environment) = match &plan.with_secrets {
+            None => (&plan.command, &plan.environment),
+            Some(words) => (&words.command, &words.environment),
+        };
         let config = GuardConfig {
-            command: words.collect(),
-            environment: plan.environment.iter().map(|(name, v)| (name.clone(), fill(v))).collect(),
+            command: filled(command),
+            environment: environment.iter().map(|(name, v)| (name.clone(), fill(v))).collect(),
             directory: plan.directory.clone(),
             ready_line: plan.ready_line.clone(),
             log: files.log.clone(),
@@ -125,7 +132,7 @@ impl LaunchedServer {
             line_seen: false,
             last_line: None,
             url,
-            command: config.command,
+            command: filled(&plan.command),
         };
         if let Some(output) = output {
             let pass_on = move || {

@@ -27,8 +27,14 @@ fn only_secret_values_of_the_environment_and_headers_are_redacted_in_the_log() {
         ("HOME", "/home/somebody"),
     ];
     let environment = environment.map(|(name, value)| (name.into(), value.into()));
-    let secrets = secrets(&headers, environment.into_iter());
+    let command = ["serve", "--header", "Authorization: Bearer sk-of-the-command"];
+    let config = GuardConfig {
+        headers: headers.to_vec(),
+        command: command.map(str::to_owned).to_vec(),
+        ..GuardConfig::default()
+    };
+    let secrets = secrets(&config, environment.into_iter());
     let line = "hf_abcdefghijklmnop sk-of-the-header 'correct horse battery' ghp_0123456789 \
-                /home/somebody correct";
-    assert_eq!(secrets.redact(line), "*** *** '***' *** /home/somebody correct");
+                /home/somebody correct Bearer sk-of-the-command";
+    assert_eq!(secrets.redact(line), "*** *** '***' *** /home/somebody correct Bearer ***");
 }
