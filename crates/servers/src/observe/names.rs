@@ -193,14 +193,18 @@ fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     let mut counted = false;
     for metric in lines {
+        let is_in_ms =
+            histogram_of(metric.name).is_some_and(|name| name.ends_with("_milliseconds"));
+        let unit = if is_in_ms { 1e-3 } else { 1.0 };
         if metric.name.ends_with("_sum") {
-            buckets.sum += metric.value;
+            buckets.sum += metric.value * unit;
         } else if metric.name.ends_with("_count") {
             buckets.count += metric.value;
             counted = true;
         } else if let Some(bound) = metric.label("le").and_then(|bound| bound.parse::<f64>().ok())
             && bound.is_finite()
         {
+            let bound = bound * unit;
             match buckets.below.iter_mut().find(|(known, _)| known.to_bits() == bound.to_bits()) {
                 Some((_, below)) => *below += metric.value,
                 None => buckets.below.push((bound, metric.value)),

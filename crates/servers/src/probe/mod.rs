@@ -80,6 +80,9 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<ServerInfo, ClientError> 
     if found.dialect.is_none() {
         told?;
     }
+    if found.engine == Some("vllm") && !found.simulated {
+        vllm_without_generation(&mut probe_client, &mut found)?;
+    }
     if let Some(version) = probe_client.header_seen("x-litellm-version") {
         (found.engine, found.version) = (Some("litellm"), Some(version));
     }
@@ -117,6 +120,28 @@ fn further(
             probe_client.post("/v2/repository/index", &Value::Object(Default::default()))?
         {
             engines::note_triton_models(found, &index);
+        }
+    }
+    Ok(())
+}
+
+/// Detects a vLLM whose model generates no text. Such a server has only the paths of what it serves. It answers 405 to a
+/// GET request for a path that needs POST, and 404 for an unknown path.
+fn vllm_without_generation(
+    probe_client: &mut ProbeClient<'_>,
+    found: &mut ServerInfo,
+) -> Result<(), ClientError> {
+    let mut status = |path: &str| {
+        probe_client.json(path)?;
+        Ok::<_, ClientError>(probe_client.last().map(|last| last.status))
+    };
+    if status("/v1/completions")? == Some(404) {
+        for (path, serves) in
+            [("/v1/embeddings", "embeddings"), ("/pooling", "outputs of a pooling model")]
+        {
+            if found.serves_only.is_none() && status(path)? == Some(405) {
+                found.serves_only = Some(serves);
+            }
         }
     }
     Ok(())

@@ -153,7 +153,15 @@ fn each_engine_is_recognised_by_its_responses() {
 
 #[test]
 fn a_server_that_does_not_generate_text_is_reported_with_what_it_serves() {
-    let cases: [(Answers, &str, &str); 4] = [
+    let cases: [(Answers, &str, &str); 5] = [
+        (
+            &[
+                ("/v1/models", "200 OK\r\n\r\n{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"),
+                ("/v1/embeddings", "405 Method Not Allowed\r\n\r\n{}"),
+            ],
+            "vllm",
+            "embeddings",
+        ),
         (
             &[(
                 "/info",

@@ -39,6 +39,16 @@ fn the_metrics_of_each_engine_are_read_under_its_own_metric_names() {
         ),
         (TGI, vec![(Running, 0.0), (Waiting, 0.0), (GenerationTokens, 88.0)]),
         (
+            "dynamo_frontend_queued_requests{model=\"a\"} 2\n\
+             dynamo_frontend_output_tokens_total{model=\"a\"} 9\n",
+            vec![(Waiting, 2.0), (GenerationTokens, 9.0)],
+        ),
+        (
+            "maxserve_num_requests_running 3.0\nmaxserve_num_requests_queued 1.0\n\
+             maxserve_num_output_tokens_total 8.0\nmaxserve_cache_preemption_count_total 1.0\n",
+            vec![(Running, 3.0), (Waiting, 1.0), (Preemptions, 1.0), (GenerationTokens, 8.0)],
+        ),
+        (
             LLAMA_CPP,
             vec![
                 (Running, 0.0),
@@ -70,6 +80,15 @@ fn histograms_are_read_with_buckets_sum_and_count_or_skipped() {
     let sample = MetricNames::known().read(SGLANG, Histograms::Read).histograms;
     assert_eq!(sample[&Latency::Ttft].count, 57.0);
     assert!(MetricNames::known().read(VLLM, Histograms::Skip).histograms.is_empty());
+}
+
+#[test]
+fn histograms_in_milliseconds_are_read_in_seconds() {
+    let text = "maxserve_itl_milliseconds_bucket{le=\"5.0\"} 3\n\
+                maxserve_itl_milliseconds_sum 12.0\nmaxserve_itl_milliseconds_count 4\n";
+    let itl = &MetricNames::known().read(text, Histograms::Read).histograms[&Latency::Itl];
+    assert_eq!((itl.count, itl.sum), (4.0, 0.012));
+    assert_eq!(itl.below, [(0.005, 3.0)]);
 }
 
 #[test]
