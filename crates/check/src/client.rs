@@ -103,7 +103,7 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EventLoops>, CheckError> {
             model: "truth".to_owned(),
         },
         spread: inferometer_run::ServerSpread::default(),
-        sends_ignore_eos: true,
+        changes: Vec::new(),
         keep_text: false,
         reuse_connections: true,
         cut_off: false,

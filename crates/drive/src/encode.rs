@@ -6,7 +6,7 @@ use inferometer_model::load::Share;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source};
-use inferometer_wire::dialect::Dialect;
+use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
 
@@ -107,6 +107,7 @@ pub struct Encoder {
     /// The secrets in the headers, which a server may quote.
     secrets: Secrets,
     sampling: Sampling,
+    changes: Vec<FieldChange>,
     keep_text: bool,
     /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
@@ -155,6 +156,7 @@ impl Encoder {
             sessions: SessionHeaders::default(),
             talks: false,
             sampling,
+            changes: Vec::new(),
             keep_text,
             ahead: Lookahead::default(),
             ahead_bytes: 0,
@@ -171,6 +173,12 @@ impl Encoder {
     #[must_use]
     pub fn with_other_servers(self, others: Vec<Endpoint>) -> Self {
         Self { others, ..self }
+    }
+
+    /// Sets changes to the fields of all bodies.
+    #[must_use]
+    pub fn with_field_changes(self, changes: Vec<FieldChange>) -> Self {
+        Self { changes, ..self }
     }
 
     /// Adds headers that name the session of a request. With `talks`, each conversation is a session.
@@ -345,8 +353,9 @@ impl Encoder {
 
     fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {
         let Endpoint { dialect, model, .. } = &self.endpoint;
-        let body =
-            dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
+        let body = dialect
+            .body(request, &self.sampling, model, &self.changes)
+            .map_err(|error| error.to_string())?;
         self.hasher.body(&body);
         let (info, stream) = (self.info(request), self.sampling.stream);
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
@@ -365,36 +374,4 @@ impl Encoder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use inferometer_model::request::Prompt;
-    use inferometer_model::source::Prepared;
-    use inferometer_wire::dialect::dialect;
-
-    #[test]
-    fn a_loop_that_is_too_far_ahead_waits_until_the_loops_behind_take_their_requests() {
-        let request = Request::new(Prompt::Text("a".to_owned()), 1, 1);
-        let endpoint = Endpoint {
-            dialect: dialect("openai-completions").expect("known"),
-            authority: "h".to_owned(),
-            path: "/".to_owned(),
-            headers: Vec::new(),
-            model: "m".to_owned(),
-        };
-        let sampling = Sampling {
-            temperature: 0.0,
-            ignore_eos: true,
-            stream: true,
-            extra_body: serde_json::Map::new(),
-        };
-        let source = Box::new(Prepared::new(vec![request; 2 * MAX_REQUESTS_AHEAD]));
-        let mut encoder = Encoder::new(source, endpoint, sampling, false);
-        let far = MAX_REQUESTS_AHEAD as u32 + 7;
-        assert!(matches!(encoder.request(far), NextRequest::Wait));
-        assert_eq!(encoder.ahead.len(), MAX_REQUESTS_AHEAD);
-        for behind in 0..8 {
-            assert!(matches!(encoder.request(behind), NextRequest::Request(_)), "{behind}");
-        }
-        assert!(matches!(encoder.request(far), NextRequest::Request(_)));
-    }
-}
+mod tests;

@@ -35,8 +35,8 @@ pub struct Sampling {
     pub ignore_eos: bool,
     /// Whether to request a stream of events instead of one body.
     pub stream: bool,
-    /// Additional fields of the body, as the user wrote them. They replace fields of the same name; objects
-    /// are merged.
+    /// Additional fields of the body, as the user wrote them. They replace fields of the same name, null
+    /// removes them, and objects are merged.
     pub extra_body: Map<String, Value>,
 }
 
@@ -78,7 +78,9 @@ impl Request {
     pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
         let mut limit = Some(u64::from(self.output_tokens));
         let mut choices = Some(1);
-        for (name, value) in sampling.extra_body.iter().chain(&self.extra_body) {
+        let added = sampling.extra_body.iter().chain(&self.extra_body);
+        // Null only removes a field of the dialect.
+        for (name, value) in added.filter(|(_, value)| !value.is_null()) {
             // Some dialects have these fields in an object, such as `parameters` or `sampling_params`.
             let inner = value.as_object().into_iter().flatten();
             for (name, value) in inner.chain([(name, value)]) {

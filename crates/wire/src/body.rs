@@ -56,6 +56,8 @@ impl Content {
 pub(crate) struct Body {
     /// The HTTP status; `None` before the head is complete.
     pub(crate) status: Option<u16>,
+    /// The address to which the server redirects the request.
+    pub(crate) location: Option<String>,
     pub(crate) content: Content,
     framing: Framing,
     decode: Box<dyn Decode>,
@@ -71,6 +73,7 @@ impl Body {
     pub(crate) fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         Self {
             status: None,
+            location: None,
             content: Content::Unknown,
             framing: dialect.framing(stream),
             decode: dialect.decoder(prompt, stream),
@@ -94,6 +97,8 @@ impl Body {
     fn head(&mut self, head: &Head) {
         self.status = Some(head.status);
         self.content = if !(200..300).contains(&head.status) {
+            let redirects = (300..400).contains(&head.status);
+            self.location = head.header("location").filter(|_| redirects).map(str::to_owned);
             Content::Rejected(Vec::new())
         } else if let Some(why) = mismatch(self.framing, head) {
             Content::Unexpected(why, Vec::new())

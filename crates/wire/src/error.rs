@@ -1,7 +1,7 @@
 //! The errors of encoding requests, and the messages in servers' error bodies.
 
 use inferometer_model::{Prompt, Secrets, record};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The maximum number of bytes of a body that are stored if the body is only quoted in an error message.
 pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
@@ -40,7 +40,8 @@ impl WireError {
 
 /// Returns a message for users from the body of an error response. The message is the text of the first of
 /// these JSON fields that contains text: `error`, `message`, `detail`, `msg`, `errors`. The field may also be
-/// an object with one of these fields, or a list; the texts of a list are joined. A body without such a text,
+/// an object with one of these fields, or a list; the texts of a list are joined. If the object also names the
+/// wrong field of the request, the name is put before the text. A body without such a text,
 /// or of more than 64 KiB, gives the beginning of the body. An empty text gives the status. Secrets are
 /// removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
@@ -92,12 +93,31 @@ fn in_json(value: &Value) -> Option<String> {
             let messages: Vec<String> = errors.iter().filter_map(in_json).collect();
             (!messages.is_empty()).then(|| messages.join("; "))
         }
-        Value::Object(fields) => ["error", "message", "detail", "msg", "errors"]
-            .iter()
-            .filter_map(|name| fields.get(*name))
-            .find_map(in_json),
+        Value::Object(fields) => {
+            let names = ["error", "message", "detail", "msg", "errors"];
+            let text = names.iter().filter_map(|name| fields.get(*name)).find_map(in_json)?;
+            let field = wrong_field(fields).filter(|field| !text.contains(field));
+            Some(field.map_or_else(|| text.clone(), |field| format!("{field}: {text}")))
+        }
         _ => None,
     }
+}
+
+/// The name of the request's field that an error is about: `loc` of FastAPI, such as `["body", "ignore_eos"]`, or
+/// `param` of OpenAI.
+fn wrong_field(error: &Map<String, Value>) -> Option<String> {
+    let place = match error.get("loc").or_else(|| error.get("param"))? {
+        Value::Array(place) => place.clone(),
+        name => vec![name.clone()],
+    };
+    let names = place.iter().filter_map(|part| match part {
+        Value::String(name) => Some(name.clone()),
+        Value::Number(index) => Some(index.to_string()),
+        _ => None,
+    });
+    let names = names.skip_while(|name| name == "body").collect::<Vec<_>>();
+    // A number alone is a place in the text of the body.
+    names.first().is_some_and(|name| name.parse::<u64>().is_err()).then(|| names.join("."))
 }
 
 /// Puts the first 80 characters of a text in quotes, for an error message. Secrets are removed first.

@@ -2,6 +2,7 @@
 //! here reads a clock: the caller numbers the socket reads.
 
 use inferometer_model::record::detail;
+use inferometer_model::url::shown_address;
 use inferometer_model::{Outcome, Phase, Prompt, Secrets};
 
 use crate::body::{Body, Content};
@@ -140,10 +141,15 @@ impl ResponseReader {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
             (Some(status), Content::Rejected(body)) => {
-                return (
-                    Outcome::Rejected { status },
-                    Some(error_message(status, body, parsed.secrets())),
-                );
+                let said = error_message(status, body, parsed.secrets());
+                let words = match &self.body.location {
+                    None => said,
+                    Some(to) => {
+                        let to = shown_address(&parsed.secrets().redact(to));
+                        detail(&format!("redirects to {to}; {said}"))
+                    }
+                };
+                return (Outcome::Rejected { status }, Some(words));
             }
             (None, _) if !self.any_bytes => {
                 let what = "the connection was closed before any answer".to_owned();

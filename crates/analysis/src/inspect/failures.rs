@@ -100,9 +100,18 @@ impl Kind {
         if stopped {
             return Finding::of(code::REQUESTS_INTERRUPTED, message);
         }
-        Finding::of(code::REQUESTS_FAILED, message).advise(advice(outcome.kind()))
+        let advice = match outcome.kind() {
+            OutcomeKind::Connection if said.contains(TOO_MANY_FILES) => {
+                "Each request in flight needs an open file of this process: raise the limit (`ulimit -n`)."
+            }
+            kind => advice(kind),
+        };
+        Finding::of(code::REQUESTS_FAILED, message).advise(advice)
     }
 }
+
+/// The system's message when a process may open no more files.
+const TOO_MANY_FILES: &str = "Too many open files";
 
 /// Whether the record is of a turn that did not begin because an earlier turn failed.
 fn is_by_earlier_turn(record: &Record) -> bool {

@@ -285,6 +285,16 @@ fn failures_are_reported_by_kind_with_the_first_error_message() {
 }
 
 #[test]
+fn failures_for_lack_of_open_files_come_with_the_advice_to_raise_the_limit() {
+    let connection = Outcome::Connection { phase: Phase::Connect };
+    for (outcome, is_own) in [(connection, true), (Outcome::Rejected { status: 500 }, false)] {
+        let found = inspect(&[good(), failed(outcome, Some("Too many open files (os error 24)"))]);
+        let advice = found[0].advice.as_deref().unwrap_or_default();
+        assert_eq!(advice.contains("ulimit -n"), is_own, "{advice}");
+    }
+}
+
+#[test]
 fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_the_end() {
     let earlier = "an earlier turn of its conversation failed: rejected (503)";
     let records = [

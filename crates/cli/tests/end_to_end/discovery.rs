@@ -25,7 +25,8 @@ fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'sta
 /// The events of a completion.
 fn stream_of(body: &str) -> String {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
-    let asked = body["max_tokens"].as_u64().unwrap_or(1);
+    let asked = body.get("max_tokens").or_else(|| body.get("max_completion_tokens"));
+    let asked = asked.and_then(Value::as_u64).unwrap_or(1);
     let choice = |text: &str, why: Value| {
         json!({"choices": [{"index": 0, "text": text, "finish_reason": why}]}).to_string()
     };
@@ -52,20 +53,63 @@ fn codes(summary: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_request_field_that_the_server_rejects_by_name_is_omitted_and_reported() {
-    let url = server(|path, body| match plain(path) {
-        None if body.contains("ignore_eos") => {
-            let detail = "Unexpected fields in the request: {'ignore_eos'}";
-            Some((422, json!({ "detail": detail }).to_string()))
-        }
-        said => said,
+fn request_fields_that_the_server_rejects_by_name_are_changed_and_reported() {
+    let error =
+        |message: &str, param: Value| json!({"error": {"message": message, "param": param}});
+    let loc = json!({"loc": ["body", "ignore_eos"], "msg": "Extra inputs are not permitted"});
+    let unknown = "Unsupported parameter: FIELD";
+    let cases: [(&[&str], u16, Value, &str); 7] = [
+        (
+            &["ignore_eos"],
+            422,
+            json!({"detail": "Unexpected fields in the request: {'ignore_eos'}"}),
+            "422: Unexpected fields",
+        ),
+        (&["ignore_eos"], 422, json!({ "detail": [loc] }), "422: ignore_eos: Extra inputs"),
+        (&["max_tokens"], 400, error(unknown, Value::Null), "sent with `max_completion_tokens`"),
+        (&["stream_options"], 400, error("no", json!("stream_options")), "400: stream_options: no"),
+        (&["temperature"], 500, error(unknown, Value::Null), "the server chooses the temperature"),
+        (
+            &["ignore_eos", "max_tokens", "temperature"],
+            400,
+            error(unknown, Value::Null),
+            "rejects `temperature` (400: Unsupported",
+        ),
+        // The server quotes the request, and accepts it without one of its fields.
+        (&["temperature"], 400, error("no: BODY", Value::Null), "the server chooses the temp"),
+    ];
+    for (fields, status, answer, told_words) in cases {
+        let url = server(move |path, body| match plain(path) {
+            None => {
+                let is_in = |field: &&&str| body.contains(&format!("\"{field}\":"));
+                let answer = |field: &&str| {
+                    let quoted = body.replace('"', "'");
+                    answer.to_string().replace("FIELD", field).replace("BODY", &quoted)
+                };
+                fields.iter().find(is_in).map(|field| (status, answer(field)))
+            }
+            said => said,
+        });
+        let (output, summary) = measure(&url, &[]);
+        let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+        assert_eq!(output.status.code(), Some(0), "{fields:?}: {}", told(&output));
+        assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6, "{fields:?}");
+        let changed = codes(&summary).into_iter();
+        let codes = ["ignore_eos_not_supported", "request_field_rejected"];
+        let changed = changed.filter(|code| codes.contains(code)).count();
+        assert_eq!(changed, fields.len(), "{fields:?}: {}", summary["findings"]);
+        assert!(told(&output).contains(told_words), "{fields:?}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_redirection_of_requests_is_reported_with_the_address() {
+    let url = serve(|asked| match plain(asked.path()) {
+        None => whole("308 Permanent Redirect\r\nlocation: https://elsewhere.test/v2?key=1", ""),
+        Some((status, said)) => whole(&format!("{status} Said"), &said),
     });
-    let (output, summary) = measure(&url, &[]);
-    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
-    assert!(codes(&summary).contains(&"ignore_eos_not_supported"), "{:?}", codes(&summary));
-    assert!(summary["findings"].to_string().contains("422: Unexpected fields"));
+    let (output, _) = measure(&url, &[]);
+    assert!(told(&output).contains("redirects to https://elsewhere.test/v2;"), "{}", told(&output));
 }
 
 #[test]

@@ -55,6 +55,20 @@ fn a_file_size_limit_gives_an_error_message_and_does_not_kill_the_program() {
 }
 
 #[test]
+fn too_few_open_files_for_the_load_are_an_error_before_the_run_that_states_how_many_are_needed() {
+    let run = |concurrency: &str| {
+        let load = ["--one-by-one", "2", "--concurrency", concurrency, "--requests", "100"];
+        let cell = ["--input-lengths", "16", "--output-lengths", "4", "--warmup", "0", "--yes"];
+        limited("ulimit -n 80", &[&["run", "--speed", "200"], &cell[..], &load].concat())
+    };
+    let refused = run("90");
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    let words = "of which 90 are connections to the server, but the system allows this process 80";
+    assert!(told(&refused).contains(words), "{}", told(&refused));
+    assert_eq!(run("30").status.code(), Some(0));
+}
+
+#[test]
 fn a_thread_limit_gives_an_error_message_and_no_panic() {
     // The limit does not apply to root, so root runs the program as a user who has no other processes.
     let user = (std::fs::metadata("/proc/self").unwrap().uid() == 0).then_some(64_321);

@@ -198,6 +198,10 @@ fn a_server_that_closes_connections_after_each_answer_is_detected_and_measured()
     }
     assert!(summary["findings"].to_string().contains("connections_not_kept"));
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    // The second of the requests that show the length of the chat template is lost, and sent again.
+    let (output, summary) = measure(&engine.url, &["--dialect", "openai-chat", "--count-template"]);
+    let findings = summary.unwrap_or_else(|| panic!("{}", told(&output)))["findings"].to_string();
+    assert!(!findings.contains("template_not_counted"), "{findings}");
 }
 
 #[test]

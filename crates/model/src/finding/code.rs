@@ -58,6 +58,8 @@ codes! {
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,
         "The server cannot ignore end-of-text, so outputs may be shorter than requested."
         => "compare tokens/s and output lengths, not only requests/s";
+    REQUEST_FIELD_REJECTED = "request_field_rejected", Note,
+        "The server rejects a field of requests, so they are sent without it or with another one.";
     LENGTHS_ARE_SIMULATED = "lengths_are_simulated", Note,
         "The embedded engine draws the lengths of its answers at random.";
     BEYOND_THE_SERVERS_LIMIT = "beyond_the_servers_limit", Warning,

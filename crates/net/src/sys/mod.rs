@@ -13,8 +13,8 @@ use std::time::Duration;
 
 pub use epoll::{Epoll, Readiness, Trigger, event_counter};
 pub use process::{
-    EndSignal, ProcUnits, adopt_orphans, end_process, fail_writes_beyond_file_limit, proc_units,
-    raise_open_files_limit, reap_any_child,
+    EndSignal, ProcUnits, adopt_orphans, end_process, fail_writes_beyond_file_limit, open_files,
+    proc_units, raise_open_files_limit, reap_any_child,
 };
 pub use socket::{
     Received, acknowledge_at_once, begin_connect, connect_unix, enable_receive_stamps, receive,

@@ -21,6 +21,15 @@ pub fn raise_open_files_limit() -> io::Result<u64> {
     Ok(limit.rlim_cur)
 }
 
+/// The number of files and sockets that this process has open.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn open_files() -> io::Result<u64> {
+    // The list itself is one more open file while it is read.
+    Ok((std::fs::read_dir("/proc/self/fd")?.count() as u64).saturating_sub(1))
+}
+
 /// Makes a write beyond the file size limit fail with an error. Without this call, the signal SIGXFSZ ends
 /// the process.
 pub fn fail_writes_beyond_file_limit() {

@@ -237,7 +237,7 @@ pub struct Spec {
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
     pub header: Option<Vec<String>>,
     /// Additional fields of the request body, as a JSON object; they replace fields of the same
-    /// name
+    /// name, and null removes a field
     #[arg(long, value_name = "JSON", value_parser = json_object, help_heading = "Workload")]
     pub extra_body: Option<Map<String, Json>>,
     /// Sampling temperature [default: 1]

@@ -18,6 +18,7 @@ use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_store::PassBegin;
+use inferometer_wire::dialect::FieldChange;
 
 use super::network::Network;
 use super::process_watch::ProcessWatch;
@@ -40,8 +41,8 @@ pub struct PassRunner<N> {
     pub endpoint: Endpoint,
     /// The other servers, and how requests are spread over all servers.
     pub spread: ServerSpread,
-    /// Whether `ignore_eos` is sent if the plan requests it.
-    pub sends_ignore_eos: bool,
+    /// The fields that the server rejects, and what is sent instead.
+    pub changes: Vec<FieldChange>,
     /// Whether output texts are collected and passed to the recorder.
     pub keep_text: bool,
     /// Whether a connection is used for several requests, one after the other, until the server closes it.
@@ -111,7 +112,9 @@ impl<N: Network> PassRunner<N> {
         recorder: R,
         live: Arc<Live>,
     ) -> io::Result<PlayedPass<R>> {
-        let ignore_eos = plan.sampling.ignore_eos && self.sends_ignore_eos;
+        // In some dialects, this field is inside another one.
+        let leaves_out = |field| self.changes.iter().any(|change| change.field == field);
+        let ignore_eos = plan.sampling.ignore_eos && !leaves_out("ignore_eos");
         let sampling = Sampling { ignore_eos, ..plan.sampling.clone() };
         let pass = &begin.plan;
         let job = Job {
@@ -119,6 +122,7 @@ impl<N: Network> PassRunner<N> {
             load: share.load_model(pass, begin.seed(plan.seed)),
             stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text)
+                .with_field_changes(self.changes.clone())
                 .with_other_servers(self.spread.endpoints())
                 .with_session_headers(
                     self.spread.sessions(begin),
@@ -275,7 +279,7 @@ impl<N: Net> Actor<N> for Rest {
 }
 
 /// How many connections to open before the pass: enough for the requests in flight at its start.
-fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
+pub(crate) fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     let (most, _) = pass.limit();
     let most = most.map(|most| share.share_of(most));
     let at_start = share.share_of(pass.at_start().unwrap_or(0));

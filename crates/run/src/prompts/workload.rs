@@ -163,7 +163,7 @@ impl Prompts {
 pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &Dialect) -> Result<(), RunError> {
     for prompt in prompts.spec.verbatim_prompts() {
         let request = Request::new(prompt.clone(), 1, 1);
-        if let Err(error) = dialect.body(&request, &plan.sampling, "") {
+        if let Err(error) = dialect.body(&request, &plan.sampling, "", &[]) {
             let name = plan.workload.name();
             return Err(RunError::plan(format!("workload (--workload): {name}: {error}")));
         }

@@ -26,7 +26,10 @@ impl IgnoreEos {
     /// How the server is expected to treat the field, before any request is sent.
     pub(crate) fn of(dialect: &Dialect, engine: Option<&str>) -> Self {
         match engine {
-            _ if !dialect.honours_ignore_eos => Self::NoField,
+            engine if !dialect.honours_ignore_eos => {
+                let takes = engine.is_some_and(|engine| dialect.ignore_eos_with.contains(&engine));
+                if takes { Self::Honoured } else { Self::NoField }
+            }
             Some(engine) if REFUSE_IT.contains(&engine) => {
                 Self::Refused(format!("{engine} is known to reject it"))
             }
@@ -69,6 +72,13 @@ mod tests {
             ("openai-completions", Some("vllm"), true, None),
             ("openai-completions", None, true, None),
             ("tgi", Some("tgi"), false, Some("tgi cannot continue after end-of-text: the model")),
+            ("openai-responses", Some("vllm"), true, None),
+            (
+                "openai-responses",
+                Some("sglang"),
+                false,
+                Some("openai-responses cannot continue after end-of-text: the model"),
+            ),
             ("openai-chat", Some("tgi"), true, Some("tgi accepts `ignore_eos` but ignores it")),
             (
                 "openai-completions",

@@ -34,6 +34,8 @@ pub struct Dialect {
     /// Whether a request can make the server continue after the end-of-text token. If not, outputs may be
     /// shorter than requested.
     pub honours_ignore_eos: bool,
+    /// The engines that accept the field `ignore_eos`, although the API does not define it.
+    pub ignore_eos_with: &'static [&'static str],
     /// Whether the server wraps the prompt in the model's chat template before it counts tokens.
     pub applies_chat_template: bool,
     /// Whether responses contain the server's own token counts.
@@ -42,6 +44,15 @@ pub struct Dialect {
     pub(super) fields: fn(&Request, &Sampling, &str) -> Option<Value>,
     /// Makes the decoder of one response to this prompt, streamed or not.
     pub(super) decoder: fn(&Prompt, bool) -> Box<dyn Decode>,
+}
+
+/// A change to the fields of a body, because a server rejects a field that the dialect sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldChange {
+    /// The name of the field, which is left out.
+    pub field: &'static str,
+    /// The name of the field that has its value instead; `None` if there is none.
+    pub instead: Option<&'static str>,
 }
 
 /// The values that most dialects share. A dialect sets the fields that differ: `Dialect { name: ..., fields,
@@ -58,6 +69,7 @@ pub(super) const DEFAULT: Dialect = Dialect {
     accepts_token_ids: false,
     accepts_messages: false,
     honours_ignore_eos: true,
+    ignore_eos_with: &[],
     applies_chat_template: false,
     reports_usage: true,
     fields: |_, _, _| None,
@@ -77,9 +89,9 @@ impl Dialect {
         (name, format!("{before}{key}"))
     }
 
-    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace the dialect's fields of the
-    /// same name. Fields of the request's `extra_body` replace both. If both values are objects, they are
-    /// merged instead.
+    /// The body of a request, as JSON, with `changes` to the dialect's own fields. Fields of the plan's
+    /// `extra_body` replace the dialect's fields of the same name; null removes them. Fields of the request's
+    /// `extra_body` replace both. If both values are objects, they are merged instead.
     ///
     /// # Errors
     /// When the dialect does not accept this kind of prompt: token ids or messages.
@@ -88,10 +100,17 @@ impl Dialect {
         request: &Request,
         sampling: &Sampling,
         model: &str,
+        changes: &[FieldChange],
     ) -> Result<Vec<u8>, WireError> {
         let fields = (self.fields)(request, sampling, model);
         let mut body = fields.ok_or_else(|| WireError::prompt(self.name, &request.prompt))?;
         if let Value::Object(fields) = &mut body {
+            for change in changes {
+                let value = fields.remove(change.field);
+                if let (Some(value), Some(name)) = (value, change.instead) {
+                    fields.insert(name.to_owned(), value);
+                }
+            }
             merge(fields, &sampling.extra_body);
             merge(fields, &request.extra_body);
         }

@@ -22,7 +22,7 @@ mod template;
 mod usage;
 
 pub(crate) use decode::{Decode, Undecoded};
-pub use definition::{Dialect, Framing};
+pub use definition::{Dialect, FieldChange, Framing};
 
 /// Every dialect, in the order in which they are listed.
 static DIALECTS: [&Dialect; 9] = [

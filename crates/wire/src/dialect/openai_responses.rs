@@ -19,6 +19,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     whole_path: "/v1/responses",
     accepts_messages: true,
     honours_ignore_eos: false,
+    ignore_eos_with: &["vllm"],
     applies_chat_template: true,
     fields,
     decoder,
@@ -31,13 +32,16 @@ fn fields(request: &Request, sampling: &Sampling, model: &str) -> Option<Value> 
         Prompt::Messages(messages) => json!(messages),
         Prompt::TokenIds(_) => return None,
     };
-    let body = json!({
+    let mut body = json!({
         "model": model,
         "input": input,
         "max_output_tokens": request.output_tokens,
         "temperature": sampling.temperature,
         "stream": sampling.stream,
     });
+    if sampling.ignore_eos {
+        body["ignore_eos"] = Value::Bool(true);
+    }
     Some(body)
 }
 

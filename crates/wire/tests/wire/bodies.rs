@@ -2,7 +2,7 @@
 
 use inferometer_model::request::{Prompt, Request, Sampling, message};
 use inferometer_wire::WireError;
-use inferometer_wire::dialect::{Dialect, dialect, dialects};
+use inferometer_wire::dialect::{Dialect, FieldChange, dialect, dialects};
 use serde_json::{Map, Value, json};
 
 fn sampling(temperature: f64, ignore_eos: bool, stream: bool) -> Sampling {
@@ -15,7 +15,7 @@ fn request(prompt: Prompt) -> Request {
 
 fn body(dialect: &Dialect, sampling: &Sampling) -> Value {
     let request = request(Prompt::Text("hé \"x\"".to_owned()));
-    let bytes = dialect.body(&request, sampling, "m").expect("every dialect accepts text");
+    let bytes = dialect.body(&request, sampling, "m", &[]).expect("every dialect accepts text");
     serde_json::from_slice(&bytes).expect("it is JSON")
 }
 
@@ -57,7 +57,7 @@ fn each_dialect_builds_its_own_request_body() {
             }),
             json!({
                 "model": "m", "input": text, "max_output_tokens": 7, "temperature": 0.5,
-                "stream": true,
+                "stream": true, "ignore_eos": true,
             }),
         ),
         (
@@ -155,7 +155,7 @@ fn user_fields_replace_default_body_fields_and_objects_are_merged() {
 fn token_ids_are_sent_by_dialects_that_accept_them_and_refused_by_the_others() {
     let request = request(Prompt::TokenIds(vec![1, 128_000]));
     for dialect in dialects() {
-        let body = dialect.body(&request, &sampling(0.0, false, true), "m");
+        let body = dialect.body(&request, &sampling(0.0, false, true), "m", &[]);
         if dialect.accepts_token_ids {
             let body: Value = serde_json::from_slice(&body.expect("a body")).expect("it is JSON");
             let field = if dialect.name == "sglang" { "input_ids" } else { "prompt" };
@@ -173,7 +173,7 @@ fn messages_are_sent_unchanged_by_dialects_that_accept_them_and_refused_by_the_o
     messages[0].insert("name".to_owned(), json!("x"));
     let request = request(Prompt::Messages(messages));
     for dialect in dialects() {
-        let body = dialect.body(&request, &sampling(0.0, false, true), "m");
+        let body = dialect.body(&request, &sampling(0.0, false, true), "m", &[]);
         if dialect.accepts_messages {
             let body: Value = serde_json::from_slice(&body.expect("a body")).expect("it is JSON");
             let expected = json!([
@@ -194,7 +194,7 @@ fn the_anthropic_body_has_the_system_message_in_a_separate_field() {
     messages.extend(vec![message("user", "one")]);
     let request = request(Prompt::Messages(messages));
     let dialect = dialect("anthropic").expect("a dialect");
-    let body = dialect.body(&request, &sampling(0.0, false, true), "m").expect("a body");
+    let body = dialect.body(&request, &sampling(0.0, false, true), "m", &[]).expect("a body");
     let body: Value = serde_json::from_slice(&body).expect("it is JSON");
     assert_eq!(body["system"], "Be brief.");
     assert_eq!(body["messages"], json!([{"role": "user", "content": "one"}]));
@@ -206,12 +206,35 @@ fn body_fields_of_a_request_replace_those_of_the_plan() {
     let mut sampling = sampling(0.0, false, true);
     sampling.extra_body =
         Map::from_iter([("model".to_owned(), json!("plan")), ("a".to_owned(), json!(1))]);
+    sampling.extra_body.extend([("stream".to_owned(), Value::Null), ("b".to_owned(), json!(2))]);
     let mut request = request(Prompt::Text("x".to_owned()));
-    request.extra_body = Map::from_iter([("model".to_owned(), json!("row"))]);
+    request.extra_body =
+        Map::from_iter([("model".to_owned(), json!("row")), ("b".to_owned(), Value::Null)]);
     for dialect in dialects() {
-        let body = dialect.body(&request, &sampling, "m").expect("every dialect accepts text");
+        let body = dialect.body(&request, &sampling, "m", &[]).expect("every dialect accepts text");
         let body: Value = serde_json::from_slice(&body).expect("it is JSON");
         assert_eq!((&body["model"], &body["a"]), (&json!("row"), &json!(1)), "{}", dialect.name);
+        assert_eq!((body.get("stream"), body.get("b")), (None, None), "{}", dialect.name);
+    }
+}
+
+#[test]
+fn a_field_that_a_server_rejects_is_renamed_or_left_out_but_not_if_the_user_sets_it() {
+    let changes = [
+        FieldChange { field: "max_tokens", instead: Some("max_completion_tokens") },
+        FieldChange { field: "temperature", instead: None },
+        FieldChange { field: "absent", instead: Some("model") },
+    ];
+    let mut sampling = sampling(0.0, false, true);
+    let request = request(Prompt::Text("x".to_owned()));
+    let dialect = dialect("openai-chat").expect("a dialect");
+    for set in [None, Some(0.5)] {
+        sampling.extra_body.extend(set.map(|it| ("temperature".to_owned(), json!(it))));
+        let body = dialect.body(&request, &sampling, "m", &changes).expect("a body");
+        let body: Value = serde_json::from_slice(&body).expect("it is JSON");
+        assert_eq!(body["max_completion_tokens"], request.output_tokens);
+        assert_eq!((body.get("max_tokens"), &body["model"]), (None, &json!("m")));
+        assert_eq!(body.get("temperature"), set.map(|it| json!(it)).as_ref());
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use inferometer_drive::Endpoint;
 use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
 use inferometer_model::{Finding, code};
+use inferometer_net::{open_files, raise_open_files_limit};
 use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
@@ -15,7 +16,7 @@ use inferometer_workload::conversation::History;
 use super::first_requests::{self, First};
 use super::overhead::Overhead;
 use super::{messages, model_limit, overhead};
-use crate::pass::runner::PassRunner;
+use crate::pass::runner::{PassRunner, connections_ahead};
 use crate::prompts::{self, PromptTokenizer, Prompts};
 use crate::recording::recorder::Counter;
 use crate::session::prompt_findings;
@@ -51,10 +52,9 @@ pub(crate) fn equip<N: Network>(
 ) -> Result<Equipped<N>, RunError> {
     let RunRequest { plan, context, events } = request;
     let mut ready = connected(&net, request, servers, folder, connect)?;
-    let too_long = model_limit::check(plan, &ready.target.facts)?;
+    model_limit::check(plan, &ready.target.facts)?;
     let mut asked = observers::observer(plan, &context.access, &mut ready)?;
     let mut findings = ready.findings.clone();
-    findings.extend(too_long);
     let tokenizer = match tokenizer {
         Some(tokenizer) => tokenizer,
         None => {
@@ -98,6 +98,29 @@ pub(crate) fn if_interrupted(request: RunRequest<'_>, error: RunError) -> RunErr
     }
 }
 
+/// The number of files that a run opens beside those of its requests: its database, its log, its reports, connections
+/// for metrics, and the pipes of a server that it starts.
+const FILES_BESIDE: u64 = 12;
+
+/// Raises the limit on open files as far as the system permits, and checks that it suffices for the connections that a
+/// pass opens before it begins. A pass with arrivals may need fewer connections or more than it opens before, so its
+/// need is unknown.
+fn check_open_files(plan: &Plan, team: &Team) -> Result<(), RunError> {
+    let (Ok(limit), Ok(open)) = (raise_open_files_limit(), open_files()) else { return Ok(()) };
+    let passes = plan.cells.iter().flat_map(|cell| plan.passes_of(*cell));
+    let connections = passes.map(|pass| connections_ahead(&pass, team.share(&pass))).max();
+    let connections = u64::from(connections.unwrap_or(0));
+    let needed = open + FILES_BESIDE + connections;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(RunError::plan(format!(
+        "this plan needs {needed} open files, of which {connections} are connections to the server, but the system \
+            allows this process {limit}: raise the limit (`ulimit -Hn {needed}`, as root, or LimitNOFILE of \
+            the service), or lower the load"
+    )))
+}
+
 /// Starts the server or connects to it, until it is ready to be measured.
 fn connected(
     net: &impl Network,
@@ -106,8 +129,7 @@ fn connected(
     folder: &Path,
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<ReadyTarget, RunError> {
-    // If the limit on open files cannot be raised, the records of failed connections show the error.
-    let _ = inferometer_net::raise_open_files_limit();
+    check_open_files(plan, &context.team)?;
     let interrupt = &context.host.interrupt;
     interrupt.wakes(Some(net.waker()));
     events.emit(Event::Connecting);
@@ -167,7 +189,7 @@ fn runner<N: Network>(
         tls: ready.tls.clone(),
         endpoint: ready.endpoint.clone(),
         spread: ServerSpread::of(plan, ready, &context.salt, context.team.place().0),
-        sends_ignore_eos: true,
+        changes: Vec::new(),
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: ready.endpoint.keeps_connections(),
         // With several ranks, each rank could end only its own share early.
@@ -189,7 +211,8 @@ pub(crate) fn fit_prompts<N: Network>(
 ) -> u32 {
     if !runner.reuse_connections {
         let why = if ready.endpoint.keeps_connections() {
-            "the server closes connections after an answer without announcing it"
+            "the server closes connections after an answer without announcing it (the request before \
+                the measurement that was lost by this was sent again)"
         } else {
             "the header `Connection: close` was given"
         };

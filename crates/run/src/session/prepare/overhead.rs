@@ -57,8 +57,15 @@ impl Refusal {
     }
 
     /// Whether the server's message contains this name of a field or of a value.
-    pub fn names(&self, name: &str) -> bool {
+    fn names(&self, name: &str) -> bool {
         self.message.contains(name)
+    }
+
+    /// Whether the server may refuse the request because of this field, and not because of high load or a missing
+    /// permission.
+    pub fn is_of_field(&self, field: &str) -> bool {
+        self.names(field)
+            && matches!(self.status, None | Some(400 | 404..=407 | 409..=412 | 414..=428 | 500 | 501))
     }
 
     /// Whether the server refuses the request because of the model, and not for another reason such as high load.
@@ -188,8 +195,29 @@ fn probe_requests(
     Ok(requests)
 }
 
-/// Sends the requests one after the other and returns their records.
+/// Sends the requests one after the other and returns their records. If the server has closed a connection after an
+/// answer, although it had announced to keep it, the request on this connection is lost. It is sent again, once, on a
+/// new connection. (Requests of passes are never sent again.)
 fn one_by_one(
+    passes: &mut PassRunner<impl Network>,
+    plan: &Plan,
+    requests: Vec<Request>,
+) -> Result<Vec<Record>, RunError> {
+    let mut records = sent(passes, plan, requests.clone())?;
+    let is_lost = |record: &Record| {
+        matches!(record.outcome, Outcome::Connection { .. }) && record.kept_connection == Some(true)
+    };
+    if !passes.reuse_connections
+        && let Some(lost) = records.iter().position(is_lost)
+    {
+        let again = sent(passes, plan, vec![requests[lost].clone()])?;
+        records.splice(lost..=lost, again);
+    }
+    Ok(records)
+}
+
+/// Sends the requests one after the other and returns their records.
+fn sent(
     passes: &mut PassRunner<impl Network>,
     plan: &Plan,
     requests: Vec<Request>,

@@ -12,7 +12,11 @@ pub fn dialects(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for dialect in named("dialects", all(), |it| it.name, names)? {
         let ids = if dialect.accepts_token_ids { "text or token ids" } else { "text" };
-        let eos = if dialect.honours_ignore_eos { "yes" } else { "no" };
+        let eos = match (dialect.honours_ignore_eos, dialect.ignore_eos_with) {
+            (true, _) => "yes".to_owned(),
+            (false, []) => "no".to_owned(),
+            (false, engines) => format!("only with {}", engines.join(", ")),
+        };
         let _ = writeln!(
             text,
             "{}\n    {}\n    POST {} (streaming), {} (not streaming)\n    prompts: {ids}; \
