@@ -326,10 +326,10 @@ fn with_random_lengths(seed: u64) -> PassSummary {
 
 #[test]
 fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
-    type Figure = (Option<f64>, Option<[f64; 2]>);
+    type Figure<'a> = &'a dyn Fn(&PassSummary) -> (Option<f64>, Option<[f64; 2]>);
     let passes: Vec<PassSummary> = (0..200).map(with_random_lengths).collect();
     let met = |pass: &PassSummary| pass.goodput.clone().unwrap();
-    let cases: [(&str, &dyn Fn(&PassSummary) -> Figure); 5] = [
+    let cases: [(&str, Figure<'_>); 5] = [
         ("requests/s", &|pass| (pass.requests_per_s, pass.requests_per_s_ci)),
         ("tokens/s", &|pass| (pass.output_tokens_per_s, pass.output_tokens_per_s_ci)),
         ("goodput", &|pass| (met(pass).requests_per_s, met(pass).requests_per_s_ci)),
