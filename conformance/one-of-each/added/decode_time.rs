@@ -1,6 +1,6 @@
 //! Time from the first token to the last.
 
-use super::{Definition, Exported, JudgedOn, OnRequests, Statistic, Timeline, Value};
+use super::{Definition, JudgedOn, OnRequests, Statistic, Timeline, Value};
 
 /// Decode time.
 pub static DEFINITION: Definition = Definition {
@@ -17,7 +17,7 @@ pub static DEFINITION: Definition = Definition {
         needs_stream: true,
     }),
     in_tables: &[Statistic::P50],
-    exported: Some(Exported { place: 90, about: "Time from the first token to the last." }),
+    exported: Some(90),
     ..Definition::DEFAULT
 };
 

@@ -84,4 +84,4 @@ pub fn format(name: &str) -> Option<&'static Format> {
 }
 
 /// The description of one kind of rows, and its columns.
-pub type Columns = (&'static str, Vec<Field>);
+pub type Columns = (String, Vec<Field>);

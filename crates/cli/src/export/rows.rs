@@ -65,8 +65,8 @@ pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
 /// run.
 pub fn columns(what: ExportedRows) -> Option<Columns> {
     match what {
-        ExportedRows::Requests => Some((REQUESTS.about, REQUESTS.fields())),
-        ExportedRows::Events => Some((EVENTS.about, EVENTS.fields())),
+        ExportedRows::Requests => Some((REQUESTS.about(), REQUESTS.fields())),
+        ExportedRows::Events => Some((EVENTS.about(), EVENTS.fields())),
         ExportedRows::Cells => None,
     }
 }

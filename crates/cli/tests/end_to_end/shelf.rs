@@ -18,9 +18,9 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&text(folder, arguments)).expect("JSON")
 }
 
-/// The validator of a file in the folder `schema`, or of a part of this file.
+/// The validator of the schema of exported rows, or of a part of this file.
 fn schema(name: &str, part: &str) -> jsonschema::Validator {
-    let path = format!("{}/../../schema/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../formats/schema/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut schema: Value =
         serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON");
     if !part.is_empty() {

@@ -64,9 +64,10 @@ pub struct Definition {
     /// instants.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
-    /// The metric's column in exported rows of requests; absent if it has none.
+    /// The index of the metric's column, its `result_key`, among the columns of metrics in exported rows of requests,
+    /// from 0; absent if it has none. The index never changes: a new column is added at the end.
     #[serde(skip)]
-    pub exported: Option<Exported>,
+    pub exported: Option<u8>,
     /// How the metric is shown during a pass; absent if it is not shown.
     #[serde(skip)]
     pub live: Option<Live>,
@@ -141,16 +142,6 @@ impl ErrorMargin {
     pub fn larger(self) -> f64 {
         self.below.max(self.above)
     }
-}
-
-/// The column of a metric in exported rows of requests, under its `result_key`.
-#[derive(Clone, Copy, Debug)]
-pub struct Exported {
-    /// The index among the exported columns of metrics, from 0. The index of a column never changes: a new column is
-    /// added at the end.
-    pub place: u8,
-    /// The meaning of the column, in one sentence.
-    pub about: &'static str,
 }
 
 /// How a metric is shown during a pass.

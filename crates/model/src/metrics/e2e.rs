@@ -1,8 +1,8 @@
 //! E2E: end-to-end latency. A late usage event never makes it longer.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
-    Timeline, Value, Widths,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
+    Value, Widths,
 };
 use crate::stats::buckets::REQUEST_S;
 
@@ -26,7 +26,7 @@ pub static FROM_SENT: Definition = Definition {
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: margin }),
-    exported: Some(Exported { place: 3, about: "Latency to the last output, from the send." }),
+    exported: Some(3),
     live: Some(Live {
         place: 3,
         family: "e2e_request_latency_seconds",
@@ -55,7 +55,7 @@ pub static FROM_DUE: Definition = Definition {
         needs_stream: false,
     }),
     bound: Some(ErrorBound { key: None, of: margin }),
-    exported: Some(Exported { place: 4, about: "Latency to the last output, from the due time." }),
+    exported: Some(4),
     ..Definition::DEFAULT
 };
 

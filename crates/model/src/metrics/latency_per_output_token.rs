@@ -1,8 +1,7 @@
 //! Latency per output token, as the published tables print it. The time of the prompt is included.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Origin, Timeline, Unit, Value, Widths,
-    e2e,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, Widths, e2e,
 };
 
 /// Latency per output token: E2E divided by the output tokens.
@@ -19,7 +18,7 @@ pub static DEFINITION: Definition = Definition {
     result_key: "latency_per_output_token_ms",
     judged: JudgedOn::OnPasses,
     bound: Some(ErrorBound { key: None, of: margin }),
-    exported: Some(Exported { place: 7, about: "Latency / output tokens." }),
+    exported: Some(7),
     ..Definition::DEFAULT
 };
 

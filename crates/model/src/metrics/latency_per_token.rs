@@ -1,8 +1,7 @@
 //! Latency per token, as the published tables print it: prompt tokens and output tokens count the same.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Origin, Timeline, Unit, Value, Widths,
-    e2e,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, Widths, e2e,
 };
 
 /// Latency per token: E2E divided by the tokens of prompt and output.
@@ -19,7 +18,7 @@ pub static DEFINITION: Definition = Definition {
     result_key: "latency_per_token_ms",
     judged: JudgedOn::OnPasses,
     bound: Some(ErrorBound { key: None, of: margin }),
-    exported: Some(Exported { place: 6, about: "Latency / (input + output tokens)." }),
+    exported: Some(6),
     ..Definition::DEFAULT
 };
 

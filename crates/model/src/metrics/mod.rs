@@ -77,8 +77,8 @@ static DEFINITIONS: &[&Definition] = &[
 pub use arrival_widths::{Widths, arrival_widths};
 pub use bundles::{Bundles, Gaps};
 pub use definition::{
-    CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, Exported, JudgedOn, Live,
-    OnRequests, Pending, Unit, Value,
+    CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests,
+    Pending, Unit, Value,
 };
 pub use hidden::HiddenTokens;
 pub use in_flight::{InFlight, SPANS_KEPT, Span};

@@ -1,8 +1,8 @@
 //! Per-user speed: the tokens per second that one user receives, not the server's total.
 
 use super::{
-    Definition, Direction, ErrorBound, ErrorMargin, Exported, JudgedOn, OnRequests, Origin,
-    Timeline, Unit, Value, Widths, e2e,
+    Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Unit,
+    Value, Widths, e2e,
 };
 
 /// Per-user speed: output tokens divided by E2E.
@@ -23,7 +23,7 @@ pub static DEFINITION: Definition = Definition {
         needs_stream: false,
     }),
     bound: Some(ErrorBound { key: None, of: margin }),
-    exported: Some(Exported { place: 10, about: "Output tokens / E2E." }),
+    exported: Some(10),
     ..Definition::DEFAULT
 };
 

@@ -5,7 +5,7 @@
 //! and live views iterates over the list.
 
 use crate::metrics::DEFINITIONS;
-use crate::metrics::definition::{Exported, JudgedOn, Live, OnRequests, Value};
+use crate::metrics::definition::{JudgedOn, Live, OnRequests, Value};
 use crate::{Definition, Statistic};
 
 /// Every definition, in the order in which results and lists show them.
@@ -63,11 +63,10 @@ pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static str)> {
 }
 
 /// The metrics in exported rows of requests, in the order of their columns.
-pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
-    let columns =
-        DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.exported.as_ref()?)));
-    let mut columns: Vec<_> = columns.collect();
-    columns.sort_by_key(|(_, column)| column.place);
+pub fn exported() -> Vec<&'static Definition> {
+    let mut columns = DEFINITIONS.to_vec();
+    columns.retain(|metric| metric.exported.is_some());
+    columns.sort_by_key(|metric| metric.exported);
     columns
 }
 

@@ -1,8 +1,6 @@
 //! Send delay: the client's own part of a latency, without the server's part.
 
-use super::{
-    CoveredRequests, Definition, Exported, JudgedOn, Live, OnRequests, Origin, Timeline, Value,
-};
+use super::{CoveredRequests, Definition, JudgedOn, Live, OnRequests, Origin, Timeline, Value};
 use crate::stats::buckets::INSTRUMENT_S;
 
 /// Send delay: how late a request was sent.
@@ -21,10 +19,7 @@ pub static DEFINITION: Definition = Definition {
         at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),
         needs_stream: false,
     }),
-    exported: Some(Exported {
-        place: 5,
-        about: "Send time minus due time: the lateness of the client.",
-    }),
+    exported: Some(5),
     live: Some(Live {
         place: 4,
         family: "send_delay_seconds",

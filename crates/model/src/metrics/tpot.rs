@@ -1,8 +1,8 @@
 //! TPOT: time per output token after the first event. The time is divided by tokens, not by events.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Statistic, Timeline,
-    Value, Widths,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Statistic, Timeline, Value,
+    Widths,
 };
 use crate::stats::buckets::FURTHER_TOKEN_S;
 
@@ -28,7 +28,7 @@ pub static DEFINITION: Definition = Definition {
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("tpot_bound_us"), of: margin }),
-    exported: Some(Exported { place: 2, about: "Time per output token after the first event." }),
+    exported: Some(2),
     live: Some(Live {
         place: 2,
         family: "time_per_output_token_seconds",

@@ -1,8 +1,7 @@
 //! TTFOT: time to first output token, for a model that reasons before it answers.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, OnRequests, Origin, Timeline, Value,
-    Widths,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Value, Widths,
 };
 use crate::EventKind;
 
@@ -23,7 +22,7 @@ pub static FROM_SENT: Definition = Definition {
         needs_stream: true,
     }),
     bound: Some(ErrorBound { key: None, of: width_of_first_text }),
-    exported: Some(Exported { place: 8, about: "Time to first answer text, from the send." }),
+    exported: Some(8),
     ..Definition::DEFAULT
 };
 
@@ -40,7 +39,7 @@ pub static FROM_DUE: Definition = Definition {
         at_least: |request| request.first.ms_after(request.due),
         needs_stream: true,
     }),
-    exported: Some(Exported { place: 9, about: "Time to first answer text, from the due time." }),
+    exported: Some(9),
     ..FROM_SENT
 };
 

@@ -1,8 +1,8 @@
 //! TTFT: time to first token. An event with only a role or an empty text never counts.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, Exported, JudgedOn, Live, OnRequests, Origin, Statistic,
-    Timeline, Value, Widths,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
+    Value, Widths,
 };
 use crate::stats::buckets::FIRST_TOKEN_S;
 
@@ -24,7 +24,7 @@ pub static FROM_SENT: Definition = Definition {
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("ttft_bound_us"), of: width_of_first }),
-    exported: Some(Exported { place: 0, about: "Time to first token, from the send." }),
+    exported: Some(0),
     live: Some(Live {
         place: 0,
         family: "time_to_first_token_seconds",
@@ -51,7 +51,7 @@ pub static FROM_DUE: Definition = Definition {
         needs_stream: true,
     }),
     bound: Some(ErrorBound { key: None, of: width_of_first }),
-    exported: Some(Exported { place: 1, about: "Time to first token, from the due time." }),
+    exported: Some(1),
     ..Definition::DEFAULT
 };
 

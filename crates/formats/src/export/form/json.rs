@@ -1,5 +1,5 @@
 //! JSON: one document with all rows, or JSON Lines with one line for each row. Every row has every field; an
-//! absent value is `null`. [`crate::export::schema`] makes the JSON schemas of both.
+//! absent value is `null`. [`crate::export::table::Table::json_schema`] describes both.
 
 use std::io::Write;
 

@@ -47,7 +47,7 @@ fn at(instant: Nanos) -> Value<'static> {
 /// The table of events.
 pub static EVENTS: Table<EventRow> = Table {
     schema: "inferometer.events/1",
-    about: "One row for each event of each stream, in order.",
+    json_schema: include_str!("../../../schema/events.schema.json"),
     columns: &COLUMNS,
     of_metrics: None,
 };
@@ -55,66 +55,22 @@ pub static EVENTS: Table<EventRow> = Table {
 type C = Column<EventRow>;
 
 static COLUMNS: [C; 18] = [
-    C::always("run_id", Text, "The run's id in the store.", |e| {
-        Value::Text(&e.request.pass.run.run_id)
-    }),
-    C::always("simulated", Flag, "Whether the server was the embedded engine.", |e| {
-        Value::Flag(e.request.pass.run.target.simulated)
-    }),
-    C::always("predicted", Flag, "Whether all figures are predicted, not measured.", |e| {
-        Value::Flag(e.request.pass.run.predicted)
-    }),
-    C::always("pass", Integer, "Index of the pass in the run, from 0.", |e| {
-        Value::Integer(e.request.record.pass.into())
-    }),
-    C::always("request", Integer, "Index of the request in its pass, from 0.", |e| {
-        Value::Integer(e.request.record.index.into())
-    }),
-    C::always("event", Integer, "Index of the event in its request, from 0.", |e| {
-        Value::Integer(i64::try_from(e.index).unwrap_or(i64::MAX))
-    }),
-    C::always("kind", Text, "Content: role, text, reasoning, usage, done, ...", |e| {
-        Value::Text(e.event().kind.name())
-    }),
-    C::always("is_token", Flag, "Whether the event contains output of the model.", |e| {
-        Value::Flag(e.event().kind.is_token())
-    }),
-    C::always("chars", Integer, "Characters of the event's text.", |e| {
-        Value::Integer(e.event().chars.into())
-    }),
-    C::sometimes("tokens", Integer, "Tokens of the event, if the server states the count.", |e| {
-        Value::integer(e.event().tokens)
-    }),
-    C::always("read", Integer, "Index of the socket read that completed the event.", |e| {
-        Value::Integer(e.event().read.into())
-    }),
-    C::always("read_bytes", Integer, "Bytes of this socket read.", |e| {
-        Value::Integer(e.read().bytes.into())
-    }),
-    C::always(
-        "origin_unix_ns",
-        Integer,
-        "Unix time of the origin of the run's time axis. The sum of this value and an instant of \
-        the row is the Unix time of the instant.",
-        |e| Value::Integer(e.request.pass.run.origin_unix_ns),
-    ),
-    C::always("arrival_ns", Integer, "Arrival of the read, on the run's axis.", |e| {
-        at(e.read().arrival())
-    }),
-    C::always("kernel_stamped", Flag, "Whether arrival_ns is the kernel's time stamp.", |e| {
-        Value::Flag(e.read().kernel.is_some())
-    }),
-    C::always("user_ns", Integer, "When the socket read returned the data.", |e| at(e.read().user)),
-    C::always(
-        "empty_before_ns",
-        Integer,
-        "The last observed instant before the read at which the socket was empty.",
-        |e| at(e.read().empty_before),
-    ),
-    C::sometimes(
-        "since_send_ms",
-        Number,
-        "Time from the start of sending the request to the arrival of the read.",
-        |e| Value::number(e.since_send_ms()),
-    ),
+    C::always("run_id", Text, |e| Value::Text(&e.request.pass.run.run_id)),
+    C::always("simulated", Flag, |e| Value::Flag(e.request.pass.run.target.simulated)),
+    C::always("predicted", Flag, |e| Value::Flag(e.request.pass.run.predicted)),
+    C::always("pass", Integer, |e| Value::Integer(e.request.record.pass.into())),
+    C::always("request", Integer, |e| Value::Integer(e.request.record.index.into())),
+    C::always("event", Integer, |e| Value::Integer(i64::try_from(e.index).unwrap_or(i64::MAX))),
+    C::always("kind", Text, |e| Value::Text(e.event().kind.name())),
+    C::always("is_token", Flag, |e| Value::Flag(e.event().kind.is_token())),
+    C::always("chars", Integer, |e| Value::Integer(e.event().chars.into())),
+    C::sometimes("tokens", Integer, |e| Value::integer(e.event().tokens)),
+    C::always("read", Integer, |e| Value::Integer(e.event().read.into())),
+    C::always("read_bytes", Integer, |e| Value::Integer(e.read().bytes.into())),
+    C::always("origin_unix_ns", Integer, |e| Value::Integer(e.request.pass.run.origin_unix_ns)),
+    C::always("arrival_ns", Integer, |e| at(e.read().arrival())),
+    C::always("kernel_stamped", Flag, |e| Value::Flag(e.read().kernel.is_some())),
+    C::always("user_ns", Integer, |e| at(e.read().user)),
+    C::always("empty_before_ns", Integer, |e| at(e.read().empty_before)),
+    C::sometimes("since_send_ms", Number, |e| Value::number(e.since_send_ms())),
 ];

@@ -1,15 +1,15 @@
 //! Tables: the columns of a row, and how each column is computed from a record.
 //!
-//! To add a column, add an entry to the table, or set the field `exported` of a metric. Every file format,
-//! the JSON schema and the documentation of columns then include the new column. Never rename a column or
-//! change its meaning.
+//! To add a column, add an entry to the table, or set the field `exported` of a metric. Every file format then includes
+//! the new column. Its meaning stands in the JSON schema of the table, and nowhere else. Never rename a column or change
+//! its meaning.
 
 mod events;
 mod requests;
 mod source;
 
-use inferometer_model::Definition;
-use inferometer_model::metrics::{Exported, registry};
+use inferometer_model::metrics::registry;
+use serde_json::Value as Json;
 
 use crate::export::value::{Field, Kind, Presence, Value};
 
@@ -22,29 +22,18 @@ pub struct Column<R: 'static> {
     name: &'static str,
     kind: Kind,
     presence: Presence,
-    about: &'static str,
     get: fn(&R) -> Value<'_>,
 }
 
 impl<R> Column<R> {
     /// A column with a value in every row.
-    const fn always(
-        name: &'static str,
-        kind: Kind,
-        about: &'static str,
-        get: fn(&R) -> Value<'_>,
-    ) -> Self {
-        Self { name, kind, presence: Presence::Always, about, get }
+    const fn always(name: &'static str, kind: Kind, get: fn(&R) -> Value<'_>) -> Self {
+        Self { name, kind, presence: Presence::Always, get }
     }
 
     /// A column that has no value in some rows.
-    const fn sometimes(
-        name: &'static str,
-        kind: Kind,
-        about: &'static str,
-        get: fn(&R) -> Value<'_>,
-    ) -> Self {
-        Self { name, kind, presence: Presence::Sometimes, about, get }
+    const fn sometimes(name: &'static str, kind: Kind, get: fn(&R) -> Value<'_>) -> Self {
+        Self { name, kind, presence: Presence::Sometimes, get }
     }
 }
 
@@ -55,8 +44,8 @@ type FiguresOf<R> = fn(&R) -> &[Option<f64>];
 pub struct Table<R: 'static> {
     /// The name and the version of the table, as exported files state them: `inferometer.requests/1`.
     pub schema: &'static str,
-    /// What a row is, in one sentence.
-    pub about: &'static str,
+    /// The JSON schema of the document with all rows. Its descriptions are the meanings of the table and its columns.
+    pub json_schema: &'static str,
     columns: &'static [Column<R>],
     /// The function that returns the exported metrics of a row; `None` if the table has no metrics. The
     /// columns of metrics follow all other columns.
@@ -66,20 +55,26 @@ pub struct Table<R: 'static> {
 impl<R> Table<R> {
     /// Returns the names, types and meanings of all columns, in order.
     pub fn fields(&self) -> Vec<Field> {
-        let field = |column: &Column<R>| Field {
-            name: column.name.into(),
-            kind: column.kind,
-            presence: column.presence,
-            about: column.about.into(),
-        };
-        let of_metric = |(metric, column): (&'static Definition, &'static Exported)| Field {
-            name: metric.result_key.into(),
-            kind: Kind::Number,
-            presence: Presence::Sometimes,
-            about: column.about.into(),
+        let schema = self.described();
+        let field = |(name, kind, presence): (&'static str, Kind, Presence)| Field {
+            name: name.into(),
+            kind,
+            presence,
+            about: description(&schema["$defs"]["row"]["properties"][name]).into(),
         };
         let metrics = self.of_metrics.map_or_else(Vec::new, |_| registry::exported());
-        self.columns.iter().map(field).chain(metrics.into_iter().map(of_metric)).collect()
+        let metrics = metrics.iter().map(|it| (it.result_key, Kind::Number, Presence::Sometimes));
+        let columns = self.columns.iter().map(|it| (it.name, it.kind, it.presence));
+        columns.chain(metrics).map(field).collect()
+    }
+
+    /// Returns what a row is, in one sentence.
+    pub fn about(&self) -> String {
+        description(&self.described())
+    }
+
+    fn described(&self) -> Json {
+        serde_json::from_str(self.json_schema).expect("invariant: a test parses the schema")
     }
 
     /// Returns the values of a row, in the order of the columns.
@@ -88,4 +83,9 @@ impl<R> Table<R> {
         let columns = self.columns.iter().map(|column| (column.get)(row));
         columns.chain(figures.iter().map(|figure| Value::number(*figure))).collect()
     }
+}
+
+/// The description of a part of a schema; empty if it has none.
+fn description(part: &Json) -> String {
+    part["description"].as_str().unwrap_or_default().to_owned()
 }
